@@ -1,0 +1,190 @@
+"""The one stream of typed events that leaves the loop.
+
+A run is the fold of its events: `aigon.core.state.State.apply` turns them into where the run stands, the journal
+keeps them. `at` is wall-clock time as ISO 8601 with offset, for people; nothing is decided by it.
+Events marked DURABLE are on disk before the loop takes its next step.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.core.model import Change, CostStatus, Finding, Turn, Verdict
+from aigon.core.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run began, or (`resumed`) goes on: the count against the iteration limit starts anew."""
+
+    at: str
+    run_id: str
+    feature_id: str
+    slug: str
+    label: str
+    agent: str
+    mode: Literal["solo", "worktree", "arena"]
+    branch: str
+    base_commit: str
+    head: str
+    spec_path: str
+    spec_sha: str
+    criteria_total: int
+    max_iterations: int
+    resumed: bool = False
+    skip_validation: bool = False
+    pid: int = 0
+    host: str = ""
+    event: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStarted:
+    """A check (or the command of a criterion) began to run."""
+
+    at: str
+    number: int
+    check: str
+    title: str
+    event: Literal["check_started"] = "check_started"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """A check has a finding."""
+
+    at: str
+    number: int
+    finding: Finding
+    event: Literal["check_finished"] = "check_finished"
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionJudged:
+    """A criterion has a verdict for this tree."""
+
+    at: str
+    number: int
+    verdict: Verdict
+    text: str
+    event: Literal["criterion_judged"] = "criterion_judged"
+
+
+@dataclass(frozen=True, slots=True)
+class IterationStarted:
+    """An agent turn is about to begin. DURABLE: after this, a paid turn may have happened."""
+
+    at: str
+    number: int
+    agent: str
+    model: str
+    rung: int
+    rungs: int
+    prompt_chars: int
+    event: Literal["iteration_started"] = "iteration_started"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The agent's turn is over and none of its processes is left. DURABLE: its cost is known from here on."""
+
+    at: str
+    turn: Turn
+    event: Literal["turn_ended"] = "turn_ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Something that did not go into the branch was kept under `ref` instead of destroyed."""
+
+    at: str
+    number: int
+    ref: str
+    commit: str
+    what: str
+    event: Literal["parked"] = "parked"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointIntended:
+    """The commit object exists; `branch` is about to move from `parent` to `commit`. DURABLE."""
+
+    at: str
+    number: int
+    commit: str
+    parent: str
+    branch: str
+    event: Literal["checkpoint_intended"] = "checkpoint_intended"
+
+
+@dataclass(frozen=True, slots=True)
+class IterationFinished:
+    """The look at one tree: what was found, decided and committed. Number 0 is the look at the base.
+
+    `fingerprint` names the set of failing fingerprints and unmet criteria; `score` orders looks by progress
+    (criteria met, checks green, tests passed).
+    """
+
+    at: str
+    number: int
+    started_at: str
+    checkpoint: str
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    changes: tuple[Change, ...]
+    fingerprint: str
+    score: tuple[int, ...]
+    feedback: str
+    event: Literal["iteration_finished"] = "iteration_finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Money that went to something else than an agent turn (the judge). US dollars; None is unknown."""
+
+    at: str
+    number: int
+    what: str
+    cost: float | None
+    status: CostStatus
+    event: Literal["spent"] = "spent"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line for people: something they should know, that changes no decision."""
+
+    at: str
+    text: str
+    level: Literal["info", "warning"] = "info"
+    event: Literal["notice"] = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The run ended. DURABLE. `commit` is the tree that the outcome speaks of."""
+
+    at: str
+    outcome: Outcome
+    status: str
+    exit_code: int
+    summary: str
+    commit: str
+    event: Literal["run_finished"] = "run_finished"
+
+
+Event = (
+    RunStarted
+    | CheckStarted
+    | CheckFinished
+    | CriterionJudged
+    | IterationStarted
+    | TurnEnded
+    | Parked
+    | CheckpointIntended
+    | IterationFinished
+    | Spent
+    | Notice
+    | RunFinished
+)
+
+DURABLE = (RunStarted, IterationStarted, TurnEnded, Parked, CheckpointIntended, RunFinished)

@@ -1,0 +1,215 @@
+"""The values that everything else speaks of. Frozen: a fact, once seen, does not change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
+Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git"]
+CheckStatus = Literal["pass", "fail", "error", "skipped"]
+VerdictStatus = Literal["met", "unmet", "unclear"]
+TurnEnd = Literal["finished", "failed", "timed_out", "not_started", "killed", "unavailable"]
+CostStatus = Literal["reported", "estimated", "unknown"]
+
+ROLES: tuple[Role, ...] = ("tests", "build", "lint", "types", "endpoints", "script", "git")
+ROLE_TITLES: Mapping[str, str] = {
+    "tests": "Tests",
+    "build": "Build",
+    "lint": "Lint",
+    "types": "Type check",
+    "endpoints": "Endpoints",
+    "script": "Validation script",
+    "git": "Git",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One task-list item of the acceptance criteria.
+
+    `number` counts from 1 in file order; `line` is 1-based; `command` is what stands after the colon of the
+    annotation (a command, a command with a bound, a check's name); `box` is the offset, in bytes of the file,
+    of the character between the brackets.
+    """
+
+    number: int
+    line: int
+    text: str
+    checked: bool
+    kind: CriterionKind
+    command: str | None
+    box: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpecWarning:
+    """Something odd in a spec that does not stop a run. `line` is 1-based."""
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A parsed feature spec. `raw` is the file as it stands; `validation` the script of `## Validation`."""
+
+    raw: bytes
+    title: str
+    frontmatter: Mapping[str, object]
+    criteria: tuple[Criterion, ...]
+    validation: str | None
+    warnings: tuple[SpecWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One validation command, resolved for this project on this machine.
+
+    `argv` may contain `{report}`: the path of a report file that does not exist before the run. `timeout` is in
+    seconds; `cwd` is relative to the workspace; `missing` names a tool that was not found, `hint` how to get it.
+    """
+
+    name: str
+    role: Role
+    argv: tuple[str, ...]
+    parser: str | None = None
+    timeout: float = 600.0
+    exclusive: bool = False
+    when: Literal["each", "final"] = "each"
+    paths: tuple[str, ...] = ()
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    missing: str = ""
+    hint: str = ""
+
+    @property
+    def title(self) -> str:
+        """How people call it: `Tests`, or `Tests (web)` where a role occurs more than once."""
+        title = ROLE_TITLES[self.role]
+        return title if self.name == self.role else f"{title} ({self.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing a tool complained about. `file` is relative to the workspace where the tool says so."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    rule: str = ""
+    severity: Literal["error", "warning"] = "error"
+    test: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a test runner counted. `errors` are tests that could not run (collection, fixtures)."""
+
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a parser read out of a tool's output: a description, never a verdict.
+
+    `counts` is None unless the output is a test report; `summary` is a short phrase such as `15/15 passed`;
+    `understood` is False when the bytes were not in the parser's format at all.
+    """
+
+    summary: str = ""
+    counts: Counts | None = None
+    problems: tuple[Problem, ...] = ()
+    understood: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check produced on one tree. `duration` is in seconds; `log` the file with its whole output."""
+
+    check: str
+    role: Role
+    title: str
+    status: CheckStatus
+    summary: str
+    command: str = ""
+    exit_code: int | None = None
+    duration: float = 0.0
+    counts: Counts | None = None
+    problems: tuple[Problem, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    excerpt: str = ""
+    log: str = ""
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision on one criterion. `method` names what decided: verify, metric, check:NAME, judge, approval."""
+
+    criterion: int
+    status: VerdictStatus
+    method: str
+    evidence: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one turn. `input` excludes what was read from a cache; `cached` is what was read from it."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One agent turn, as it ended. `cost` is in US dollars and None when unknown; `duration` in seconds.
+
+    `said` is the agent's last text: a claim, shown to people, never evidence and never fed back.
+    """
+
+    number: int
+    agent: str
+    model: str
+    end: TurnEnd
+    exit_code: int | None = None
+    said: str = ""
+    detail: str = ""
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    usage: Usage | None = None
+    session: str = ""
+    denied: tuple[str, ...] = ()
+    duration: float = 0.0
+    resets_at: float | None = None
+
+    @property
+    def failed(self) -> bool:
+        """A failed turn: the agent did not start, exited non-zero, or ran into its deadline."""
+        return self.end != "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One changed file between two trees; -1 lines where git counts none (binary)."""
+
+    path: str
+    added: int
+    removed: int
+    status: str = "M"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What the world looks like when `decide` asks. Seconds are monotonic; bytes are free bytes; None is unknown."""
+
+    elapsed: float = 0.0
+    disk_free: int | None = None
+    memory_free: int | None = None
+    interrupt: Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file"] = ""

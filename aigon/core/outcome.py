@@ -1,0 +1,110 @@
+"""How a run ends: a sum type, its status word and its exit code."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.core.errors import Exit
+
+RunStatus = Literal["running", "met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Every criterion proven and every check green. `caveats` are printed with it (known failures, skips)."""
+
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsHuman:
+    """Nothing is open but what only a person can decide: criteria by number, with a reason each."""
+
+    criteria: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A guard said stop. `code` is 3, 5 or 7 by the kind of guard."""
+
+    guard: str
+    reason: str
+    code: Exit = Exit.STOPPED
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A person or the system asked for the end; the state is saved."""
+
+    signal: Literal["SIGINT", "SIGTERM", "SIGHUP"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """The agent or the judge cannot run: missing, bad key, usage limit."""
+
+    who: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The run did not start, or cannot go on, because of the state of the repository."""
+
+    reason: str
+
+
+Outcome = Met | NeedsHuman | Stopped | Interrupted | Unavailable | Refused
+
+
+def status(outcome: Outcome) -> RunStatus:
+    """The word that state files and `--json` use."""
+    match outcome:
+        case Met():
+            return "met"
+        case NeedsHuman():
+            return "needs_human"
+        case Stopped():
+            return "stopped"
+        case Interrupted():
+            return "interrupted"
+        case Unavailable():
+            return "unavailable"
+        case Refused():
+            return "refused"
+
+
+def exit_code(outcome: Outcome) -> Exit:
+    """The documented exit code of an outcome."""
+    match outcome:
+        case Met():
+            return Exit.MET
+        case NeedsHuman():
+            return Exit.NEEDS_HUMAN
+        case Stopped(code=code):
+            return code
+        case Interrupted(signal="SIGINT"):
+            return Exit.INTERRUPTED
+        case Interrupted():
+            return Exit.TERMINATED
+        case Unavailable():
+            return Exit.UNAVAILABLE
+        case Refused():
+            return Exit.ENVIRONMENT
+
+
+def describe(outcome: Outcome) -> str:
+    """One sentence for people."""
+    match outcome:
+        case Met(caveats=caveats):
+            return "Every criterion is proven and the checks are green" + "".join(f"; {c}" for c in caveats)
+        case NeedsHuman(reason=reason):
+            return f"Needs a human: {reason}"
+        case Stopped(guard=guard, reason=reason):
+            return f"Stopped by the guard {guard}: {reason}"
+        case Interrupted(signal=signal):
+            return f"Interrupted by {signal}; the state is saved"
+        case Unavailable(who=who, reason=reason):
+            return f"{who} is unavailable: {reason}"
+        case Refused(reason=reason):
+            return f"Refused: {reason}"

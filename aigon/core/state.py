@@ -1,0 +1,110 @@
+"""Where a run stands: the fold of its events, and nothing that is not in them."""
+
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from aigon.core.events import (
+    CheckpointIntended,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    RunFinished,
+    RunStarted,
+    Spent,
+    TurnEnded,
+)
+from aigon.core.model import Turn
+from aigon.core.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """US dollars so far; `unknown` counts the turns and calls that did not say what they cost."""
+
+    usd: float = 0.0
+    unknown: int = 0
+
+    def plus(self, cost: float | None) -> "Spend":
+        """The spend after one more turn or call."""
+        return replace(self, unknown=self.unknown + 1) if cost is None else replace(self, usd=self.usd + cost)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that guards, ladder and prompt ask about the past of a run.
+
+    `iteration` is the number of the last turn begun; `finished` of the last iteration that has a look at its tree;
+    `used` counts finished iterations against this invocation's limit; `failed_turns`, `repeats` and `stalled` are
+    lengths of the current series; `repeats` counts iterations in a row with the same `fingerprint`.
+    """
+
+    started: RunStarted | None = None
+    iteration: int = 0
+    finished: int = 0
+    used: int = 0
+    turn: Turn | None = None
+    turn_open: bool = False
+    intended: CheckpointIntended | None = None
+    checkpoint: str = ""
+    last: IterationFinished | None = None
+    previous: IterationFinished | None = None
+    base: IterationFinished | None = None
+    fingerprint: str = ""
+    repeats: int = 0
+    climbs: int = 0
+    best: tuple[int, ...] = ()
+    stalled: int = 0
+    failed_turns: int = 0
+    spend: Spend = Spend()
+    outcome: Outcome | None = None
+
+    def apply(self, event: Event) -> "State":
+        """The state after `event`."""
+        match event:
+            case RunStarted():
+                return replace(self, started=event, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
+            case IterationStarted():
+                return replace(self, iteration=event.number, turn=None, turn_open=True)
+            case TurnEnded():
+                return replace(self, turn=event.turn, turn_open=False, spend=self.spend.plus(event.turn.cost))
+            case Spent():
+                return replace(self, spend=self.spend.plus(event.cost))
+            case CheckpointIntended():
+                return replace(self, intended=event)
+            case IterationFinished(number=0):
+                return replace(self, last=event, base=event, best=event.score)
+            case IterationFinished():
+                return self._after_iteration(event)
+            case RunFinished():
+                return replace(self, outcome=event.outcome)
+            case _:
+                return self
+
+    def _after_iteration(self, event: IterationFinished) -> "State":
+        same = bool(event.fingerprint) and event.fingerprint == self.fingerprint
+        better = event.score > self.best
+        failed = self.turn is not None and self.turn.failed
+        return replace(
+            self,
+            last=event,
+            previous=self.last,
+            finished=event.number,
+            used=self.used + 1,
+            intended=None,
+            checkpoint=event.checkpoint,
+            fingerprint=event.fingerprint,
+            repeats=self.repeats + 1 if same else 1,
+            best=event.score if better else self.best,
+            stalled=0 if better else self.stalled + 1,
+            failed_turns=self.failed_turns + 1 if failed else 0,
+        )
+
+    @property
+    def turn_ended(self) -> bool:
+        """The agent's turn `iteration` ended, but its tree has no checkpoint yet."""
+        return self.iteration > self.finished and not self.turn_open
+
+
+def replay(events: "list[Event]") -> State:
+    """The state that a run's events lead to."""
+    return reduce(State.apply, events, State())

@@ -1,0 +1,1 @@
+"""The tests of aigon: real git repositories, real processes; the only fake is the agent or the model."""
