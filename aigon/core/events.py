@@ -32,6 +32,7 @@ class RunStarted:
     max_iterations: int
     resumed: bool = False
     skip_validation: bool = False
+    human_ticks: tuple[int, ...] = ()
     pid: int = 0
     host: str = ""
     event: Literal["run_started"] = "run_started"
@@ -105,23 +106,12 @@ class Parked:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointIntended:
-    """The commit object exists; `branch` is about to move from `parent` to `commit`. DURABLE."""
-
-    at: str
-    number: int
-    commit: str
-    parent: str
-    branch: str
-    event: Literal["checkpoint_intended"] = "checkpoint_intended"
-
-
-@dataclass(frozen=True, slots=True)
 class IterationFinished:
     """The look at one tree: what was found, decided and committed. Number 0 is the look at the base.
 
     `fingerprint` names the set of failing fingerprints and unmet criteria; `score` orders looks by progress
-    (criteria met, checks green, tests passed).
+    (criteria met, checks green, tests passed); `content` names what the tree holds beyond the base, aigon's own
+    files left out, where anything asked for it.
     """
 
     at: str
@@ -134,7 +124,24 @@ class IterationFinished:
     fingerprint: str
     score: tuple[int, ...]
     feedback: str
+    content: str = ""
     event: Literal["iteration_finished"] = "iteration_finished"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointIntended:
+    """The commit object exists; `branch` is about to move from `old` to `commit`. DURABLE.
+
+    `finished` is the look that the commit holds: after a crash, the ref says whether it happened.
+    """
+
+    at: str
+    number: int
+    commit: str
+    old: str
+    branch: str
+    finished: IterationFinished
+    event: Literal["checkpoint_intended"] = "checkpoint_intended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])?")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (_ANSI, ""),
-    (re.compile(r"(?<![\w.])(?:/[^\s:'\"<>|()\[\],;]+)+/(?=[^\s/])"), ""),
+    (re.compile(r"(?<![\w./])/+(?:[^\s/:'\"<>|()\[\],;]+/+)+(?=[^\s/])"), ""),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "0x"),
     (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "UUID"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
@@ -28,9 +27,10 @@ def plain(text: str) -> str:
 
 def normalise(text: str) -> str:
     """`text` without what changes from run to run although the error is the same."""
+    text = " ".join(plain(text).split())
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
-    return " ".join(text.split())
+    return text
 
 
 def fingerprint(*parts: str) -> str:

@@ -33,12 +33,15 @@ class Spend:
 class State:
     """Everything that guards, ladder and prompt ask about the past of a run.
 
-    `iteration` is the number of the last turn begun; `finished` of the last iteration that has a look at its tree;
+    `began` is when the current iteration (or the look at the base) did; `iteration` is the number of the last turn
+    begun; `finished` of the last iteration that has a look at its tree;
     `used` counts finished iterations against this invocation's limit; `failed_turns`, `repeats` and `stalled` are
-    lengths of the current series; `repeats` counts iterations in a row with the same `fingerprint`.
+    lengths of the current series; `repeats` counts iterations in a row with the same `fingerprint`; `climbs` is the
+    rung of the escalation ladder, from 0.
     """
 
     started: RunStarted | None = None
+    began: str = ""
     iteration: int = 0
     finished: int = 0
     used: int = 0
@@ -57,14 +60,24 @@ class State:
     failed_turns: int = 0
     spend: Spend = Spend()
     outcome: Outcome | None = None
+    human_ticks: tuple[int, ...] = ()
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
         match event:
             case RunStarted():
-                return replace(self, started=event, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
+                return self._begun(event)
             case IterationStarted():
-                return replace(self, iteration=event.number, turn=None, turn_open=True)
+                repeats = 0 if event.rung > self.climbs else self.repeats
+                return replace(
+                    self,
+                    began=event.at,
+                    iteration=event.number,
+                    turn=None,
+                    turn_open=True,
+                    climbs=event.rung,
+                    repeats=repeats,
+                )
             case TurnEnded():
                 return replace(self, turn=event.turn, turn_open=False, spend=self.spend.plus(event.turn.cost))
             case Spent():
@@ -73,12 +86,21 @@ class State:
                 return replace(self, intended=event)
             case IterationFinished(number=0):
                 return replace(self, last=event, base=event, best=event.score)
+            case IterationFinished() if event.number == self.finished:
+                return replace(self, last=event, checkpoint=event.checkpoint or self.checkpoint)
             case IterationFinished():
                 return self._after_iteration(event)
             case RunFinished():
                 return replace(self, outcome=event.outcome)
             case _:
                 return self
+
+    def _begun(self, event: RunStarted) -> "State":
+        """A new invocation: its counts start anew, what is known of the feature stays."""
+        fresh = replace(self, started=event, began=event.at, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
+        return replace(
+            fresh, checkpoint=event.head, human_ticks=self.human_ticks if event.resumed else event.human_ticks
+        )
 
     def _after_iteration(self, event: IterationFinished) -> "State":
         same = bool(event.fingerprint) and event.fingerprint == self.fingerprint
@@ -101,8 +123,13 @@ class State:
 
     @property
     def turn_ended(self) -> bool:
-        """The agent's turn `iteration` ended, but its tree has no checkpoint yet."""
-        return self.iteration > self.finished and not self.turn_open
+        """The agent's turn `iteration` ended by itself, but its tree has no checkpoint yet."""
+        return self.iteration > self.finished and self.turn is not None and self.turn.end != "killed"
+
+    @property
+    def half_turn(self) -> bool:
+        """A turn was begun and broken off: its edits are nobody's finished work."""
+        return self.iteration > self.finished and not self.turn_ended
 
 
 def replay(events: "list[Event]") -> State:

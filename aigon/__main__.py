@@ -1,0 +1,5 @@
+"""`python -m aigon`."""
+
+from aigon.cli import main
+
+main()

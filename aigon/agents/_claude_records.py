@@ -1,0 +1,85 @@
+"""The records that Claude Code prints, reduced to those that a turn is judged by."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+LINE = 8 * 1024 * 1024
+"""Bytes of the longest line that is read; a longer one is no record that is needed here."""
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The result record (empty when there is none), the last word on rate limits, and what tells the rest.
+
+    `any` is False when the output held no record at all: then it is plain text.
+    """
+
+    result: Record = field(default_factory=dict)
+    rate_limit: Record = field(default_factory=dict)
+    session: str = ""
+    model: str = ""
+    last_text: str = ""
+    any: bool = False
+
+
+def read(stdout: bytes) -> Records:
+    """The records in `stdout`. What is not a record (noise, a line cut short) is passed over."""
+    kept: dict[str, object] = {}
+    for record in _records(stdout):
+        kept |= {"any": True} | _kept(record)
+    return Records(**kept)  # type: ignore[arg-type]
+
+
+def _records(stdout: bytes) -> Iterator[Record]:
+    """One per line with `stream-json`; with `json` one in all, or a list of them, perhaps over several lines."""
+    found = [value for line in stdout.split(b"\n") for value in _listed(_parsed(line))]
+    yield from found or _listed(_parsed(stdout))
+
+
+def _listed(value: object) -> list[Record]:
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if isinstance(one, dict) and "type" in one]
+
+
+def _parsed(text: bytes) -> object:
+    if len(text) > LINE or not text.lstrip().startswith((b"{", b"[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _kept(record: Record) -> dict[str, object]:
+    """What one record adds; a later one overrides."""
+    session = text_of(record.get("session_id"))
+    kept: dict[str, object] = {"session": session} if session else {}
+    match record:
+        case {"type": "result"}:
+            kept["result"] = record
+        case {"type": "rate_limit_event", "rate_limit_info": dict(limit)}:
+            kept["rate_limit"] = limit
+        case {"type": "system", "subtype": "init", "model": str(model)}:
+            kept["model"] = model
+        case {"type": "assistant", "message": {"content": [*blocks]}}:
+            kept |= _last_text(blocks)
+    return kept
+
+
+def _last_text(blocks: list[object]) -> dict[str, object]:
+    texts = [text_of(block.get("text")) for block in blocks if isinstance(block, dict)]
+    text = "\n".join(filter(None, texts))
+    return {"last_text": text} if text else {}
+
+
+def text_of(value: object) -> str:
+    """`value` if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def count_of(value: object) -> int:
+    """`value` if it is a count, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

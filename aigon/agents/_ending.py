@@ -1,0 +1,64 @@
+"""What every adapter says of a program that ran: its environment before, its ending after."""
+
+import sys
+
+from aigon.core.agent import Agent, Ask, Exited
+from aigon.core.fingerprint import plain
+from aigon.core.model import TurnEnd
+
+SAID = 2_000
+"""Characters of the agent's last words that are kept, for people."""
+_ERROR_TAIL = 300
+
+
+def environment(agent: Agent, ask: Ask) -> dict[str, str]:
+    """The variables of the contract, over those configured for the agent: a configuration cannot mask them."""
+    return {
+        **agent.env,
+        "AIGON_FEATURE": ask.feature_id,
+        "AIGON_ITERATION": str(ask.number),
+        "AIGON_SPEC": ask.spec_file,
+        "AIGON_PROMPT_FILE": ask.prompt_file,
+        "AIGON_RUN": ask.run_id,
+    }
+
+
+def ending(exited: Exited) -> tuple[TurnEnd, str]:
+    """How the program ended, and the reason where it is not simply done."""
+    if exited.timed_out:
+        return "timed_out", f"ran into its deadline after {exited.duration:.0f} s"
+    if exited.killed:
+        return "killed", "stopped by aigon"
+    if exited.exit_code is None:
+        return "not_started", exited.start_error or "did not start"
+    if exited.exit_code == 0:
+        return "finished", ""
+    return "failed", with_stderr(how_it_exited(exited.exit_code), exited)
+
+
+def how_it_exited(code: int) -> str:
+    """An exit code in words; negative ones are signals."""
+    return f"exited with {code}" if code >= 0 else f"ended by signal {-code}"
+
+
+def with_stderr(text: str, exited: Exited) -> str:
+    """`text`, followed by the last words on standard error where there are any."""
+    tail = last_words(exited.stderr, _ERROR_TAIL)
+    return f"{text}: {tail}" if tail else text
+
+
+def last_words(output: bytes, characters: int = SAID) -> str:
+    """The end of an output as text, without escape sequences; what is not UTF-8 is replaced."""
+    return plain(output[-8 * characters :].decode("utf-8", "replace")).strip()[-characters:]
+
+
+def dollars(value: object) -> float | None:
+    """A sum that can be added up: JSON readers let NaN and Infinity through, and true is an int to Python."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= sys.float_info.max else None
+
+
+def unspent(end: TurnEnd) -> bool:
+    """A program that never started has cost nothing."""
+    return end == "not_started"

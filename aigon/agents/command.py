@@ -1,0 +1,115 @@
+"""Any program as an agent: the prompt on standard input, the workspace as working directory, the tree as the answer.
+
+The program may say what the turn cost: a last line on standard output such as
+`{"cost_usd": 0.12, "usage": {"input": 1200, "output": 300}}` is read, and is all that is read.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from aigon.agents._ending import dollars, ending, environment, last_words, unspent
+from aigon.core.agent import Agent, Ask, Exited, Find, Launch
+from aigon.core.model import Turn, Usage
+
+_EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
+_REPORT_LINE = 4_096
+
+
+def ready(agent: Agent, find: Find, _env: Mapping[str, str]) -> str:
+    """Empty when the program can be run.
+
+    `find` is asked for a bare name (PATH) and for a relative path (the main checkout); for the latter it may give
+    a file that is not executable, so that this can be told from a missing one.
+    """
+    if not agent.command or not agent.command[0]:
+        return f"The agent {agent.name} has no command. Give it one in .aigon/config.json: {_EXAMPLE}"
+    program = agent.command[0]
+    expanded = os.path.expanduser(program)  # noqa: PTH111 - a user that does not exist must not raise
+    place = expanded if Path(expanded).is_absolute() else find(program)
+    if place is None or not Path(place).is_file():
+        return _not_found(agent.name, program)
+    return _not_runnable(Path(place), program)
+
+
+def _not_found(name: str, program: str) -> str:
+    if "/" not in program:
+        return f"The program {program} of the agent {name} is not on PATH. Install it, or give the path to it"
+    return (
+        f"The program {program} of the agent {name} was not found. A relative path starts at the main checkout; "
+        f"if the file is there, make it executable: chmod +x {program}"
+    )
+
+
+def _not_runnable(place: Path, program: str) -> str:
+    if not os.access(place, os.X_OK):
+        return (
+            f"{program} is not executable. Run chmod +x {program}, or name its interpreter in the command: "
+            f'["bash", "{program}"]'
+        )
+    return _not_a_program(place, program)
+
+
+def _not_a_program(place: Path, program: str) -> str:
+    """The kernel runs a text file only if its first line says with what."""
+    try:
+        with place.open("rb") as file:
+            head = file.read(512)
+    except OSError:
+        return ""  # executable but unreadable: the system decides
+    if head.startswith(b"#!") or b"\0" in head:
+        return ""
+    return f"{program} does not say what runs it. Begin it with a line such as #!/bin/sh"
+
+
+def launch(agent: Agent, ask: Ask) -> Launch:
+    """The configured command; a relative program is the one in the main checkout, not the agent's own copy of it."""
+    program, *arguments = agent.command
+    return Launch(argv=(_resolved(program, ask.checkout), *arguments, *agent.args), env=environment(agent, ask))
+
+
+def _resolved(program: str, checkout: str) -> str:
+    expanded = os.path.expanduser(program)  # noqa: PTH111 - see ready
+    return str(Path(checkout, expanded)) if "/" in expanded else expanded
+
+
+def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+    """The turn as it ended; the cost only if the program reported one."""
+    end, detail = ending(exited)
+    report = _report(exited.stdout)
+    cost = 0.0 if unspent(end) else dollars(report.get("cost_usd"))
+    return Turn(
+        number=ask.number,
+        agent=agent.name,
+        model=agent.model,
+        end=end,
+        exit_code=exited.exit_code,
+        said=last_words(exited.stdout),
+        detail=detail,
+        cost=cost,
+        cost_status="unknown" if cost is None else "reported",
+        usage=_usage(report.get("usage")),
+        duration=exited.duration,
+    )
+
+
+def _report(stdout: bytes) -> dict[str, object]:
+    """The JSON object on the last line that is not empty; an empty one when there is none."""
+    line = stdout.rstrip().rpartition(b"\n")[2]
+    if len(line) > _REPORT_LINE:
+        return {}
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    tokens = {name: value.get(name, 0) for name in ("input", "output", "cached")}
+    if not all(type(count) is int and count >= 0 for count in tokens.values()):
+        return None
+    return Usage(**tokens)

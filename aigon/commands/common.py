@@ -1,0 +1,54 @@
+"""What several verbs share: their options and how they answer."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from aigon.core import duration
+from aigon.ports.git import Checkout, forget_inherited_repository
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, written as 90s, 30m or 1h30m."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        try:
+            return duration.seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@contextmanager
+def here() -> Iterator[Checkout]:
+    """The checkout around the current folder."""
+    forget_inherited_repository()
+    with Checkout.open(Path.cwd()) as checkout:
+        yield checkout
+
+
+def answer(document: Mapping[str, object], text: str, as_json: bool) -> None:
+    """Data on standard output as JSON, or text for people."""
+    if as_json:
+        print(json.dumps({"schema_version": 1, **document}, ensure_ascii=False))
+    else:
+        print(text)
+
+
+def confirm(question: str) -> bool:
+    """Ask a person; without a terminal the answer is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return click.confirm(question, err=True)

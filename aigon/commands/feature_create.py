@@ -1,0 +1,19 @@
+"""`aigon feature-create`: write a new feature spec into the inbox."""
+
+import click
+
+from aigon.commands.common import answer, here, json_option
+
+
+@click.command("feature-create")
+@click.argument("title", nargs=-1, required=True)
+@json_option
+def command(title: tuple[str, ...], as_json: bool) -> int:
+    """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
+    from aigon.run.bookkeeping import create
+
+    with here() as checkout:
+        feature = create(checkout, " ".join(title))
+    text = f"Wrote {feature.path}\nNext: aigon feature-prioritise {feature.slug}"
+    answer({"slug": feature.slug, "path": feature.path, "stage": feature.stage}, text, as_json)
+    return 0

@@ -1,0 +1,88 @@
+"""`aigon feature-implement`: let an agent work on a feature until every criterion is proven."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aigon.commands.common import Duration, answer, confirm, here, json_option, yes_option
+from aigon.run.options import Options
+
+if TYPE_CHECKING:
+    from aigon.run.drive import Observer
+    from aigon.run.session import Session
+
+
+@click.command("feature-implement")
+@click.argument("feature", metavar="ID")
+@click.option("--loop", "--ralph", "loop", is_flag=True, help="Iterate until proven or a guard stops it.")
+@click.option("--resume", is_flag=True, help="Go on where the last run stopped (implies --loop).")
+@click.option("--max-iterations", type=int, envvar="AIGON_MAX_ITERATIONS", help="1 to 20 per invocation.  [default: 5]")
+@click.option(
+    "--agent", "agents", multiple=True, envvar="AIGON_AGENT", help="claude, or a name from your configuration."
+)
+@click.option("--model", envvar="AIGON_MODEL", help="The model the agent uses.")
+@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: anthropic, none.")
+@click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
+@click.option("--validation-script", metavar="PATH", help="Run this in place of the profile's checks.")
+@click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Stop when this is spent.")
+@click.option("--max-time", type=Duration(), help="Stop when the run has taken this long, e.g. 2h.")
+@click.option("--iteration-timeout", type=Duration(), help="End an agent turn after this long.  [default: 30m]")
+@click.option("--max-consecutive-failures", "--max-consec-fails", type=int, help="Failed turns in a row.  [default: 3]")
+@click.option("--on-partial", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
+              help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip
+@click.option("--resume-from", type=click.Choice(["checkpoint", "rerun", "ask"]), default="checkpoint",
+              show_default=True, help="With --resume: trust remembered passes, or run every check again.")  # fmt: skip
+@click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
+@json_option
+@yes_option
+def command(dry_run: bool, as_json: bool, **given: Any) -> int:
+    """Let an agent work on feature ID (an ID, a slug or the path of a spec).
+
+    Exit codes: 0 proven, 2 usage, 3 stopped by a guard, 4 needs a human, 5 time or cost spent, 6 agent or judge
+    unavailable, 7 environment, 130 interrupted, 143 terminated.
+    """
+    options = Options(**{**given, "loop": given["loop"] or given["resume"]})
+    if options.accept_spec:
+        from aigon.run.authority import require_person
+
+        require_person("--accept-spec", options.yes)
+    with here() as checkout:
+        if dry_run:
+            from aigon.run.dry_run import plan
+
+            answer(*plan(checkout, options), as_json=as_json)
+            return 0
+        from aigon.run.implement import implement
+
+        ended = implement(checkout, options, observers=lambda session: observers(session, as_json), confirm=confirm)
+    print(f"\n{ended.summary}", file=sys.stderr if as_json else sys.stdout)
+    return ended.exit_code
+
+
+def observers(session: "Session", as_json: bool) -> "list[Observer]":
+    """Who watches: NDJSON, a live view on a terminal, or one line per event."""
+    if as_json:
+        from aigon.sinks.ndjson import NdjsonSink
+
+        return [NdjsonSink(sys.stdout)]
+    done = session.state.finished
+    if sys.stdout.isatty():
+        from aigon.sinks.live import LiveSink
+
+        job = session.job
+        return [
+            LiveSink(
+                sys.stdout,
+                title=session.title,
+                criteria=job.spec.criteria,
+                checks=job.checks,
+                spend=session.state.spend,
+                finished=done,
+            )
+        ]
+    from aigon.sinks.lines import LineSink
+
+    return [LineSink(sys.stdout, finished=done)]

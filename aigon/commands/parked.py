@@ -1,0 +1,24 @@
+"""`aigon parked`: what was kept instead of destroyed."""
+
+import click
+
+from aigon.commands.common import answer, here, json_option
+
+
+@click.command("parked")
+@click.argument("action", type=click.Choice(["list", "restore"]), default="list")
+@click.argument("ref", required=False)
+@json_option
+def command(action: str, ref: str | None, as_json: bool) -> int:
+    """List what was parked under refs/aigon/parked/, or put one back as a branch of its own (`restore REF`)."""
+    from aigon.run.parked import listed, restore
+
+    with here() as checkout:
+        if action == "restore":
+            branch = restore(checkout, ref or "")
+            answer({"branch": branch}, f"It is the branch {branch}. Look: git log -p {branch} -1", as_json)
+            return 0
+        rows = listed(checkout)
+    lines = [f"{row['when']}  {row['ref']}  {row['subject']}" for row in rows]
+    answer({"parked": rows}, "\n".join(lines) or "Nothing is parked.", as_json)
+    return 0

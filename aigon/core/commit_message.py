@@ -1,0 +1,61 @@
+"""The message of a checkpoint commit: git alone tells how far a run is."""
+
+import re
+from collections.abc import Sequence
+
+from aigon.core.model import Finding, Verdict
+from aigon.core.quoting import folded
+
+_SUBJECT = 72
+"""Characters of a subject line that git and forges show whole."""
+
+
+def checkpoint(
+    *,
+    feature_id: str,
+    run_id: str,
+    number: int,
+    agent: str,
+    findings: Sequence[Finding],
+    verdicts: Sequence[Verdict],
+    skipped: bool,
+) -> str:
+    """Subject, blank line, trailers. `skipped` is whether validation was skipped for this run."""
+    met = f"{sum(v.status == 'met' for v in verdicts)}/{len(verdicts)}"
+    trailers = {
+        "Feature": feature_id,
+        "Run": run_id,
+        "Iteration": str(number),
+        "Agent": agent,
+        "Checks": "validation skipped" if skipped else " ".join(_check(f) for f in findings),
+        "Criteria": met,
+    }
+    lines = [f"Aigon-{key}: {folded(value, 2000) or 'none'}" for key, value in trailers.items()]
+    return "\n".join([_subject(feature_id, number, met, findings, skipped), "", *lines]) + "\n"
+
+
+def _check(finding: Finding) -> str:
+    return f"{_word(finding.check)}={finding.status}"
+
+
+def _word(name: str) -> str:
+    """A check's name without what separates names in the trailer."""
+    return re.sub(r"[\s=]+", "-", folded(name, 80)) or "unnamed"
+
+
+def _subject(feature_id: str, number: int, met: str, findings: Sequence[Finding], skipped: bool) -> str:
+    """The longest wording that fits: the names of the red checks, their number, or no word on them."""
+    how_far = f"feat(feature-{folded(feature_id, 40)}): iteration {number}: {met} criteria proven"
+    words = ["validation skipped"] if skipped else _state(findings)
+    wordings = [f"{how_far}, {word}" for word in words]
+    return next((wording for wording in wordings if len(wording) <= _SUBJECT), how_far)
+
+
+def _state(findings: Sequence[Finding]) -> list[str]:
+    """How the checks stand, in wordings from long to short."""
+    red = [_word(f.check) for f in findings if f.status in ("fail", "error")]
+    skipped = [_word(f.check) for f in findings if f.status == "skipped"]
+    if red or skipped:
+        names, word = (red, "red") if red else (skipped, "skipped")
+        return [f"{', '.join(names)} {word}", f"{len(names)} check{'s' if len(names) > 1 else ''} {word}"]
+    return ["checks green"] if findings else ["no checks"]

@@ -1,0 +1,205 @@
+"""The configuration: what `.aigon/config.json` and a person's own `config.json` may say, checked strictly.
+
+Flag > AIGON_* > .aigon/config.json > user config > profile > built-in default. An unknown key is an error that names
+the file, the key and the nearest known key. pydantic does the checking; this module is imported where it is needed.
+"""
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from aigon.core import duration
+from aigon.core.errors import AigonError, usage
+
+MAX_ITERATIONS = 20
+"""Never above, whatever the configuration says (DESIGN.md, Defaults)."""
+
+
+def _duration(value: str | float) -> float:
+    return duration.seconds(value)
+
+
+Duration = Annotated[str | float, AfterValidator(_duration)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class Ralph(_Section):
+    """The loop."""
+
+    enabled: bool = True
+    max_iterations: int = Field(default=5, ge=1, le=MAX_ITERATIONS)
+    validation_script: str | None = None
+    auto_check_criteria: bool = True
+    stop_on_first_failure: bool = False
+
+
+class ProfileOverride(_Section):
+    """What a project changes in one profile."""
+
+    validation_script: str | None = None
+
+
+class AgentConfig(_Section):
+    """An agent under a name of the project's own."""
+
+    adapter: str = "command"
+    command: list[str] | str = Field(default_factory=list)
+    args: list[str] = Field(default_factory=list)
+    model: str = ""
+    effort: str = ""
+    env: dict[str, str] = Field(default_factory=dict)
+    recording: str = ""
+
+
+class JudgeConfig(_Section):
+    """Who decides what no command can."""
+
+    backend: str = "none"
+    model: str = "claude-sonnet-5-5"
+    timeout: Duration = 120.0
+    max_tokens: int = Field(default=8000, ge=500, le=20000)
+
+
+class Validation(_Section):
+    """Whether a validation script stands in for the profile's checks or runs beside them."""
+
+    mode: Literal["replace", "add"] = "replace"
+
+
+class CheckOverride(_Section):
+    """A change to a check of the profile, or a check of the project's own."""
+
+    command: str | list[str] | None = None
+    enabled: bool = True
+    role: Literal["tests", "build", "lint", "types", "endpoints", "script"] | None = None
+    parser: str | None = None
+    timeout: Duration | None = None
+    exclusive: bool | None = None
+    when: Literal["each", "final"] | None = None
+    paths: list[str] | None = None
+    cwd: str | None = None
+    env: dict[str, str] | None = None
+
+
+class Guards(_Section):
+    """When to stop. Durations as `30m` or seconds; sizes in bytes; money in US dollars."""
+
+    consecutive_failures: int = Field(default=3, ge=1)
+    repeated_error: int = Field(default=3, ge=0)
+    stall: int = Field(default=4, ge=0)
+    iteration_timeout: Duration = 1800.0
+    run_time: Duration | None = None
+    max_cost: float | None = Field(default=None, gt=0)
+    disk_free: int = Field(default=500_000_000, ge=0)
+    memory_free: int = Field(default=200_000_000, ge=0)
+
+
+class Env(_Section):
+    """Which credential-shaped variables checks may see all the same."""
+
+    pass_: list[str] = Field(default_factory=list, alias="pass")
+
+
+class Rung(_Section):
+    """One step of the escalation ladder."""
+
+    model: str = ""
+    effort: str = ""
+
+
+class Config(_Section):
+    """The whole of `.aigon/config.json`."""
+
+    schema_: str | None = Field(default=None, alias="$schema")
+    profile: str | None = None
+    default_agent: str | None = None
+    ralph: Ralph = Ralph()
+    profiles: dict[str, ProfileOverride] = Field(default_factory=dict)
+    agents: dict[str, AgentConfig] = Field(default_factory=dict)
+    judge: JudgeConfig | None = None
+    validation: Validation = Validation()
+    checks: dict[str, CheckOverride] = Field(default_factory=dict)
+    guards: Guards = Guards()
+    env: Env = Env()
+    ladder: list[Rung] = Field(default_factory=list)
+
+
+def load(sources: Sequence[tuple[str, bytes]]) -> Config:
+    """One configuration from files in rising precedence, each as (name for messages, content).
+
+    Raises AigonError (exit 2) for bad JSON, unknown keys and bad values, naming file, key and the nearest known key.
+    """
+    merged: dict[str, Any] = {}
+    for name, content in sources:
+        document = _document(name, content)
+        _checked(name, document)
+        merged = _merge(merged, document)
+    return _checked(" + ".join(name for name, _ in sources), merged)
+
+
+def _document(name: str, content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        where = f"{name}:{error.lineno}:{error.colno}"
+        raise usage(f"The configuration is not valid JSON: {error.msg}", where=where, hint="Mend that line") from None
+    if not isinstance(document, dict):
+        raise usage("The configuration is not a JSON object", where=name, hint="It starts with { and ends with }")
+    return document
+
+
+def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    """`high` over `low`, objects key by key, everything else whole."""
+    both = {k: _merge(low[k], v) for k, v in high.items() if isinstance(v, dict) and isinstance(low.get(k), dict)}
+    return {**low, **high, **both}
+
+
+def _checked(name: str, document: Mapping[str, Any]) -> Config:
+    try:
+        return Config.model_validate(document)
+    except ValidationError as error:
+        raise _explained(name, error.errors()[0], document) from None
+
+
+def _explained(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
+    path = [str(part) for part in error["loc"] if not str(part).startswith(("function-", "str", "float", "list["))]
+    key = ".".join(path)
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(path[-1], _known_keys(path[:-1]), n=1, cutoff=0.5)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(_known_keys(path[:-1]))}"
+        return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
+    value = json.dumps(_value(document, path), default=str)
+    return usage(f"Bad value for '{key}': {error['msg']}", where=name, hint=f"It is {value}")
+
+
+def _known_keys(path: Sequence[str]) -> list[str]:
+    """The keys that the section at `path` may have."""
+    schema: dict[str, Any] = Config.model_json_schema(by_alias=True)
+    definitions = schema.get("$defs", {})
+    for part in path:
+        schema = _resolved(
+            schema.get("properties", {}).get(part) or schema.get("additionalProperties") or {}, definitions
+        )
+    return sorted(schema.get("properties", {}))
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    for option in schema.get("anyOf", [schema]):
+        if "$ref" in option:
+            return dict(definitions[option["$ref"].rsplit("/", 1)[-1]])
+    return dict(schema)
+
+
+def _value(document: Any, path: Sequence[str]) -> Any:
+    for part in path:
+        document = document.get(part) if isinstance(document, dict) else None
+    return document

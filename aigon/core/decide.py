@@ -1,0 +1,186 @@
+"""The only place where a run may end.
+
+Guards are functions of the limits, the state after the latest look and a probe of the world; each may end a run.
+Where several apply, the documented precedence of exit codes decides: 0, 130/143, 7, 6, 5, 4, 3.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aigon.core.errors import Exit
+from aigon.core.model import Criterion, Finding, Probe, Verdict
+from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
+from aigon.core.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off."""
+
+    iterations: int = 5
+    consecutive_failures: int = 3
+    repeated_error: int = 3
+    stall: int = 4
+    run_time: float | None = None
+    max_cost: float | None = None
+    disk_free: int = 0
+    memory_free: int = 0
+    rungs: int = 1
+    single: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What proven means for this job. `known_failures` are check names that may stay red, by the spec's frontmatter."""
+
+    criteria: tuple[Criterion, ...]
+    known_failures: tuple[str, ...] = ()
+    skip_validation: bool = False
+    judge: str = "none"
+
+
+Guard = Callable[[Limits, State, Probe], Outcome | None]
+
+
+def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcome | None:
+    """How the run ends on the latest look, or None to go on with another agent turn."""
+    look = state.last
+    if look is not None:
+        proven = met(demand, look.findings, look.verdicts)
+        if proven:
+            return proven
+    for guard in GUARDS:
+        if outcome := guard(limits, state, probe):
+            return outcome
+    waiting = None if limits.single else needs_human(demand, state)
+    return waiting or exhausted(limits, state, probe)
+
+
+def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Met | None:
+    """Met only if every criterion has the verdict met and every check is green; nothing unknown counts."""
+    proven = {v.criterion for v in verdicts if v.status == "met"}
+    if not demand.criteria or any(c.number not in proven for c in demand.criteria):
+        return None
+    red = [f for f in findings if f.status != "pass"]
+    if any(f.check not in demand.known_failures for f in red):
+        return None
+    if not any(f.role != "git" for f in findings) and not all(_stands_alone(v) for v in verdicts):
+        return None
+    return Met(_caveats(demand, red))
+
+
+def _stands_alone(verdict: Verdict) -> bool:
+    """Proof enough where no check ran: a command's exit, a number against a bound, a person."""
+    return verdict.method in ("verify", "metric", "approval")
+
+
+def _caveats(demand: Demand, red: Sequence[Finding]) -> tuple[str, ...]:
+    known = tuple(f"known failure: {f.title} ({f.summary})" for f in red)
+    return (*(("validation skipped",) if demand.skip_validation else ()), *known)
+
+
+def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
+    """A person or the system asked for the end."""
+    match probe.interrupt:
+        case "":
+            return None
+        case "stop-file":
+            return Stopped("stop-file", "a stop file is there (.aigon/STOP or EMERGENCY_STOP_RALPH)")
+        case signal:
+            return Interrupted(signal)
+
+
+def disk(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
+    """Not enough room for another turn."""
+    if probe.disk_free is None or probe.disk_free >= limits.disk_free:
+        return None
+    free, wanted = _megabytes(probe.disk_free), _megabytes(limits.disk_free)
+    return Stopped("disk", f"{free} MB of disk are free, guards.diskFree wants {wanted} MB", Exit.ENVIRONMENT)
+
+
+def memory(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
+    """Not enough memory for another turn."""
+    if probe.memory_free is None or probe.memory_free >= limits.memory_free:
+        return None
+    free, wanted = _megabytes(probe.memory_free), _megabytes(limits.memory_free)
+    return Stopped("memory", f"{free} MB of memory are free, guards.memoryFree wants {wanted} MB", Exit.ENVIRONMENT)
+
+
+def unavailable(_limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+    """The agent said itself that it cannot work: bad credentials, usage limit."""
+    turn = state.turn
+    if turn is None or turn.end != "unavailable" or turn.number != state.iteration:
+        return None
+    return Unavailable(turn.agent, turn.detail or "it cannot run")
+
+
+def run_time(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
+    """The time of the run is spent."""
+    if limits.run_time is None or probe.elapsed < limits.run_time:
+        return None
+    return Stopped("run-time", f"{probe.elapsed:.0f} s of {limits.run_time:.0f} s are spent", Exit.SPENT)
+
+
+def cost(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+    """The money of the run is spent."""
+    if limits.max_cost is None or state.spend.usd < limits.max_cost:
+        return None
+    return Stopped("cost", f"${state.spend.usd:.2f} of ${limits.max_cost:.2f} are spent", Exit.SPENT)
+
+
+def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+    """The agent failed too many turns in a row."""
+    if state.failed_turns < limits.consecutive_failures:
+        return None
+    why = state.turn.detail if state.turn and state.turn.detail else "see the agent's output"
+    return Stopped("consecutive-failures", f"the agent failed {state.failed_turns} turns in a row ({why})")
+
+
+def repeated_error(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+    """The same failures and open criteria again and again, on the top rung of the ladder."""
+    if not limits.repeated_error or state.repeats < limits.repeated_error or state.climbs < limits.rungs - 1:
+        return None
+    return Stopped("repeated-error", f"the same errors and open criteria {state.repeats} iterations in a row")
+
+
+def stall(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+    """Nothing got better: no criterion, no check, no test more than at the best look so far."""
+    if not limits.stall or state.stalled < limits.stall:
+        return None
+    return Stopped("stall", f"no progress in {state.stalled} iterations")
+
+
+def iterations(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+    """This invocation's iterations are used up."""
+    if state.used < limits.iterations:
+        return None
+    return Stopped("iterations", f"{state.used} of {limits.iterations} iterations are used")
+
+
+GUARDS: tuple[Guard, ...] = (interrupted, disk, memory, unavailable, run_time, cost)
+"""By precedence of their exit codes: 130/143 and stop file, 7, 6, 5."""
+LAST_GUARDS: tuple[Guard, ...] = (consecutive_failures, repeated_error, stall, iterations)
+"""Exit 3: they give way to "needs a human"."""
+
+
+def needs_human(demand: Demand, state: State) -> NeedsHuman | None:
+    """Only what a person can decide is open, and an agent has had its turn."""
+    look = state.last
+    if look is None or not state.finished:
+        return None
+    if any(f.status != "pass" and f.check not in demand.known_failures for f in look.findings):
+        return None
+    open_ = [v for v in look.verdicts if v.status != "met"]
+    if not open_ or any(v.status != "unclear" for v in open_):
+        return None
+    numbers = tuple(v.criterion for v in open_)
+    return NeedsHuman(numbers, f"criteria {', '.join(map(str, numbers))} wait for a person: {open_[0].reason}")
+
+
+def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:
+    """The guards of exit 3."""
+    return next((outcome for guard in LAST_GUARDS if (outcome := guard(limits, state, probe))), None)
+
+
+def _megabytes(value: int) -> int:
+    return value // 1_000_000

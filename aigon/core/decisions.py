@@ -1,0 +1,40 @@
+"""What a person decided on a criterion, and for how long it holds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.core.model import Criterion, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An approval or rejection of one criterion, of the code in `commit`, whose content `content` names.
+
+    It holds for that criterion's text and that code. When either changes, the criterion is open again: nobody has
+    seen the new one.
+    """
+
+    criterion: int
+    text: str
+    decision: Literal["approve", "reject"]
+    why: str
+    content: str
+    commit: str
+    who: str
+    at: str
+
+
+def applying(decisions: Iterable[Decision], criterion: Criterion, content: str) -> Decision | None:
+    """The latest decision on this criterion that speaks of this content."""
+    wanted = (criterion.number, criterion.text, content)
+    fitting = (d for d in decisions if content and (d.criterion, d.text, d.content) == wanted)
+    return max(fitting, key=lambda d: d.at, default=None)
+
+
+def verdict(decision: Decision) -> Verdict:
+    """The verdict that a person's decision amounts to."""
+    who = f"{decision.who} on {decision.at[:10]} ({decision.commit[:8]})"
+    if decision.decision == "approve":
+        return Verdict(decision.criterion, "met", "approval", f"approved by {who}", decision.why)
+    return Verdict(decision.criterion, "unmet", "approval", f"rejected by {who}", decision.why)

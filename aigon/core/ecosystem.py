@@ -1,0 +1,163 @@
+"""An ecosystem (Python, Node): which commands can stand for a role, under which conditions. Read from YAML."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from aigon.core.condition_document import KINDS, parse
+from aigon.core.conditions import Condition, Module, Tool
+from aigon.core.document import Node, nearest
+from aigon.core.model import ROLES, Role
+
+PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z_]*)(?::([^{}\s]+))?\}")
+"""`{python}` or `{tool:ruff}`; not the `${name}` of a shell."""
+OWN = ("python", "report", "scratch")
+"""Placeholders without a colon that every ecosystem has; `report` and `scratch` are left to whoever runs the check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What has to be installed for a command to work; `name` is said when it is not, with `hint`."""
+
+    name: str
+    condition: Condition
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One command for a role. `condition` says that the project has it configured, `needs` that it can run."""
+
+    condition: Condition
+    argv: tuple[str, ...]
+    parser: str | None = None
+    hint: str = ""
+    needs: tuple[Need, ...] = ()
+    timeout: float | None = None
+    exclusive: bool = False
+    when: Literal["each", "final"] = "each"
+    paths: tuple[str, ...] = ()
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoice:
+    """The candidates for a role, the first that fits is taken; `absent` says why there is none."""
+
+    role: Role
+    absent: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ecosystem:
+    """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken."""
+
+    name: str
+    title: str
+    detect: Condition
+    absent: str
+    roles: Mapping[Role, RoleChoice]
+    variables: Mapping[str, tuple[tuple[Condition, str], ...]]
+    file: str
+
+
+def read(name: str, node: Node) -> Ecosystem:
+    """The ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
+    known = ("title", "detect", "absent", "variables", "roles")
+    fields = node.fields(known, required=("title", "detect", "absent", "roles"))
+    variables = _variables(fields["variables"]) if "variables" in fields else {}
+    return Ecosystem(
+        name,
+        fields["title"].text(),
+        parse(fields["detect"]),
+        fields["absent"].text(),
+        roles(fields["roles"], tuple(variables)),
+        variables,
+        node.file,
+    )
+
+
+def roles(node: Node, variables: tuple[str, ...] = ()) -> dict[Role, RoleChoice]:
+    """The choices under `roles:` in an ecosystem or a profile."""
+    pairs = node.fields(ROLES)
+    return {role: _choice(role, pairs[role], variables) for role in ROLES if role in pairs}
+
+
+def _variables(node: Node) -> dict[str, tuple[tuple[Condition, str], ...]]:
+    return {name: tuple(_value(item) for item in child.items()) for name, child in node.pairs().items()}
+
+
+def _value(node: Node) -> tuple[Condition, str]:
+    fields = node.fields(("if", "value"), required=("if", "value"))
+    return parse(fields["if"]), fields["value"].text()
+
+
+def _choice(role: Role, node: Node, variables: tuple[str, ...]) -> RoleChoice:
+    fields = node.fields(("absent", "timeout", "candidates"), required=("absent", "candidates"))
+    timeout = fields["timeout"].seconds() if "timeout" in fields else None
+    candidates = tuple(_candidate(item, timeout, variables) for item in fields["candidates"].items())
+    return RoleChoice(role, fields["absent"].text(), candidates)
+
+
+def _candidate(node: Node, timeout: float | None, variables: tuple[str, ...]) -> Candidate:
+    fields = node.fields(("if", "argv", "hint", "needs", *SETTINGS), required=("if", "argv"))
+    for key in ("argv", "hint", "needs"):
+        if key in fields:
+            _check_placeholders(fields[key], (*OWN, *variables))
+    given: dict[str, Any] = {"timeout": timeout, **settings(fields)}
+    return Candidate(
+        parse(fields["if"]),
+        _argv(fields["argv"]),
+        hint=fields["hint"].text() if "hint" in fields else "",
+        needs=tuple(_need(item) for item in fields["needs"].items()) if "needs" in fields else (),
+        **given,
+    )
+
+
+def _argv(node: Node) -> tuple[str, ...]:
+    argv = node.texts()
+    if isinstance(node.value, str) or not argv:
+        raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
+    return argv
+
+
+def _need(node: Node) -> Need:
+    """A need is a condition with `hint`, and with `name` where the condition itself names no tool or module."""
+    pairs = node.fields((*KINDS, "name", "hint"), required=("hint",))
+    condition = parse(Node({k: n.value for k, n in pairs.items() if k in KINDS}, node.file, node.path))
+    if "name" in pairs:
+        return Need(pairs["name"].text(), condition, pairs["hint"].text())
+    if not isinstance(condition, Tool | Module):
+        raise node.wrong("needs the key 'name'", "It is what people are told is missing")
+    return Need(condition.name, condition, pairs["hint"].text())
+
+
+def _check_placeholders(node: Node, known: tuple[str, ...]) -> None:
+    for name, of in PLACEHOLDER.findall(str(node.value)):
+        if (name != "tool") if of else (name not in known):
+            raise node.wrong(f"has the unknown placeholder {{{name}}}", nearest(name, (*known, "tool:NAME")))
+
+
+def settings(fields: Mapping[str, Node]) -> dict[str, Any]:
+    """What `fields` say about how a check is run: the fields of a Candidate and of a Check by their names."""
+    return {key: read(fields[key]) for key, read in SETTINGS.items() if key in fields}
+
+
+def _env(node: Node) -> dict[str, str]:
+    return {name: child.text() for name, child in node.pairs().items()}
+
+
+WHEN: tuple[Literal["each", "final"], ...] = ("each", "final")
+SETTINGS: Mapping[str, Callable[[Node], object]] = {
+    "parser": Node.text,
+    "timeout": Node.seconds,
+    "exclusive": Node.flag,
+    "when": lambda node: node.choice(WHEN),
+    "paths": Node.texts,
+    "cwd": Node.inside,
+    "env": _env,
+}
+"""How a check is run, as candidates and a project's own `checks` may say it."""

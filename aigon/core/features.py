@@ -1,0 +1,112 @@
+"""Features by name: stages, file names, branches. Pure: paths are strings relative to the repository, with `/`."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.core.errors import AigonError, usage
+
+ROOT = "docs/specs/features"
+Stage = Literal["inbox", "backlog", "in-progress", "in-evaluation", "done", "paused"]
+FOLDERS: dict[Stage, str] = {
+    "inbox": "01-inbox",
+    "backlog": "02-backlog",
+    "in-progress": "03-in-progress",
+    "in-evaluation": "04-in-evaluation",
+    "done": "05-done",
+    "paused": "06-paused",
+}
+STAGES = {folder: stage for stage, folder in FOLDERS.items()}
+_NAME = re.compile(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
+LONGEST_SLUG = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature's place: `id` as written in the file name (empty in the inbox), `path` of its spec."""
+
+    id: str
+    slug: str
+    path: str
+    stage: str
+
+    @property
+    def name(self) -> str:
+        """`feature-42-dark-mode`: the branch in solo mode and the file name's stem."""
+        return f"feature-{self.id}-{self.slug}" if self.id else f"feature-{self.slug}"
+
+    def at(self, stage: Stage, id: str | None = None) -> str:
+        """The path of the spec in another stage, under another ID where given."""
+        moved = Feature(self.id if id is None else id, self.slug, "", stage)
+        return f"{ROOT}/{FOLDERS[stage]}/{moved.name}.md"
+
+    def log(self, label: str = "") -> str:
+        """The path of the iteration log; arena agents have one each."""
+        part = f"-{label}" if label else ""
+        return f"{ROOT}/logs/feature-{self.id}{part}-{self.slug}-log.md"
+
+    def state_file(self, label: str = "") -> str:
+        """The path of the state file."""
+        return f".aigon/loop-state-{self.id or self.slug}{f'-{label}' if label else ''}.json"
+
+
+def feature_at(path: str) -> Feature | None:
+    """The feature whose spec is at `path`; None for other files."""
+    folder, _, name = path.rpartition("/")
+    match = _NAME.match(name)
+    if not match:
+        return None
+    return Feature(match["id"] or "", match["slug"], path, STAGES.get(folder.rpartition("/")[2], folder))
+
+
+def find(paths: Iterable[str], wanted: str) -> Feature:
+    """The feature that `wanted` means: an ID (padded or not), a slug, a name or a path.
+
+    Raises AigonError (exit 2): unknown, with what is near; or more than one.
+    """
+    features = [feature for path in paths if (feature := feature_at(path))]
+    found = [feature for feature in features if _is(feature, wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        where = ", ".join(feature.path for feature in found)
+        raise usage(f"'{wanted}' names more than one feature", where=where, hint="Give the path of the spec instead")
+    raise _unknown(features, wanted)
+
+
+def _is(feature: Feature, wanted: str) -> bool:
+    if wanted.isdecimal():
+        return bool(feature.id) and int(feature.id) == int(wanted)
+    stem = wanted.removesuffix(".md")
+    return wanted.removeprefix("./") == feature.path or stem in (
+        feature.slug,
+        feature.name,
+        f"{feature.id}-{feature.slug}",
+    )
+
+
+def _unknown(features: list[Feature], wanted: str) -> AigonError:
+    names = [feature.slug for feature in features]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    known = ", ".join(f"{f.id or '-'} {f.slug}" for f in features[:10]) or "none yet"
+    hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
+    return usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)
+
+
+def slug(title: str) -> str:
+    """`Dark mode!` becomes `dark-mode`. Raises AigonError (exit 2) when nothing is left."""
+    ascii_ = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:LONGEST_SLUG].strip("-")
+    if not words or words.isdecimal():
+        raise usage(f"'{title}' does not make a name", hint="Use a few words with letters, such as: dark mode")
+    return words
+
+
+def next_id(paths: Iterable[str]) -> str:
+    """The next free ID, at least two digits, as wide as the widest there is."""
+    ids = [feature.id for path in paths if (feature := feature_at(path)) and feature.id]
+    width = max((len(i) for i in ids), default=2)
+    return str(max((int(i) for i in ids), default=0) + 1).zfill(max(2, width))

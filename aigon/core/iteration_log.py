@@ -1,0 +1,137 @@
+"""The iteration log: one entry per iteration, committed with it, for people.
+
+Text that aigon did not write is folded to one line and never stands at the beginning of one, so that no file name,
+criterion or tool can start a heading, a box or another entry.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from aigon.core.amounts import cost, duration
+from aigon.core.events import IterationFinished
+from aigon.core.failures import Group, groups, where
+from aigon.core.model import Change, Criterion, Finding, Spec, Turn, Verdict
+from aigon.core.quoting import code, folded, item
+from aigon.core.red_check import is_red
+
+_FILES = 30
+_PROBLEMS = 10
+_HEADING = re.compile(r"^## Iteration (\d+) \(", re.MULTILINE | re.ASCII)
+
+
+def header(feature_id: str, title: str, agent: str) -> str:
+    """What a new log begins with."""
+    return (
+        f"# Iteration log: feature {folded(feature_id, 80)}, {folded(title, 200)}\n\n"
+        f"Written by aigon, one entry per iteration of {code(agent, 80)}. "
+        "A ticked box was proven by what aigon ran on exactly the committed files.\n\n"
+    )
+
+
+def entry(event: IterationFinished, spec: Spec, turn: Turn | None, plan: str, when: str) -> str:
+    """One iteration. `plan` is what the loop will ask for next, one point per line; `when` a local time for people."""
+    lines = [
+        f"## Iteration {event.number} ({folded(when, 40)})",
+        "",
+        "### Implementation",
+        *_implementation(turn, event.changes),
+        "### Validation Results",
+        *(_validation(event.findings) or ["- ⚠️ Validation: skipped (no check ran)"]),
+        "### Acceptance Criteria Status",
+        *_criteria(spec.criteria, event.verdicts),
+        "### Issues Found",
+        *(_issues(event.findings) or ["None."]),
+        "### Next Iteration Plan",
+        *([f"- {item(line)}" for line in plan.splitlines() if line.strip()] or ["- Nothing is open."]),
+        "---",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers of the iterations that a log tells of, in its order."""
+    return [int(number) for number in _HEADING.findall(text)]
+
+
+def _implementation(turn: Turn | None, changes: Sequence[Change]) -> list[str]:
+    added, removed = (sum(max(n, 0) for n in column) for column in ([c.added for c in changes],
+                                                                    [c.removed for c in changes]))  # fmt: skip
+    files = f"- Files changed: {len(changes)}" + (f" (+{added} -{removed})" if changes else "")
+    return [*_turn(turn), files, *_files(changes)]
+
+
+def _turn(turn: Turn | None) -> list[str]:
+    if turn is None:
+        return ["- Agent: none, this is a look at what was there"]
+    model = f", model {code(turn.model, 80)}" if turn.model else ""
+    exited = f" (exit code {turn.exit_code})" if turn.failed and turn.exit_code is not None else ""
+    ended = f"{turn.end.replace('_', ' ')}{exited}"
+    return [
+        f"- Agent: {code(turn.agent, 80)}{model}",
+        f"- Turn: {ended} after {duration(turn.duration)}",
+        f"- Cost: {cost(turn.cost, turn.cost_status)}",
+    ]
+
+
+def _files(changes: Sequence[Change]) -> list[str]:
+    lines = [f"  - {code(c.path)} {_size(c)}" for c in changes[:_FILES]]
+    return [*lines, f"  - and {len(changes) - _FILES} more"] if len(changes) > _FILES else lines
+
+
+def _size(change: Change) -> str:
+    return "binary" if change.added < 0 or change.removed < 0 else f"+{change.added} -{change.removed}"
+
+
+def _validation(findings: Iterable[Finding]) -> list[str]:
+    return [f"- {_result(f)}" for f in findings]
+
+
+def _result(finding: Finding) -> str:
+    title, summary = folded(finding.title, 80), folded(finding.summary)
+    match finding.status:
+        case "pass":
+            mark = "⚠️" if any(p.severity == "warning" for p in finding.problems) else "✅"
+            return f"{mark} {title}: {summary or 'passed'}"
+        case "fail":
+            return f"❌ {title}: Failed ({summary or f'exit code {finding.exit_code}'})"
+        case "error":
+            return f"❌ {title}: Error ({summary or 'it gave no result'})"
+        case "skipped":
+            return f"⚠️ {title}: skipped ({summary or 'no reason given'})"
+
+
+def _criteria(criteria: Iterable[Criterion], verdicts: Iterable[Verdict]) -> list[str]:
+    by_number = {v.criterion: v for v in verdicts}
+    return [_criterion(c, by_number.get(c.number)) for c in criteria]
+
+
+def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
+    text = folded(criterion.text)
+    if verdict is None:
+        return f"- [ ] {text} (not looked at)"
+    if verdict.status == "met":
+        proof = folded(": ".join(part for part in (verdict.method.replace(":", " "), verdict.evidence) if part))
+        return f"- [x] {text} ({proof})"
+    reason = folded(verdict.reason or verdict.evidence) or "no reason given"
+    return f"- [ ] {text} ({reason if verdict.status == 'unmet' else f'unclear: {reason}'})"
+
+
+def _issues(findings: Iterable[Finding]) -> list[str]:
+    return [line for finding in findings for line in _issues_of(finding)]
+
+
+def _issues_of(finding: Finding) -> list[str]:
+    title, found = item(finding.title, 80), groups(finding.problems)
+    if not found and is_red(finding):
+        return [f"- {title}: {folded(finding.summary) or f'exit code {finding.exit_code}'}"]
+    lines = [f"- {title}: {_issue(group)}" for group in found[:_PROBLEMS]]
+    return [*lines, f"- {title}: and {len(found) - _PROBLEMS} other kinds"] if len(found) > _PROBLEMS else lines
+
+
+def _issue(group: Group) -> str:
+    example = group.example
+    place = ", ".join(code(part, 120) for part in (example.rule, example.test, where(example)) if part)
+    first = next((line for line in example.message.splitlines() if line.strip()), "no message")
+    said = f"{'warning ' if example.severity == 'warning' else ''}{code(first) or 'no message'}"
+    times = f", {len(group.problems)} times" if len(group.problems) > 1 else ""
+    return said + (f" ({place})" if place else "") + times

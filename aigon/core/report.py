@@ -1,0 +1,146 @@
+"""The end of a run on one screen: how it ended, what is proven, what is not and why, and what to do next."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+from unicodedata import east_asian_width
+
+from aigon.core.amounts import duration, spent
+from aigon.core.model import Criterion, Finding, Spec, Verdict
+from aigon.core.outcome import Outcome, describe
+from aigon.core.quoting import folded
+from aigon.core.red_check import is_red
+from aigon.core.state import Spend, State
+
+LINES = 24
+COLUMNS = 100
+Section = tuple[str, list[str]]
+
+
+def failure(
+    state: State,
+    spec: Spec,
+    outcome: Outcome,
+    next_command: str,
+    *,
+    commits: Sequence[tuple[str, str]] = (),
+    log: str = "",
+    elapsed: float | None = None,
+) -> str:
+    """The end of a run as its state tells it. See `summary`."""
+    return summary(
+        outcome=outcome,
+        spec=spec,
+        verdicts=state.last.verdicts if state.last else (),
+        findings=state.last.findings if state.last else (),
+        commits=commits,
+        spend=state.spend,
+        log=log,
+        next_command=next_command,
+        elapsed=elapsed,
+    )
+
+
+def summary(
+    *,
+    outcome: Outcome,
+    spec: Spec,
+    verdicts: Sequence[Verdict],
+    findings: Sequence[Finding],
+    commits: Sequence[tuple[str, str]],
+    spend: Spend,
+    log: str,
+    next_command: str,
+    elapsed: float | None,
+) -> str:
+    """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
+
+    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `elapsed` in seconds.
+    """
+    by_number = {v.criterion: v for v in verdicts}
+    sections = [
+        ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
+        ("Red checks", [f"{f.title}: {f.summary or f.status}" for f in findings if is_red(f)]),
+        ("Proven", [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)]),
+        ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
+        ("To look at", _to_look_at(spec, by_number, findings, log)),
+    ]
+    top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed)]
+    last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
+    body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(last))
+    return "\n".join([*(_cut(line) for line in [*top, *body]), *last]) + "\n"
+
+
+def _ending(outcome: Outcome) -> list[str]:
+    """How the run ended, on two lines at most."""
+    lines = wrap(folded(describe(outcome), 4 * COLUMNS), COLUMNS - 2)
+    return lines if len(lines) <= 2 else [lines[0], lines[1] + " …"]
+
+
+def _facts(
+    spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], spend: Spend, elapsed: float | None
+) -> str:
+    met = sum(_met(c, by_number) for c in spec.criteria)
+    facts = [f"{met} of {len(spec.criteria)} criteria proven", _checks(findings), spent(spend)]
+    return " · ".join(facts if elapsed is None else [*facts, duration(elapsed)])
+
+
+def _checks(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return "no check ran"
+    return f"{sum(f.status == 'pass' for f in findings)} of {len(findings)} checks green"
+
+
+def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
+    verdict = by_number.get(criterion.number)
+    return verdict is not None and verdict.status == "met"
+
+
+def _open(criterion: Criterion, verdict: Verdict | None) -> str:
+    reason = folded(verdict.reason or verdict.evidence) if verdict else "not looked at"
+    doubt = "unclear: " if verdict and verdict.status == "unclear" else ""
+    return f"[ ] {criterion.number}. {_cut(folded(criterion.text), 50)}: {doubt}{reason or 'no reason given'}"
+
+
+def _proven(criterion: Criterion, verdict: Verdict) -> str:
+    return f"[x] {criterion.number}. {_cut(folded(criterion.text), 60)} ({verdict.method.replace(':', ' ')})"
+
+
+def _to_look_at(spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], log: str) -> list[str]:
+    unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
+    lines = [f"criteria for a person to decide: {', '.join(map(str, unclear))}"] if unclear else []
+    lines += [f"the output of {f.title}: {f.log}" for f in findings if is_red(f) and f.log]
+    return [*lines, f"the iteration log: {log}"] if log else lines
+
+
+def _fitted(sections: Sequence[Section], room: int) -> list[str]:
+    """All sections in `room` lines: the longest gives up a row until they fit, and says how many it left out."""
+    shown = [len(rows) for _, rows in sections]
+    while sum(1 + n for n in shown) > room:
+        longest = max(range(len(shown)), key=lambda i: shown[i])
+        shown[longest] -= 1
+    return [line for (title, rows), n in zip(sections, shown, strict=True) for line in _section(title, rows, n)]
+
+
+def _section(title: str, rows: Sequence[str], room: int) -> list[str]:
+    """The title with the number of rows, and what of them fits in `room`; the last line tells of the rest."""
+    lines = [f"  {folded(row)}" for row in rows]
+    if len(rows) > room:
+        lines = [*lines[: room - 1], f"  and {len(rows) - room + 1} more"]
+    return [f"{title} ({len(rows)})", *lines]
+
+
+def _cut(line: str, columns: int = COLUMNS) -> str:
+    """At most `columns` of a terminal, in which East Asian characters are two wide."""
+    if sum(map(_width, line)) <= columns:
+        return line
+    used, kept = 1, ""
+    for char in line:
+        used += _width(char)
+        if used > columns:
+            break
+        kept += char
+    return kept + "…"
+
+
+def _width(char: str) -> int:
+    return 2 if east_asian_width(char) in "WF" else 1

@@ -1,0 +1,108 @@
+"""A feature spec: from its bytes to criteria, and from verdicts back to ticks.
+
+Everything is read from a CommonMark parse, never by matching lines, so that what counts is what people see rendered.
+What could be lost without anybody noticing (a box that is no task-list item, an annotation outside an item, a comment
+that is never closed) is a warning with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from aigon.core import frontmatter, page, task_list
+from aigon.core.annotation import metric_parts
+from aigon.core.errors import usage
+from aigon.core.model import Criterion, Spec, SpecWarning
+from aigon.core.page import Page, line_of, one_line
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+__all__ = ["known_failures", "metric_parts", "parse", "require_criteria", "tick"]
+
+_LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
+_SHELLS = ("", "bash", "sh", "shell", "zsh")
+_EXAMPLE = """Add a section like this one:
+
+## Acceptance Criteria
+
+- [ ] multiply(6, 7) returns 42 <!-- verify: python -m pytest tests/test_multiply.py -->
+- [ ] All tests pass
+- [ ] `--help` explains the new option"""
+
+
+def parse(raw: bytes) -> Spec:
+    """The spec in `raw`, whatever its bytes, line endings and encoding.
+
+    Raises a usage error for frontmatter that is not a YAML mapping and for a malformed annotation.
+    """
+    read = page.read(raw)
+    found = list(task_list.items(read))
+    warnings = [item for item in found if isinstance(item, SpecWarning)] + [*_not_run(read), *page.unclosed(read)]
+    return Spec(
+        raw=raw,
+        title=_title(read),
+        frontmatter=_frontmatter(read),
+        criteria=tuple(item for item in found if isinstance(item, Criterion)),
+        validation=_validation(read),
+        warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
+    )
+
+
+def require_criteria(spec: Spec, where: str) -> None:
+    """Raises a usage error that shows what to write when `spec`, the file `where`, has no criteria."""
+    if not spec.criteria:
+        seen = [f"line {warning.line}: {warning.message}" for warning in spec.warnings]
+        raise usage("The spec has no acceptance criteria", where=where, hint="\n".join([*seen, _EXAMPLE]))
+
+
+def tick(spec: Spec, met: Mapping[int, bool]) -> bytes:
+    """The file with the boxes of the numbers in `met` ticked or cleared: one byte per box, no other byte changes."""
+    raw = bytearray(spec.raw)
+    for criterion in spec.criteria:
+        wanted = met.get(criterion.number, criterion.checked)
+        if wanted != criterion.checked:
+            raw[criterion.box] = ord("x" if wanted else " ")
+    return bytes(raw)
+
+
+def known_failures(spec: Spec) -> tuple[str, ...]:
+    """What the frontmatter lists as failing already. Raises a usage error for anything but strings."""
+    return frontmatter.strings(spec.frontmatter, "known_failures")
+
+
+def _title(read: Page) -> str:
+    headings = (read.tokens[i + 1].content for i, token in enumerate(read.tokens) if token.type == "heading_open")
+    return one_line(next(headings, ""))
+
+
+def _frontmatter(read: Page) -> Mapping[str, object]:
+    top = read.tokens[0] if read.tokens else None
+    return frontmatter.read(top.content) if top and top.type == "front_matter" else {}
+
+
+def _validation(read: Page) -> str | None:
+    """The shell blocks as one script; None when no line of theirs is a command, for that would pass without a test."""
+    script = "\n".join(block.content.removesuffix("\n") for block in _blocks(read) if _language(block) in _SHELLS)
+    lines = (line.strip() for line in script.split("\n"))
+    return script if any(line and not line.startswith("#") for line in lines) else None
+
+
+def _not_run(read: Page) -> Iterator[SpecWarning]:
+    for block in _blocks(read):
+        if (language := _language(block)) not in _SHELLS:
+            message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
+            yield SpecWarning(line_of(block), message)
+
+
+def _blocks(read: Page) -> Iterator[Token]:
+    """The fenced blocks below a heading that is exactly "Validation"."""
+    below = (read.tokens[index] for index in read.under(lambda heading: heading == "validation"))
+    return (token for token in below if token.type == "fence")
+
+
+def _language(block: Token) -> str:
+    found = _LANGUAGE.match(block.info)
+    return found[1].lower() if found else ""

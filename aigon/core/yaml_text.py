@@ -1,0 +1,44 @@
+"""YAML into values: safe types only, and no key twice."""
+
+from typing import Any
+
+from aigon.core.document import Node
+from aigon.core.errors import usage
+
+
+def parsed(document: bytes, file: str) -> Node:
+    """The document in `document`. Raises AigonError (usage) with file and line for anything that is not YAML."""
+    import yaml
+
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(document)
+        try:
+            root = loader.get_single_node()
+            _no_key_twice(root, file, set())
+            value = loader.construct_document(root) if root else None
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise usage(f"Not valid YAML: {error.problem or error}", where=file + line) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file) from None
+    if value is None:
+        raise usage("The file is empty", where=file)
+    return Node(value, file)
+
+
+def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:
+    """YAML takes the last of two equal keys without a word, so that half of what was written would be lost."""
+    if node is None or isinstance(node.value, str) or id(node) in seen:
+        return
+    seen.add(id(node))
+    keys: set[str] = set()
+    for child in node.value:
+        for each in child if isinstance(child, tuple) else (child,):
+            _no_key_twice(each, file, seen)
+        if isinstance(child, tuple):
+            key = str(child[0].value)
+            if key in keys:
+                raise usage(f"The key {key!r} stands twice", where=f"{file}:{child[0].start_mark.line + 1}")
+            keys.add(key)

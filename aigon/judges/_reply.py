@@ -1,0 +1,68 @@
+"""What a call of the Anthropic API came to, as the reply of a judge."""
+
+import anthropic
+from anthropic.types import Message
+
+from aigon.core.judging import JudgeReply, JudgeRequest, JudgeSettings
+from aigon.core.model import Usage
+from aigon.judges._answer import verdicts
+from aigon.judges._call import asked_wait, spend_limit
+from aigon.judges._prices import Tokens, estimate
+from aigon.judges._unclear import unclear
+
+_LASTING = (401, 403, 404)
+"""Bad key, no permission, no such model: no later call can mend it."""
+
+
+def answered(request: JudgeRequest, settings: JudgeSettings, message: Message) -> JudgeReply:
+    """The verdicts of a message, or why it is not a whole answer."""
+    usage, cost = _spent(message, settings)
+    # A reply may begin with thinking: only text blocks are the answer.
+    text = "".join(block.text for block in message.content if block.type == "text")
+    broken = _broken(message, settings)
+    decided = unclear(request.criteria, broken) if broken else verdicts(text, request.criteria)
+    return JudgeReply(decided, cost, "unknown" if cost is None else "estimated", usage)
+
+
+def turned_away(request: JudgeRequest, error: anthropic.APIStatusError) -> JudgeReply:
+    """An error status. Below 500 nothing was computed, so nothing was spent."""
+    wait = asked_wait(error)
+    said = f"the judge could not be asked: {error.status_code} {error.api_message or error.type or ''}".rstrip()
+    said += f", asked to wait {wait:.0f} s" if wait is not None else ""
+    free = error.status_code < 500
+    return JudgeReply(
+        unclear(request.criteria, said),
+        cost=0.0 if free else None,
+        cost_status="reported" if free else "unknown",
+        available=error.status_code not in _LASTING and not spend_limit(error),
+    )
+
+
+def _broken(message: Message, settings: JudgeSettings) -> str:
+    """Why the reply is not a whole answer; empty when it is."""
+    match message.stop_reason:
+        case "end_turn":
+            return ""
+        case "max_tokens":
+            return f"the judge's reply was cut at {settings.max_tokens:,} tokens"
+        case "refusal":
+            return f"the judge refused to answer{_category(message)}"
+        case other:
+            return f"the judge's reply ended early ({other})"
+
+
+def _category(message: Message) -> str:
+    details = message.stop_details
+    return f" ({details.category})" if details is not None and details.category else ""
+
+
+def _spent(message: Message, settings: JudgeSettings) -> tuple[Usage | None, float | None]:
+    """Tokens and US dollars; None where the reply does not say. The SDK does not check what a server sends."""
+    usage = message.usage
+    try:
+        write, read = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
+        tokens = Tokens(int(usage.input_tokens), int(usage.output_tokens), int(write), int(read))
+    except (AttributeError, TypeError, ValueError):
+        return None, None
+    seen = Usage(tokens.input + tokens.cache_write, tokens.output, tokens.cache_read)
+    return seen, estimate(settings.model, tokens)

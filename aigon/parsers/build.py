@@ -1,0 +1,23 @@
+"""A build: `python -m build`, `npm run build` and the like. What they share is that the cause stands near the end."""
+
+import re
+
+from aigon.core.model import Reading
+from aigon.parsers import tsc
+from aigon.parsers._problems import errorlike
+from aigon.parsers._text import clean, text
+
+_BUILT = re.compile(r"^Successfully built (?P<what>[^\n]+)$", re.M)
+_LINES = 20
+
+
+def read(output: bytes, report: bytes | None) -> Reading:
+    """The compiler's errors, or the last lines that look like errors; the summary is what was built, or the first."""
+    typed = tsc.read(output, report)
+    if typed.problems and typed.understood:
+        return typed
+    lines = text(output)
+    problems = errorlike(lines, _LINES)
+    built = _BUILT.search(lines)
+    summary = f"built {built['what']}" if built else problems[0].message if problems else ""
+    return Reading(clean(summary, 100), None, problems, understood=bool(built or problems))

@@ -1,0 +1,58 @@
+"""ESLint: its `json` and `stylish` formats."""
+
+import re
+from collections.abc import Iterator
+
+from aigon.core.model import Problem, Reading
+from aigon.parsers import _json
+from aigon.parsers._problems import number, problem
+from aigon.parsers._readings import foreign, lint
+from aigon.parsers._text import silent, text
+
+_LINE = re.compile(
+    r"^(?: +(?P<line>\d+):\d+ +(?P<severity>error|warning) +(?P<said>\S[^\n]*)|(?P<file>[^\s✖][^\n]*))$", re.M
+)
+_TOTAL = re.compile(r"^✖ (?P<number>\d+) problems? \(", re.M)
+_CRASH = re.compile(r"^ESLint: \d[^\n]*\n\n(?P<said>[^\n]+)$", re.M)
+_RULE = re.compile(r"[\w@/.-]+")
+
+
+def read(output: bytes, report: bytes | None) -> Reading:
+    """Problems by rule, file and line. ESLint prints nothing when it is content."""
+    found = _json.document(report) if report else _json.embedded(output, list)
+    if isinstance(found, list) and all(isinstance(row, dict) and "messages" in row for row in found):
+        return lint(each for row in _json.rows(found) for each in _from_json(row))
+    return _from_text(text(output))
+
+
+def _from_text(lines: str) -> Reading:
+    totals = [number(match["number"]) for match in _TOTAL.finditer(lines)]
+    if totals or silent(lines):
+        return lint(_problems(lines), sum(totals))
+    crash = _CRASH.search(lines)
+    return Reading(problems=(problem(crash["said"]),), understood=False) if crash else foreign(lines)
+
+
+def _problems(lines: str) -> Iterator[Problem]:
+    file = ""
+    for match in _LINE.finditer(lines):
+        if match["file"]:
+            file = match["file"]
+        else:
+            message, rule = _split(match["said"])
+            yield problem(message, file, number(match["line"]), rule, match["severity"])
+
+
+def _split(said: str) -> tuple[str, str]:
+    """Message and rule stand in columns, at least two spaces apart; a syntax error has no rule."""
+    message, separator, rule = said.rstrip().rpartition("  ")
+    return (message, rule) if separator and _RULE.fullmatch(rule) else (said, "")
+
+
+def _from_json(row: _json.Row) -> Iterator[Problem]:
+    get, file = _json.string, _json.string(row.get("filePath"))
+    for each in _json.rows(row.get("messages")):
+        severity = "warning" if each.get("severity") == 1 else "error"
+        yield problem(
+            get(each.get("message")), file, _json.integer(each.get("line")), get(each.get("ruleId")), severity
+        )

@@ -1,0 +1,30 @@
+"""tsc: `file(line,column): error TS2322: message`, or its pretty form `file:line:column - error TS2322: message`."""
+
+import re
+from collections.abc import Iterator
+
+from aigon.core.model import Problem, Reading
+from aigon.parsers._problems import number, problem
+from aigon.parsers._readings import foreign, types
+from aigon.parsers._text import silent, text
+
+_LINE = re.compile(
+    r"^(?:(?P<file>[^\s(][^(\n]*)\((?P<line>\d+),\d+\): |(?P<path>[^\s:][^:\n]*):(?P<row>\d+):\d+ - )?"
+    r"(?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>[^\n]+)$",
+    re.M,
+)
+_FOUND = re.compile(r"^Found (?P<number>\d+) errors?\b", re.M)
+
+
+def read(output: bytes, report: bytes | None) -> Reading:
+    """Errors by code, file and line. tsc says nothing at all when it is content."""
+    lines = text(report or output)
+    found = [number(match["number"]) for match in _FOUND.finditer(lines)]
+    reading = types(_problems(lines), sum(found))
+    return reading if reading.problems or found or silent(lines) else foreign(lines)
+
+
+def _problems(lines: str) -> Iterator[Problem]:
+    for match in _LINE.finditer(lines):
+        file, line = match["file"] or match["path"] or "", match["line"] or match["row"]
+        yield problem(match["message"], file, number(line), match["rule"], match["severity"])

@@ -1,0 +1,79 @@
+"""Where aigon keeps its own records: outside every workspace, a folder per repository.
+
+    <state home>/repos/<id>/git/                  aigon's own git directory
+                           /features/<id>[-label]/journal.jsonl, journal-<run>.jsonl (archived), decisions.jsonl
+                           /cache/                passes of checks
+                           /locks/
+
+The id is written into the repository's git directory (`aigon/id`), so that a moved repository finds its folder again.
+"""
+
+import json
+import os
+import uuid
+from pathlib import Path
+
+from aigon.core.errors import environment
+
+
+def state_home() -> Path:
+    """`AIGON_STATE_HOME`, or the person's state directory."""
+    if given := os.environ.get("AIGON_STATE_HOME"):
+        return Path(given).expanduser().resolve()
+    from platformdirs import user_state_path
+
+    return user_state_path("aigon")
+
+
+def repository_home(common_dir: Path) -> Path:
+    """The folder for the repository whose git directory is `common_dir`; made on first use.
+
+    Raises AigonError (exit 7) when it cannot be written.
+    """
+    repos = state_home() / "repos"
+    try:
+        home = _known(repos, common_dir) or _new(repos, common_dir)
+    except OSError as error:
+        raise environment(
+            f"The state folder cannot be written: {error.strerror}",
+            where=str(repos),
+            hint="Make it writable, or point AIGON_STATE_HOME at a folder that is",
+        ) from error
+    return home
+
+
+def known_home(common_dir: Path) -> Path | None:
+    """The folder for a repository that has one already; nothing is made."""
+    return _known(state_home() / "repos", common_dir)
+
+
+def _known(repos: Path, common_dir: Path) -> Path | None:
+    """The folder that belongs to this repository; a copy of a repository does not inherit its original's."""
+    marker = common_dir / "aigon" / "id"
+    if not marker.exists():
+        return None
+    home = repos / marker.read_text().strip()
+    if not (home / "repository.json").exists():
+        return None
+    seen = Path(json.loads((home / "repository.json").read_text())["git_dir"])
+    if seen == common_dir:
+        return home
+    if seen.joinpath("aigon", "id").exists() and seen.joinpath("aigon", "id").read_text() == marker.read_text():
+        return None
+    _describe(home, common_dir)
+    return home
+
+
+def _new(repos: Path, common_dir: Path) -> Path:
+    name = f"{common_dir.parent.name or 'repository'}-{uuid.uuid4().hex[:12]}"
+    home = repos / name
+    home.mkdir(parents=True)
+    marker = common_dir / "aigon" / "id"
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text(name + "\n")
+    _describe(home, common_dir)
+    return home
+
+
+def _describe(home: Path, common_dir: Path) -> None:
+    (home / "repository.json").write_text(json.dumps({"git_dir": str(common_dir)}) + "\n")

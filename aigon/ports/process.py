@@ -1,0 +1,224 @@
+"""The only importer of subprocess: run a program to its exit, never to the end of its pipes."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.core.agent import Exited
+from aigon.ports.capture import Capture, open_log
+from aigon.ports.stop import POLL_SECONDS, Stop
+
+Ladder = tuple[tuple[signal.Signals, float], ...]
+DEADLINE: Ladder = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
+"""What a process group gets when its time is up, and how many seconds it then has."""
+AT_ONCE: Ladder = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
+"""After a second Ctrl+C everything has to be over within 10 s."""
+CHUNK = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to run. `deadline` in seconds; `stdin` is a file whose content it reads, None for nothing.
+
+    With `merge` standard error goes into standard output, in the order written.
+    """
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: Path | None = None
+    deadline: float | None = None
+    log: Path | None = None
+    merge: bool = True
+    redact: Callable[[bytes], bytes] = field(default=lambda b: b)
+    started: Callable[[int], None] = field(default=lambda _pid: None)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What is still to happen to a running group: the next signal and when it is due (monotonic)."""
+
+    steps: Ladder
+    due: float | None
+    timed_out: bool = False
+    killed: bool = False
+
+    def escalate(self, group: int) -> None:
+        (number, seconds), self.steps = self.steps[0], self.steps[1:] or self.steps[-1:]
+        signal_group(group, number)
+        self.due = time.monotonic() + seconds
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    """Signal a whole process group; one that is gone is fine."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def run(command: Command, stop: Stop | None = None) -> Exited:
+    """Run `command` in a session of its own until it exits, its deadline passes, or `stop` says now.
+
+    Its group gets SIGKILL once its leader has exited: what it left in the background does not outlive it.
+    """
+    begun = time.monotonic()
+    try:
+        process = _spawn(command)
+    except OSError as error:
+        return Exited(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
+    command.started(process.pid)
+    waiting = _Waiting(DEADLINE, begun + command.deadline if command.deadline else None)
+    with _captures(process, command) as captures:
+        _attend(process, captures, waiting, stop)
+        signal_group(process.pid, signal.SIGKILL)
+        process.wait()
+        _drain(captures)
+        out = [capture.close() for capture in captures.values()]
+    return Exited(
+        process.returncode,
+        stdout=out[0],
+        stderr=out[1] if len(out) > 1 else b"",
+        timed_out=waiting.timed_out,
+        killed=waiting.killed,
+        duration=time.monotonic() - begun,
+    )
+
+
+def _spawn(command: Command) -> "subprocess.Popen[bytes]":
+    with open(command.stdin or os.devnull, "rb") as stdin:  # noqa: PTH123 - either a path or the null device
+        return subprocess.Popen(
+            command.argv,
+            cwd=command.cwd,
+            env=dict(command.env),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if command.merge else subprocess.PIPE,
+            start_new_session=True,
+        )
+
+
+@contextmanager
+def _captures(process: "subprocess.Popen[bytes]", command: Command) -> Iterator[dict[int, Capture]]:
+    """The captures by descriptor; the pipes are closed at the end even if a grandchild still holds them."""
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context(open_log(command.log)) if command.log else None
+        captures = {}
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                stack.enter_context(pipe)
+                os.set_blocking(pipe.fileno(), False)
+                captures[pipe.fileno()] = Capture(command.redact, log)
+        yield captures
+
+
+def _attend(
+    process: "subprocess.Popen[bytes]", captures: dict[int, Capture], waiting: _Waiting, stop: Stop | None
+) -> None:
+    """Drain until the leader has exited (it stays a zombie, so that its group can still be signalled)."""
+    with exit_notice(process) as exited:
+        poll = select.poll()
+        for fd in (exited, *captures, *([stop.fileno()] if stop else [])):
+            poll.register(fd, select.POLLIN)
+        while True:
+            ready = dict(poll.poll(_patience(waiting)))
+            for fd in captures.keys() & ready.keys():
+                if not _read(fd, captures[fd]):
+                    poll.unregister(fd)
+            if exited in ready:
+                return
+            _mind(process.pid, waiting, stop, poll)
+
+
+def _patience(waiting: _Waiting) -> float:
+    """Milliseconds until something other than output or an exit may need attention."""
+    left = POLL_SECONDS if waiting.due is None else min(POLL_SECONDS, waiting.due - time.monotonic())
+    return max(0.0, left * 1000)
+
+
+def _mind(group: int, waiting: _Waiting, stop: Stop | None, poll: "select.poll") -> None:
+    """Climb the ladder where a deadline has passed or the run has to end at once."""
+    if stop and not waiting.killed and stop.look():
+        poll.unregister(stop.fileno())
+        waiting.killed, waiting.steps = True, AT_ONCE
+        waiting.escalate(group)
+    elif waiting.due is not None and time.monotonic() >= waiting.due:
+        waiting.timed_out = waiting.timed_out or not waiting.killed
+        waiting.escalate(group)
+
+
+def _read(fd: int, capture: Capture) -> bool:
+    """Feed one chunk; False at end-of-file."""
+    try:
+        chunk = os.read(fd, CHUNK)
+    except BlockingIOError:
+        return True
+    capture.feed(chunk)
+    return bool(chunk)
+
+
+def _drain(captures: dict[int, Capture]) -> None:
+    """What is still in the pipes after the exit, and no more: a survivor may hold the other end."""
+    for fd, capture in captures.items():
+        for _ in range(64):
+            try:
+                chunk = os.read(fd, CHUNK)
+            except BlockingIOError:
+                break
+            if not chunk:
+                break
+            capture.feed(chunk)
+
+
+@contextmanager
+def exit_notice(process: "subprocess.Popen[bytes]") -> Iterator[int]:
+    """A descriptor that is readable once `process` has exited: a pidfd, or a waiting thread where there is none."""
+    if hasattr(os, "pidfd_open"):
+        fd = os.pidfd_open(process.pid)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+        return
+    import threading
+
+    read, write = os.pipe()
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        os.write(write, b"!")
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    try:
+        yield read
+    finally:
+        thread.join(1)
+        os.close(read)
+        os.close(write)
+
+
+def output(
+    argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str], stdin: bytes | None = None
+) -> tuple[int, bytes, bytes]:
+    """Exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
+
+    It gets a session of its own, so that Ctrl+C in the terminal never hits it half-way.
+    """
+    process = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    out, err = process.communicate(stdin)
+    return process.returncode, out, err

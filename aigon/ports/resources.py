@@ -1,0 +1,31 @@
+"""The one lookup of what ships with aigon: profiles, templates, examples.
+
+A wheel holds them in `aigon/_data/`; an editable install and a checkout have them at the top of the repository.
+"""
+
+from pathlib import Path
+
+from aigon.core.errors import AigonError, Exit
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def resource(*parts: str) -> Path:
+    """The file or folder `parts` lead to. Raises AigonError (internal) when it is not there."""
+    data = _PACKAGE / "_data"
+    # Never the folder beside an installed package: `templates` in site-packages would be somebody else's.
+    path = (data if data.is_dir() else _PACKAGE.parent).joinpath(*parts)
+    if not path.exists():
+        hint = "The installation is damaged: reinstall aigon (pip install --force-reinstall aigon)"
+        raise AigonError(f"{'/'.join(parts)} is missing from aigon", where=str(path), hint=hint, code=Exit.INTERNAL)
+    return path
+
+
+def profiles(folder: Path | None = None) -> dict[str, bytes]:
+    """The YAML documents in `folder` by path without suffix (`library`, `ecosystems/python`).
+
+    Without `folder` the shipped ones; a folder that does not exist holds none.
+    """
+    root = resource("profiles") if folder is None else folder
+    found = [path for path in sorted(root.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
+    return {path.relative_to(root).with_suffix("").as_posix(): path.read_bytes() for path in found}

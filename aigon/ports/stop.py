@@ -1,0 +1,74 @@
+"""What asks a run to end: signals and stop files. Handlers only set a flag and wake whoever waits."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+Reason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file"]
+POLL_SECONDS = 0.5
+"""How often waiting code looks for a stop file: a person creating one does not notice half a second."""
+
+
+class Stop:
+    """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP or a stop file: `now`.
+
+    `fileno()` becomes readable as soon as `now` is set, so that it can be waited on beside a process.
+    """
+
+    def __init__(self, files: Sequence[Path] = (), said: Callable[[str], None] = lambda _: None) -> None:
+        self._files = tuple(os.fspath(f) for f in files)
+        self._read, self._write = os.pipe()
+        self._said = said
+        self.reason: Reason = ""
+        self.now = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything asked for the end at all, politely or at once."""
+        self.look()
+        return bool(self.reason)
+
+    def look(self) -> bool:
+        """`now`, after a look for stop files."""
+        if not self.now and any(os.path.exists(f) for f in self._files):  # noqa: PTH110 - on the hot path
+            self._at_once("stop-file")
+        return self.now
+
+    def fileno(self) -> int:
+        """A descriptor that is readable once `now` is set."""
+        return self._read
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        os.close(self._read)
+        os.close(self._write)
+
+    def _at_once(self, reason: Reason) -> None:
+        self.reason = reason
+        self.now = True
+        os.write(self._write, b"!")
+
+    def _signalled(self, number: int, _frame: FrameType | None) -> None:
+        name: Reason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
+        if self.now:
+            return
+        if name == "SIGINT" and not self.reason:
+            self.reason = name
+            self._said(name)
+            return
+        self._at_once(name)
+
+    @contextmanager
+    def handling(self) -> Iterator["Stop"]:
+        """Route SIGINT, SIGTERM and SIGHUP here for the length of a run; main thread only."""
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, self._signalled) for number in numbers}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

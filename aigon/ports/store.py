@@ -1,0 +1,110 @@
+"""Files that survive a crash: whole or not at all, appended or not at all, locked by the system."""
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aigon.core.errors import environment
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb", buffering=0) as file:
+            file.write(data)
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+class Journal:
+    """An append-only file of checksummed lines: eight hex digits of CRC-32, a space, one JSON document."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._cut_torn_end(path)
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.path = path
+
+    def append(self, document: str, *, durable: bool) -> None:
+        """Append one line; with `durable` it is on disk when this returns, and all before it are too."""
+        data = document.encode("utf-8", "replace")
+        line = b"%08x %s\n" % (zlib.crc32(data), data)
+        written = os.write(self._fd, line)
+        if written < len(line):  # a full disk: half a line must not stay
+            os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
+        if durable:
+            os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    @staticmethod
+    def _cut_torn_end(path: Path) -> None:
+        """A line without its end was being written when the machine stopped: it never counted."""
+        if path.exists() and (data := path.read_bytes()) and not data.endswith(b"\n"):
+            os.truncate(path, data.rfind(b"\n") + 1)
+
+
+def read_journal(path: Path) -> list[dict[str, object]]:
+    """The documents of a journal, oldest first.
+
+    Raises AigonError (exit 7) for a line whose checksum does not hold: the record is damaged, nothing is guessed.
+    """
+    lines = path.read_bytes().split(b"\n")
+    documents = []
+    for number, line in enumerate(lines[:-1], 1):
+        checksum, _, data = line.partition(b" ")
+        if checksum != b"%08x" % zlib.crc32(data):
+            raise environment(
+                "The journal of this run is damaged",
+                where=f"{path}:{number}",
+                hint="Start a new run with --loop (the old journal is archived; commits are untouched)",
+            )
+        documents.append(json.loads(data))
+    return documents
+
+
+@contextmanager
+def lock(path: Path, what: str) -> Iterator[None]:
+    """Hold the system's lock on `path`; who holds it is written beside it.
+
+    Raises AigonError (exit 7) at once when another process holds it, naming that process.
+    """
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    holder = path.with_suffix(".holder")
+    held = FileLock(path, timeout=0)
+    try:
+        held.acquire()
+    except Timeout:
+        raise environment(
+            f"{what} is in use by another aigon",
+            where=_holder(holder),
+            hint="Wait for it, or stop it with Ctrl+C there",
+        ) from None
+    try:
+        holder.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        held.release()
+
+
+def _holder(path: Path) -> str:
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        who = json.loads(path.read_text())
+        return f"pid {who['pid']} on {who['host']}"
+    return "its holder did not say who it is"

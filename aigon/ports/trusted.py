@@ -1,0 +1,241 @@
+"""aigon's own git directory: the repository's objects, nobody's configuration but what is imported here.
+
+An agent can plant code in git that the parent's next command runs: hooks, filters, diff drivers, fsmonitor. None of
+it is read here. What the person's own configuration needs is copied before the agent runs; what cannot be copied
+safely is refused by name. Never gc, repack, prune, fetch or merge in it: it holds no refs.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aigon.core.errors import environment
+from aigon.ports import process
+from aigon.ports.git import Checkout, Identity
+
+IMPORTED = (
+    "core.autocrlf",
+    "core.eol",
+    "core.safecrlf",
+    "core.filemode",
+    "core.ignorecase",
+    "core.symlinks",
+    "core.precomposeunicode",
+    "core.protecthfs",
+    "core.protectntfs",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.bigfilethreshold",
+    "core.checkstat",
+    "core.trustctime",
+    "core.compression",
+    "core.loosecompression",
+    "index.sparse",
+)
+"""Settings that change what `git add` writes; none of them names a program."""
+FIXED = {
+    "core.bare": "false",
+    "core.fsmonitor": "false",
+    "core.hookspath": "/dev/null",
+    "core.untrackedcache": "false",
+    "core.splitindex": "false",
+    "core.fsync": "loose-object,reference",
+    "core.fsyncmethod": "batch",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "diff.ignoresubmodules": "dirty",
+    "status.submodulesummary": "false",
+    "advice.addembeddedrepo": "false",
+    "commit.gpgsign": "false",
+}
+RUNTIME_IGNORED = (".aigon/loop-state-*.json", ".aigon/runs/", ".aigon/STOP", "EMERGENCY_STOP_RALPH")
+"""aigon's runtime files: out of every checkpoint, whatever the project's .gitignore says."""
+
+
+class TrustedGit:
+    """Runs git with a configuration of aigon's own on the person's objects and work tree.
+
+    With `objects` new objects go there and the repository's are only read.
+    """
+
+    def __init__(self, checkout: Checkout, directory: Path, objects: Path | None = None) -> None:
+        self.root, self.git_dir, self.common_dir = checkout.root, checkout.git_dir, checkout.common_dir
+        self.directory = directory
+        self._program = shutil.which("git") or "git"
+        identity = checkout.identity()
+        self.env = _environment(self, identity)
+        if objects:
+            objects.mkdir(parents=True, exist_ok=True)
+            theirs = self.env["GIT_OBJECT_DIRECTORY"]
+            self.env |= {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": theirs}
+        self._ref_env = {**_clean(), **_people(identity), "GIT_DIR": str(self.git_dir)}
+        self.prepare(checkout)
+
+    def prepare(self, checkout: Checkout) -> None:
+        """Write the directory afresh from the person's configuration. Raises AigonError (exit 7), naming a refusal."""
+        refuse_unsupported(checkout)
+        for name in ("objects", "refs", "info"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
+        (self.directory / "config").write_text(_config_text(_settings(checkout)))
+        _copy_rules(checkout, self.directory)
+
+    def run(self, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
+        """Standard output of a git command. Raises AigonError (exit 7) with git's words."""
+        code, out, err = self.attempt(*arguments, stdin=stdin, index=index)
+        if code:
+            said = err.decode(errors="replace").strip()
+            raise environment(f"git {arguments[0]} failed", where=str(self.root), hint=said or f"It exited with {code}")
+        return out
+
+    def attempt(
+        self, *arguments: str, stdin: bytes | None = None, index: Path | None = None
+    ) -> tuple[int, bytes, bytes]:
+        """Exit code, standard output and standard error of a git command."""
+        env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
+        return process.output((self._program, *arguments), cwd=self.root, env=env, stdin=stdin)
+
+    def refs(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs."""
+        fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsync=reference", "-c", "core.fsmonitor=false")
+        code, out, err = process.output((self._program, *fixed, *arguments), cwd=self.root, env=self._ref_env)
+        return code, (out or err).decode(errors="replace").strip()
+
+
+def _clean() -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return env | {
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "LC_ALL": "C",
+    }
+
+
+def _people(identity: Identity) -> dict[str, str]:
+    (author, author_mail), (committer, committer_mail) = identity.author, identity.committer
+    return {
+        "GIT_AUTHOR_NAME": author,
+        "GIT_AUTHOR_EMAIL": author_mail,
+        "GIT_COMMITTER_NAME": committer,
+        "GIT_COMMITTER_EMAIL": committer_mail,
+    }
+
+
+def _environment(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
+    return {
+        **_clean(),
+        **_people(identity),
+        "GIT_DIR": str(trusted.directory),
+        "GIT_WORK_TREE": str(trusted.root),
+        "GIT_INDEX_FILE": str(trusted.directory / "index"),
+        "GIT_OBJECT_DIRECTORY": str(trusted.common_dir / "objects"),
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+
+
+def refuse_unsupported(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7) for a repository whose snapshots aigon could not take faithfully."""
+    config = checkout.config
+    if any(name.startswith("remote.") and name.endswith(".promisor") and config[name] == "true" for name in config):
+        raise environment(
+            "This is a partial clone, which aigon does not support: objects could be missing offline",
+            where=str(checkout.root),
+            hint="Make a full clone, or run `git fetch --refetch --no-filter` and unset remote.NAME.promisor",
+        )
+    if config.get("extensions.refstorage", "files") != "files":
+        raise environment("This repository keeps its refs in a reftable, which aigon does not support yet")
+    for name in sorted(_filters_used(checkout)):
+        if name != "lfs":
+            raise environment(
+                f"The files of this repository go through the git filter '{name}', which aigon does not run",
+                where=".gitattributes",
+                hint=f"An agent could change what it executes. Remove the filter={name} attribute, or open an issue",
+            )
+        if not shutil.which("git-lfs"):
+            raise environment(
+                "This repository uses Git LFS, and git-lfs is not installed",
+                where=".gitattributes",
+                hint="Install git-lfs (https://git-lfs.com), then run `git lfs install`",
+            )
+
+
+def _filters_used(checkout: Checkout) -> set[str]:
+    """Filters named by attributes in force that the person's configuration defines; others do nothing."""
+    config = checkout.config
+    defined = {name.split(".")[1] for name in config if name.startswith("filter.") and name.count(".") >= 2}
+    listed = checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes").split("\0")
+    texts = [_text(checkout.root / path) for path in listed if path]
+    texts += [_text(checkout.common_dir / "info" / "attributes"), _text(_global_file(checkout, "attributes"))]
+    words = {word.removeprefix("filter=") for text in texts for word in text.split() if word.startswith("filter=")}
+    return words & (defined | {"lfs"})
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
+
+
+def _global_file(checkout: Checkout, kind: str) -> Path:
+    """The person's global excludes or attributes file, by configuration or in git's default place."""
+    configured = checkout.config.get(f"core.{kind}file")
+    if configured:
+        return Path(configured).expanduser()
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
+    return Path(base) / "git" / {"excludes": "ignore", "attributes": "attributes"}[kind]
+
+
+def _settings(checkout: Checkout) -> dict[str, str]:
+    config = checkout.config
+    settings = {name: config[name] for name in IMPORTED if name in config} | FIXED
+    object_format = config.get("extensions.objectformat", "sha1")
+    settings["core.repositoryformatversion"] = "1"
+    settings["extensions.preciousobjects"] = "true"
+    if object_format != "sha1":
+        settings["extensions.objectformat"] = object_format
+    if "lfs" in _filters_used(checkout):
+        settings |= _lfs(checkout)
+    return settings
+
+
+def _lfs(checkout: Checkout) -> dict[str, str]:
+    """Git LFS by its own documented filter lines, storing where the repository stores, found before an agent ran."""
+    program = shutil.which("git-lfs") or "git-lfs"
+    return {
+        "filter.lfs.clean": f"{program} clean -- %f",
+        "filter.lfs.smudge": f"{program} smudge -- %f",
+        "filter.lfs.process": f"{program} filter-process",
+        "filter.lfs.required": "true",
+        "lfs.storage": str(checkout.common_dir / "lfs"),
+    }
+
+
+def _config_text(settings: Mapping[str, str]) -> str:
+    def entry(name: str, value: str) -> str:
+        section, _, key = name.rpartition(".")
+        head, _, sub = section.partition(".")
+        title = f'{head} "{sub}"' if sub else head
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'[{title}]\n\t{key} = "{escaped}"\n'
+
+    return "".join(entry(name, value) for name, value in sorted(settings.items()))
+
+
+def _copy_rules(checkout: Checkout, directory: Path) -> None:
+    """Excludes, attributes, sparse patterns and shallow boundary as they are now, before an agent can edit them."""
+    common, info = checkout.common_dir / "info", directory / "info"
+    excludes: Sequence[str] = (_text(_global_file(checkout, "excludes")), _text(common / "exclude"), *RUNTIME_IGNORED)
+    (info / "exclude").write_text("\n".join(excludes) + "\n")
+    everywhere = _text(_global_file(checkout, "attributes"))
+    (info / "attributes").write_text(_text(common / "attributes"))
+    (directory / "attributes").write_text(everywhere)
+    with (directory / "config").open("a") as config:
+        config.write(f'[core]\n\tattributesFile = "{directory / "attributes"}"\n')
+    for source, target in (
+        (checkout.git_dir / "info" / "sparse-checkout", info / "sparse-checkout"),
+        (checkout.common_dir / "shallow", directory / "shallow"),
+    ):
+        target.unlink(missing_ok=True)
+        if source.exists():
+            shutil.copyfile(source, target)

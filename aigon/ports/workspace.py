@@ -1,0 +1,256 @@
+"""One branch, one work tree: snapshot it, commit exactly that snapshot, park what does not go in.
+
+Everything goes through aigon's own git (`aigon.ports.trusted`) with a private index.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core.errors import environment
+from aigon.core.model import Change
+from aigon.ports.git import Checkout
+from aigon.ports.trusted import TrustedGit
+
+INDEX_LOCK_SECONDS = 10.0
+"""How long another git's lock on the checkout's index is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The branch as found after a turn: `parent` is what the next commit descends from, `ref` what the branch holds.
+
+    They differ when the agent rewrote the branch: then `ref` is parked and the last checkpoint is the parent.
+    """
+
+    parent: str
+    ref: str
+
+
+class Workspace:
+    """The work tree that an agent edits. `index` is aigon's private one; the checkout's is only ever replaced whole."""
+
+    def __init__(self, checkout: Checkout, directory: Path, branch: str, objects: Path | None = None) -> None:
+        self.root = checkout.root
+        self.branch = branch
+        self.trusted = TrustedGit(checkout, directory, objects)
+        self._git = self.trusted.run
+        self._index = Path(self.trusted.env["GIT_INDEX_FILE"])
+        self._checkout_index = checkout.git_dir / "index"
+        self._ref_file = checkout.common_dir / "refs" / "heads" / branch
+        self._head_file = checkout.git_dir / "HEAD"
+        self.take_over_index()
+
+    def take_over_index(self) -> None:
+        """Start from a copy of the checkout's index: its stat data, its sparse bits."""
+        if self._checkout_index.exists() and not list(self._checkout_index.parent.glob("sharedindex.*")):
+            shutil.copyfile(self._checkout_index, self._index)
+        else:
+            self._index.unlink(missing_ok=True)
+            tip = self.tip()
+            self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
+
+    def tip(self) -> str | None:
+        """The commit that the branch names; read as a file where git keeps it in one."""
+        with contextlib.suppress(OSError):
+            text = self._ref_file.read_text().strip()
+            if text and not text.startswith("ref:"):
+                return text
+        code, out = self.trusted.refs("rev-parse", "--verify", "-q", f"refs/heads/{self.branch}^{{commit}}")
+        return out if code == 0 else None
+
+    def on_branch(self) -> bool:
+        """Whether HEAD still names the branch."""
+        return self._head_file.read_text().strip() == f"ref: refs/heads/{self.branch}"
+
+    def back_on_branch(self) -> None:
+        """Point HEAD at the branch again; the files stay as they are."""
+        self.trusted.refs("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Whether `descendant` contains `ancestor`."""
+        return self.trusted.attempt("merge-base", "--is-ancestor", ancestor, descendant)[0] == 0
+
+    def snapshot(self) -> tuple[str, ...]:
+        """Stage the whole work tree in the private index; git's complaints about what it could not stage."""
+        code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors")
+        lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
+        if code not in (0, 1):
+            raise environment("The work tree cannot be staged", where=str(self.root), hint="\n".join(lines))
+        return tuple(line for line in lines if line.startswith(("error:", "warning: adding embedded")))
+
+    def empty_tree(self) -> str:
+        """The tree that holds nothing: what a repository without commits is compared with."""
+        return self._git("hash-object", "-w", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+    def tree(self) -> str:
+        """The tree of the snapshot."""
+        return self._git("write-tree").decode().strip()
+
+    def changes(self, since: str) -> tuple[Change, ...]:
+        """The files in which the snapshot differs from the commit `since`."""
+        out = self._git("diff-index", "--cached", "--numstat", "-z", "--no-renames", "--no-ext-diff", since)
+        return tuple(_change(entry) for entry in out.decode(errors="replace").split("\0") if entry)
+
+    def content(self, base: str, without: frozenset[str]) -> "Content":
+        """What the snapshot holds beyond the commit `base`, aigon's own files left out."""
+        out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base)
+        fields = out.decode(errors="surrogateescape").split("\0")
+        entries = zip(fields[1::2], fields[0::2], strict=False)
+        return Content(base, {path: raw.split(" ", 1)[1] for path, raw in entries if path not in without})
+
+    def diff(self, base: str, without: frozenset[str]) -> str:
+        """The text of the difference between the commit `base` and the snapshot, aigon's own files left out."""
+        tree = self.tree()
+        names = self._git("diff-tree", "-r", "--name-only", "-z", "--no-renames", base, tree).decode(
+            errors="surrogateescape"
+        )
+        paths = [name for name in names.split("\0") if name and name not in without]
+        if not paths:
+            return ""
+        options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
+        return self._git("diff", *options, base, tree, "--", *paths).decode(errors="replace")
+
+    def left_over(self) -> tuple[str, ...]:
+        """Paths that differ from the snapshot by now or are not in it: what checks wrote."""
+        out = self._git("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--directory")
+        return tuple(sorted({path for path in out.decode(errors="replace").split("\0") if path}))
+
+    def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:
+        """A commit of the snapshot plus `files` (written to the work tree too) on `parent`; no ref moves."""
+        for path, data in files.items():
+            self.write(path, data)
+        if files:
+            self._git("update-index", "--add", "--", *files)
+        return self.commit_tree(self.tree(), parent, message)
+
+    def write(self, path: str, data: bytes | None) -> None:
+        """Make a file of the work tree hold `data`, or be absent; whatever stands there gives way, links included."""
+        target = self.root / path
+        if not target.parent.resolve().is_relative_to(self.root):
+            raise environment(f"{path} would be written outside the work tree", where=str(target.parent.resolve()))
+        if target.is_symlink() or data is None:
+            target.unlink(missing_ok=True)
+        if data is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+
+    def commit_tree(self, tree: str, parent: str, message: str) -> str:
+        """A commit object; no ref moves."""
+        return self._git("commit-tree", tree, "-p", parent, "-F", "-", stdin=message.encode()).decode().strip()
+
+    def publish(self, commit: str, old: str) -> None:
+        """Move the branch from `old` to `commit` and make the checkout's index agree with it.
+
+        Raises AigonError (exit 7) when the branch moved meanwhile (nothing is lost: both commits stay) or another git
+        holds the index for longer than 10 s (before the branch moves).
+        """
+        with self._index_lock() as lock:
+            code, said = self.trusted.refs("update-ref", "-m", "aigon", f"refs/heads/{self.branch}", commit, old)
+            if code:
+                kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
+                raise environment(
+                    f"The branch {self.branch} moved while aigon was working; both commits are kept, ours as {kept}",
+                    where=said.splitlines()[0] if said else "",
+                    hint="Look at both with `git log --oneline --all`, then run again with --resume",
+                )
+            shutil.copyfile(self._index, lock)
+            lock.rename(self._checkout_index)
+
+    @contextmanager
+    def _index_lock(self) -> Iterator[Path]:
+        """git's own lock on the checkout's index; another holder's is waited for and never removed."""
+        lock = self._checkout_index.with_name("index.lock")
+        limit = time.monotonic() + INDEX_LOCK_SECONDS
+        while True:
+            try:
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+                break
+            except FileExistsError:
+                if time.monotonic() > limit:
+                    raise environment(
+                        "Another git command holds the index of this checkout",
+                        where=str(lock),
+                        hint="Let it finish; if none is running, remove that file. Then run again with --resume",
+                    ) from None
+                time.sleep(0.05)
+        try:
+            yield lock
+        finally:
+            lock.unlink(missing_ok=True)
+
+    def history(self, base: str) -> list[tuple[str, str]]:
+        """Hash and subject of the branch's commits since `base`, newest first; at most 50."""
+        tip = self.tip()
+        out = self._git("log", "-z", "--format=%H %s", "-50", f"{base}..{tip}") if tip else b""
+        entries = (entry.partition(" ") for entry in out.decode(errors="replace").split("\0") if entry)
+        return [(commit, subject) for commit, _, subject in entries]
+
+    def file_at(self, commit: str, path: str, root: Path) -> bytes | None:
+        """A file of the work tree as `commit` has it; None where it has none.
+
+        Read from the work tree when git sees no difference, so that line endings and filters are as checked out.
+        """
+        if self.trusted.attempt("cat-file", "-e", f"{commit}:{path}")[0]:
+            return None
+        same = self.trusted.attempt("diff-files", "--quiet", "--", path)[0] == 0
+        if same and (root / path).is_file():
+            return (root / path).read_bytes()
+        return self._git("cat-file", "--filters", f"{commit}:{path}")
+
+    def hand_over_index(self) -> None:
+        """Make the checkout's index equal to the private one."""
+        with self._index_lock() as lock:
+            shutil.copyfile(self._index, lock)
+            lock.rename(self._checkout_index)
+
+    def remove_own_lock(self) -> None:
+        """Remove a lock on the checkout's index that this program left when it was killed: empty, or its own index."""
+        lock = self._checkout_index.with_name("index.lock")
+        with contextlib.suppress(FileNotFoundError):
+            if (content := lock.read_bytes()) == b"" or content == self._index.read_bytes():
+                lock.unlink()
+
+    def keep(self, name: str, commit: str) -> str:
+        """Park a commit under `refs/aigon/parked/<name>`, numbered where that is taken; the ref."""
+        for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
+            ref = f"refs/aigon/parked/{name}{suffix}"
+            code, said = self.trusted.refs("update-ref", ref, commit, "")
+            if code == 0:
+                return ref
+            if "exists" not in said and "unable to resolve" not in said and "reference already" not in said:
+                break
+        raise environment("Work could not be parked", where=ref, hint=said)
+
+    def restore(self, commit: str) -> None:
+        """Make the work tree equal to `commit`: what the snapshot holds beyond it is removed. Park it first."""
+        self._git("read-tree", "--reset", "-u", commit)
+        self.hand_over_index()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a snapshot holds beyond a base commit: path -> modes, objects and status, by git's raw format."""
+
+    base: str
+    entries: Mapping[str, str]
+
+    def key(self, paths: tuple[str, ...] = ()) -> str:
+        """A name for this content, or for the part of it under `paths`: equal names, equal files."""
+        chosen = sorted(
+            f"{path}\0{raw}"
+            for path, raw in self.entries.items()
+            if not paths or any(path == p or path.startswith(p.rstrip("/") + "/") for p in paths)
+        )
+        return hashlib.sha256("\n".join([self.base, *chosen]).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _change(entry: str) -> Change:
+    added, removed, path = entry.split("\t", 2)
+    return Change(path, int(added) if added != "-" else -1, int(removed) if removed != "-" else -1)

@@ -1,0 +1,95 @@
+"""Who works and who judges: found, configured, and proven startable before the first paid turn."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.agents import adapter
+from aigon.agents import names as adapters
+from aigon.core.agent import Agent
+from aigon.core.config import Config
+from aigon.core.errors import unavailable, usage
+from aigon.core.judging import JudgeSettings
+from aigon.core.model import Spec
+from aigon.judges import backend
+from aigon.run.options import Options
+
+SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
+
+
+def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str]) -> Agent:
+    """The agent: flag, configuration, else Claude Code where it is installed. Raises AigonError (exit 2 or 6)."""
+    if len(options.agents) > 1:
+        raise usage("Several agents at once are not supported yet", where="--agent", hint="Name one agent")
+    name = next(iter(options.agents), None) or config.default_agent or _only_agent(config)
+    if name is None and not shutil.which("claude", path=env.get("PATH")):
+        raise unavailable(
+            "There is no agent to work with", where="--agent", hint=f"Install Claude Code, or add {SAMPLE}"
+        )
+    agent = _configured(root, config, name or "claude")
+    return replace(agent, model=options.model) if options.model else agent
+
+
+def _only_agent(config: Config) -> str | None:
+    return next(iter(config.agents)) if len(config.agents) == 1 else None
+
+
+def _configured(root: Path, config: Config, name: str) -> Agent:
+    own = config.agents.get(name)
+    if own is None:
+        if name not in adapters() or name == "command":
+            adapter_or_error(name, config)
+        return Agent(name, name)
+    command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
+    recording = str((root / own.recording).absolute()) if own.recording else ""
+    return Agent(name, own.adapter, own.model, own.effort, command, tuple(own.args), own.env, recording)
+
+
+def adapter_or_error(name: str, config: Config) -> None:
+    """Raise AigonError (exit 2) for a name that is neither an adapter nor configured."""
+    if name == "command":
+        raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
+    if name not in config.agents:
+        adapter(name)
+
+
+def require_agent(root: Path, agent: Agent, env: Mapping[str, str]) -> None:
+    """Raise AigonError (exit 6) when the agent cannot start."""
+
+    def find(program: str) -> str | None:
+        """A path means a file of the main checkout, whether it may be run or not; a bare name is looked up."""
+        if "/" not in program:
+            return shutil.which(program, path=env.get("PATH"))
+        file = root / Path(program).expanduser()
+        return str(file) if file.is_file() else None
+
+    if why := adapter(agent.adapter).ready(agent, find, env):
+        raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
+
+
+def rungs(agent: Agent, config: Config) -> tuple[Agent, ...]:
+    """The escalation ladder: the agent with each rung's model and effort; itself alone without a ladder."""
+    if not config.ladder:
+        return (agent,)
+    return tuple(replace(agent, model=s.model or agent.model, effort=s.effort or agent.effort) for s in config.ladder)
+
+
+def judge_of(config: Config, options: Options, spec: Spec, env: Mapping[str, str]) -> JudgeSettings | None:
+    """The judge for open criteria; None without such criteria, with backend `none`, or where none is ready.
+
+    Raises AigonError (exit 6) when the one that was asked for by name cannot be asked.
+    """
+    own = config.judge
+    named = options.judge or (own.backend if own else None)
+    if named == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
+        return None
+    settings = JudgeSettings(named or "anthropic")
+    if own:
+        settings = JudgeSettings(settings.backend, own.model, float(own.timeout), own.max_tokens)
+    why = backend(settings.backend).ready(settings, env)
+    if not why:
+        return settings
+    if named:
+        raise unavailable(f"The judge {named} cannot be asked", where="judge.backend", hint=why)
+    return None

@@ -1,0 +1,112 @@
+"""The look at one tree: its checks, then a verdict for every criterion."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+from aigon.core.events import CriterionJudged, Event
+from aigon.core.fingerprint import combined, fingerprint
+from aigon.core.model import Check, Finding, Problem, Verdict
+from aigon.core.state import State
+from aigon.run import criteria
+from aigon.run.checks import Plan, Result, run_checks
+from aigon.run.job import Job
+from aigon.run.judging import judged
+from aigon.run.snapshot import Snapshot
+from aigon.run.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found and decided on a snapshot; not `complete` when the run was stopped at once meanwhile."""
+
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    content: str
+    complete: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """One name for the failing fingerprints and the criteria that are not met."""
+        failing = (name for finding in self.findings for name in finding.fingerprints)
+        open_ = (f"criterion {v.criterion}: {fingerprint(v.reason)}" for v in self.verdicts if v.status != "met")
+        return combined([*failing, *open_])
+
+    @property
+    def score(self) -> tuple[int, ...]:
+        """Progress, the weightiest first: criteria met, checks green, tests passed."""
+        passed = sum(f.counts.passed for f in self.findings if f.counts)
+        green = sum(f.status == "pass" for f in self.findings)
+        return (sum(v.status == "met" for v in self.verdicts), green, passed)
+
+
+def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:
+    """Run what decides, on exactly this snapshot."""
+    plan = _plan(job, world, snapshot, state)
+    each = [check for check in job.checks if check.when == "each"]
+    asked = criteria.commands(job.spec.criteria)
+    results = yield from run_checks(world, (*each, *asked), plan)
+    ran = list(results[: len(each)])
+    ran += yield from _final(job, world, plan, results)
+    findings = _in_order(job, [result.finding for result in ran]) + _git_check(world, snapshot, results)
+    content = snapshot.content().key() if _decisions_matter(job) else ""
+    human = state.human_ticks
+    verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
+    verdicts = yield from judged(job, world, snapshot.number, verdicts, findings)
+    if world.stop.now:
+        return Look(findings, tuple(_undecided(verdict) for verdict in verdicts), content, complete=False)
+    for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):
+        yield CriterionJudged(world.now(), snapshot.number, verdict, criterion.text)
+    return Look(findings, verdicts, content)
+
+
+def _undecided(verdict: Verdict) -> Verdict:
+    return replace(verdict, status="unclear", reason="the run was stopped before this was decided")
+
+
+def _plan(job: Job, world: World, snapshot: Snapshot, state: State) -> Plan:
+    last = state.last.findings if state.last else ()
+    return Plan(
+        number=snapshot.number,
+        folder=world.iteration_folder(snapshot.number),
+        content_key=lambda paths: snapshot.content().key(paths),
+        durations={finding.check: finding.duration for finding in last},
+        slots=job.slots,
+        stop_on_first_failure=job.stop_on_first_failure,
+        use_cache=job.use_cache,
+    )
+
+
+def _final(
+    job: Job, world: World, plan: Plan, results: Sequence[Result]
+) -> Generator[Event, State, tuple[Result, ...]]:
+    """Checks marked `final` run once everything else that ran is green; skipped, they are no pass."""
+    final: list[Check] = [check for check in job.checks if check.when == "final"]
+    if any(result.finding.status != "pass" for result in results):
+        from aigon.run.one_check import skipped
+
+        return tuple(Result(skipped(check, "runs when everything else is green")) for check in final)
+    return (yield from run_checks(world, final, plan))
+
+
+def _in_order(job: Job, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    by_name = {finding.check: finding for finding in findings}
+    return tuple(by_name[check.name] for check in job.checks)
+
+
+def _git_check(world: World, snapshot: Snapshot, results: Sequence[Result]) -> tuple[Finding, ...]:
+    """Nothing is left out of the commit but ignored files and what the checks themselves wrote, which is named."""
+    if snapshot.complaints:
+        problems = tuple(Problem(text) for text in snapshot.complaints[:20])
+        names = tuple(fingerprint("git", text) for text in snapshot.complaints)
+        summary = f"{len(snapshot.complaints)} paths could not be committed ({snapshot.complaints[0]})"
+        return (Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names),)
+    if not any(not result.finding.cached for result in results):
+        return ()
+    left = world.workspace.left_over()
+    warnings = tuple(Problem("written by the checks, not committed", path, severity="warning") for path in left[:20])
+    summary = f"{len(left)} files written by the checks are not committed ({', '.join(left[:3])})" if left else "clean"
+    return (Finding("git", "git", "Git", "pass", summary, problems=warnings),)
+
+
+def _decisions_matter(job: Job) -> bool:
+    return any(criterion.kind in ("human", "judge") for criterion in job.spec.criteria)

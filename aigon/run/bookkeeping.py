@@ -1,0 +1,95 @@
+"""Stage moves and other small commits of aigon's own, outside a run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aigon.core import features
+from aigon.core.errors import environment, usage
+from aigon.core.features import FOLDERS, ROOT, Feature
+from aigon.core.spec import parse
+from aigon.ports.commit_paths import commit_paths
+from aigon.ports.git import Checkout
+from aigon.ports.home import repository_home
+from aigon.ports.resources import resource
+from aigon.ports.trusted import TrustedGit
+from aigon.ports.workspace import Workspace
+from aigon.run import branch, specs
+from aigon.run.records import Origin, records_of
+from aigon.run.stages import to_stage
+
+
+def create(checkout: Checkout, title: str) -> Feature:
+    """Write a spec into the inbox. Raises AigonError (exit 2) when a feature of that name exists."""
+    slug = features.slug(title)
+    for path in specs.spec_paths(checkout.root):
+        if (found := features.feature_at(path)) and found.slug == slug:
+            raise usage(f"A feature '{slug}' exists already", where=path, hint="Edit that spec, or choose another name")
+    path = f"{ROOT}/{FOLDERS['inbox']}/feature-{slug}.md"
+    template = resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
+    target = checkout.root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
+    _commit(checkout, [path], f"docs(feature-{slug}): add the spec to the inbox\n")
+    return Feature("", slug, path, "inbox")
+
+
+def prioritise(checkout: Checkout, wanted: str) -> Feature:
+    """Give a feature of the inbox its ID and move it to the backlog. Raises AigonError (exit 2)."""
+    feature = specs.locate(checkout.root, wanted)
+    if feature.id and feature.stage != "inbox":
+        raise usage(f"Feature {feature.id} is in the stage {feature.stage} already", where=feature.path)
+    id = feature.id or features.next_id(specs.spec_paths(checkout.root))
+    moved, paths = to_stage(checkout.root, feature, "backlog", id)
+    _commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}\n")
+    return moved
+
+
+def set_up(checkout: Checkout, wanted: str) -> tuple[Feature, str]:
+    """Start a feature: its branch at HEAD, its spec in progress; the feature and the branch. Raises AigonError."""
+    feature = specs.locate(checkout.root, wanted)
+    if not feature.id:
+        raise usage(
+            f"'{feature.slug}' has no ID yet", where=feature.path, hint=f"aigon feature-prioritise {feature.slug}"
+        )
+    current = branch.require_sound(checkout)
+    own = branch.own_changes(checkout, [feature.path])
+    branch.enter(checkout, feature, feature.name)
+    branch.ignore_runtime_files(checkout)
+    home = repository_home(checkout.common_dir)
+    workspace = Workspace(checkout, home / "git", feature.name)
+    moved, paths = to_stage(checkout.root, feature, "in-progress")
+    commit = branch.take_up(workspace.trusted, moved, [*own, *paths])
+    records = records_of(home, feature.id)
+    if records.origin() is None:
+        records.set_origin(Origin("" if current == feature.name else current, commit or str(workspace.tip())))
+    return moved, feature.name
+
+
+def title_of(root: Path, feature: Feature) -> str:
+    """The title of a spec, for lists; its slug where it cannot be read."""
+    try:
+        return parse((root / feature.path).read_bytes()).title or feature.slug
+    except Exception:
+        return feature.slug
+
+
+def _commit(checkout: Checkout, paths: Sequence[str], message: str) -> None:
+    """Commit these paths on the branch that is checked out; before the first commit they are only written."""
+    if checkout.head is None or checkout.branch is None or checkout.under_way():
+        return
+    tracked_or_there = [
+        p for p in paths if (checkout.root / p).exists() or checkout.ask("ls-files", "--error-unmatch", p)
+    ]
+    commit_paths(trusted(checkout), tracked_or_there, message)
+
+
+def trusted(checkout: Checkout) -> TrustedGit:
+    """aigon's own git for this checkout."""
+    return TrustedGit(checkout, repository_home(checkout.common_dir) / "git")
+
+
+def require_clean(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7) where anything is uncommitted."""
+    if changed := checkout.changed():
+        hint = 'git add -A && git commit -m "..."   or   git stash --include-untracked'
+        raise environment("There are uncommitted changes", where=", ".join(changed[:5]), hint=hint)

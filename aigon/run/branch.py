@@ -1,0 +1,98 @@
+"""Bring the checkout onto the feature's branch, and refuse by name what would not be safe."""
+
+from collections.abc import Sequence
+
+from aigon.core.errors import AigonError, environment
+from aigon.core.features import Feature
+from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
+from aigon.ports.git import Checkout
+from aigon.ports.trusted import TrustedGit
+
+IGNORED_LINES = (".aigon/loop-state-*.json", ".aigon/runs/", ".aigon/STOP", "EMERGENCY_STOP_RALPH")
+"""What `aigon init` writes into .gitignore: aigon's runtime files."""
+
+
+def require_sound(checkout: Checkout) -> str:
+    """The branch that is checked out. Raises AigonError (exit 7): no commits, detached HEAD, something under way."""
+    if checkout.head is None:
+        raise environment("This repository has no commits yet", where=str(checkout.root), hint=FIRST_COMMIT)
+    if doing := checkout.under_way():
+        raise environment(
+            f"A {doing} is under way in this checkout",
+            where=str(checkout.root),
+            hint=f"git {doing} --continue, or git {doing} --abort" if doing != "bisect" else "git bisect reset",
+        )
+    branch = checkout.branch
+    if branch is None:
+        hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
+        raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
+    return branch
+
+
+def own_changes(checkout: Checkout, spec_paths: Sequence[str]) -> list[str]:
+    """Uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other, untracked included."""
+    changed = checkout.changed()
+    own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
+    if foreign := [path for path in changed if path not in own]:
+        listed = ", ".join(foreign[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
+        raise environment(
+            "There are uncommitted changes, which an agent could mix with its own",
+            where=listed,
+            hint='git add -A && git commit -m "work in progress"   or   git stash --include-untracked',
+        )
+    return [path for path in own if not _is_runtime(path)]
+
+
+def _is_own(checkout: Checkout, path: str) -> bool:
+    if path == ".gitignore":
+        return _only_own_lines(checkout)
+    return path.startswith(".aigon/")
+
+
+def _is_runtime(path: str) -> bool:
+    return path.startswith((".aigon/runs/", ".aigon/loop-state-", ".aigon/STOP"))
+
+
+def _only_own_lines(checkout: Checkout) -> bool:
+    """Whether .gitignore differs from the committed one by nothing but aigon's lines."""
+    before = set((checkout.ask("show", "HEAD:.gitignore") or "").splitlines())
+    after = set((checkout.root / ".gitignore").read_text(errors="replace").splitlines())
+    return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in before ^ after)
+
+
+def enter(checkout: Checkout, feature: Feature, branch: str) -> None:
+    """Check out `branch`, making it at HEAD where it does not exist. Raises AigonError (exit 7)."""
+    if checkout.branch == branch:
+        return
+    if other := checkout.checked_out_elsewhere(branch):
+        hint = f"Run aigon there (cd {other}), or remove that worktree: git worktree remove {other}"
+        raise environment(f"The branch {branch} is checked out elsewhere", where=other, hint=hint)
+    exists = checkout.commit_of(f"refs/heads/{branch}") is not None
+    try:
+        checkout.switch(branch, create_at=None if exists else "HEAD")
+    except AigonError as error:
+        raise environment(f"git could not switch to {branch}", where=feature.path, hint=error.hint) from None
+
+
+def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
+    """Commit aigon's own uncommitted paths; the commit, or None where there were none."""
+    if not paths:
+        return None
+    message = f"docs(feature-{feature.id or feature.slug}): take up the spec and aigon's configuration\n"
+    return commit_paths(trusted, paths, message)
+
+
+def ignore_runtime_files(checkout: Checkout) -> None:
+    """Keep aigon's runtime files out of `git status` where the project's .gitignore does not, without touching it."""
+    exclude = checkout.common_dir / "info" / "exclude"
+    text = exclude.read_text(errors="surrogateescape") if exclude.exists() else ""
+    ignored = (checkout.ask("check-ignore", "--no-index", *_samples()) or "").splitlines()
+    missing = [line for line, sample in zip(IGNORED_LINES, _samples(), strict=True) if sample not in ignored]
+    if missing:
+        exclude.parent.mkdir(exist_ok=True)
+        block = "\n".join(["# aigon's runtime files", *missing, ""])
+        exclude.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
+
+
+def _samples() -> tuple[str, ...]:
+    return (".aigon/loop-state-0.json", ".aigon/runs/x", ".aigon/STOP", "EMERGENCY_STOP_RALPH")

@@ -1,0 +1,111 @@
+"""Run checks side by side, longest first, each to a finding."""
+
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from aigon.core.events import CheckFinished, CheckStarted, Event
+from aigon.core.model import Check, Finding
+from aigon.core.state import State
+from aigon.run import one_check
+from aigon.run.world import World
+
+Events = Generator[Event, State, "tuple[Result, ...]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finding, and the whole (capped) output it was made from."""
+
+    finding: Finding
+    output: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to run a set of checks: `durations` are those of the last time, in seconds, by check name."""
+
+    number: int
+    folder: Path
+    content_key: Callable[[tuple[str, ...]], str]
+    durations: Mapping[str, float]
+    slots: int
+    stop_on_first_failure: bool
+    use_cache: bool
+
+
+def run_checks(world: World, checks: Sequence[Check], plan: Plan) -> Events:
+    """Run them all; findings come back in the order given. Checks marked `exclusive` run alone, after the others."""
+    halt = threading.Event()
+    results: dict[str, Result] = {}
+    for group, slots in _groups(checks, plan):
+        if group:
+            results |= yield from _side_by_side(world, group, plan, slots, halt)
+    return tuple(results[check.name] for check in checks)
+
+
+def _groups(checks: Sequence[Check], plan: Plan) -> list[tuple[list[Check], int]]:
+    """Those that may share the machine, longest first, then the exclusive ones one by one."""
+    shared = [check for check in checks if not check.exclusive]
+    shared.sort(key=lambda check: -plan.durations.get(check.name, check.timeout))
+    return [(shared, plan.slots), ([check for check in checks if check.exclusive], 1)]
+
+
+def _side_by_side(
+    world: World, checks: Sequence[Check], plan: Plan, slots: int, halt: threading.Event
+) -> Generator[Event, State, dict[str, Result]]:
+    events: SimpleQueue[CheckStarted | tuple[CheckFinished, Result]] = SimpleQueue()
+    results: dict[str, Result] = {}
+    with ThreadPoolExecutor(min(slots, len(checks)), thread_name_prefix="check") as pool:
+        futures = [pool.submit(_one, world, check, plan, halt, events.put) for check in checks]
+        while len(results) < len(checks):
+            event = events.get()
+            if isinstance(event, CheckStarted):
+                yield event
+            else:
+                finished, result = event
+                results[finished.finding.check] = result
+                yield finished
+        for future in futures:
+            future.result()
+    return results
+
+
+def _one(
+    world: World,
+    check: Check,
+    plan: Plan,
+    halt: threading.Event,
+    put: Callable[[CheckStarted | tuple[CheckFinished, Result]], None],
+) -> None:
+    try:
+        result = _result(world, check, plan, halt, put)
+    except Exception as error:  # a thread's error would otherwise leave the loop waiting for a finding
+        result = Result(one_check.error(check, f"aigon could not run it: {error!r}"))
+    if plan.stop_on_first_failure and result.finding.status in ("fail", "error"):
+        halt.set()
+    put((CheckFinished(world.now(), plan.number, result.finding), result))
+
+
+def _result(
+    world: World,
+    check: Check,
+    plan: Plan,
+    halt: threading.Event,
+    put: Callable[[CheckStarted | tuple[CheckFinished, Result]], None],
+) -> Result:
+    if world.stop.now:
+        return Result(one_check.skipped(check, "the run was stopped"))
+    if halt.is_set():
+        return Result(one_check.skipped(check, "another check failed first (stopOnFirstFailure)"))
+    key = one_check.cache_key(world, check, plan.content_key(check.paths))
+    if plan.use_cache and (found := one_check.cached(world, key)):
+        return Result(*found)
+    put(CheckStarted(world.now(), plan.number, check.name, check.title))
+    result = Result(*one_check.run(world, check, plan.folder))
+    if result.finding.status == "pass":
+        one_check.remember(world, key, result.finding, result.output)
+    return result

@@ -1,0 +1,92 @@
+"""The demonstration: a real repository, a real loop, a recorded agent."""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from aigon.core.errors import usage
+from aigon.ports import process
+from aigon.ports.git import Checkout
+from aigon.ports.resources import resource
+
+RECORDED = "recorded"
+WHO = {"name": "aigon demo", "email": "demo@example.invalid"}
+
+
+def make(folder: str | None) -> Path:
+    """The demonstration's repository with its first commit; where it is. Raises AigonError (exit 2) when not empty."""
+    root = Path(folder).absolute() if folder else Path(tempfile.mkdtemp(prefix="aigon-demo-"))
+    if root.exists() and any(root.iterdir()):
+        raise usage("The folder for the demo is not empty", where=str(root), hint="Name a new one, or leave --dir out")
+    shutil.copytree(
+        resource("templates", "demo", "repo"),
+        root,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache", ".ruff_cache"),
+    )
+    _configure(root)
+    _first_commit(root)
+    _tools_first()
+    return root
+
+
+def _configure(root: Path) -> None:
+    recording = str(resource("templates", "demo", "attempts"))
+    config = {"agents": {RECORDED: {"adapter": "replay", "recording": recording}}, "judge": {"backend": "none"}}
+    (root / ".aigon").mkdir(exist_ok=True)
+    (root / ".aigon" / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
+def _first_commit(root: Path) -> None:
+    for arguments in (
+        ("-c", "init.defaultBranch=main", "init", "-q"),
+        ("config", "user.name", WHO["name"]),
+        ("config", "user.email", WHO["email"]),
+        ("config", "commit.gpgsign", "false"),
+        ("add", "-A"),
+        ("commit", "-q", "--no-verify", "-m", "feat: a tea timer, and the spec of its next feature"),
+    ):
+        code, _, err = process.output(("git", *arguments), cwd=root, env=dict(os.environ))
+        if code:
+            raise usage(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
+
+
+def _tools_first() -> None:
+    """The demo needs pytest and ruff: those that were installed with aigon, wherever its `bin` is."""
+    own = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([own, os.environ.get("PATH", os.defpath)])
+    os.environ["VIRTUAL_ENV"] = str(Path(own).parent)
+
+
+def before(root: Path, agent: str | None) -> str:
+    """What is about to happen."""
+    recorded = "Only the agent is not real: it replays three recorded attempts."
+    who = f"The agent is {agent}, for real." if agent else recorded
+    return (
+        f"A small Python project with a feature to build is in {root}\n"
+        f"Git, pytest, ruff, the commits and the verdicts are real. {who}\n"
+    )
+
+
+def after(checkout: Checkout, agent: str | None) -> str:
+    """What to look at, and how to do the same with one's own repository."""
+    root = checkout.root
+    log = next(iter(sorted(root.glob("docs/specs/features/logs/*.md"))), root)
+    spec = next(iter(sorted(root.glob("docs/specs/features/*/feature-*.md"))), root)
+    story = checkout.git("log", "--oneline", "--no-decorate", "-8")
+    lines = [
+        "Look at what it left:",
+        f"  cd {root}",
+        f"  less {log.relative_to(root)}   # what each iteration found",
+        f"  git diff main -- {spec.relative_to(root)}   # exactly the proven boxes are ticked",
+        "  git log main..   # one commit per iteration",
+        *(f"    {line}" for line in story.splitlines()),
+        "",
+        "The same with a real agent, in your own repository:",
+        "  aigon init && aigon feature-create my feature   # then follow its next: lines to",
+        f"  aigon feature-implement 1 --loop --agent {agent or 'claude'}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,104 @@
+"""`--dry-run`: the plan, the checks, how each criterion is decided, the whole first prompt. Changes nothing."""
+
+from aigon.core.model import Check
+from aigon.core.prompt import build, estimated_tokens, how_decided
+from aigon.ports.git import Checkout
+from aigon.run import branch
+from aigon.run.implement import require_ready
+from aigon.run.job import Job
+from aigon.run.one_check import shown
+from aigon.run.options import Options
+from aigon.run.prepare import Prepared, job_of, prepare
+
+
+def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
+    """The plan as a document and as text. Raises AigonError for what would refuse the run."""
+    prepared = prepare(checkout, options)
+    require_ready(checkout.root, prepared, options)
+    branch.require_sound(checkout)
+    branch.own_changes(checkout, [prepared.feature.path])
+    job = job_of(prepared, options, checkout.head or "")
+    prompt = _first_prompt(job)
+    document = _document(prepared, job, prompt)
+    return document, _text(prepared, job, document, prompt)
+
+
+def _first_prompt(job: Job) -> str:
+    return build(
+        job.template,
+        spec=job.spec,
+        spec_path=job.spec_path,
+        number=1,
+        limit=job.limits.iterations,
+        verdicts=(),
+        checks=job.checks,
+        digest="",
+        logs="",
+        validation_skipped=job.demand.skip_validation,
+        judge=job.judge.backend if job.judge else "none",
+    )
+
+
+def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
+    judge = job.judge.backend if job.judge else "none"
+    return {
+        "feature_id": prepared.feature.id,
+        "spec": prepared.feature.path,
+        "branch": prepared.branch,
+        "agent": {"name": job.rungs[0].name, "model": job.rungs[0].model},
+        "judge": judge,
+        "profile": prepared.checks.profile,
+        "checks": [_check(check) for check in job.checks],
+        "absent": [{"role": absent.role, "why": absent.why} for absent in prepared.checks.absent],
+        "criteria": [
+            {"number": c.number, "text": c.text, "kind": c.kind, "decided_by": how_decided(c, job.checks, judge)}
+            for c in job.spec.criteria
+        ],
+        "limits": {
+            "iterations": job.limits.iterations,
+            "iteration_timeout": job.turn_timeout,
+            "run_time": job.limits.run_time,
+            "max_cost": job.limits.max_cost,
+        },
+        "prompt": prompt,
+        "estimated_tokens": estimated_tokens(prompt),
+    }
+
+
+def _check(check: Check) -> dict[str, object]:
+    return {
+        "name": check.name,
+        "role": check.role,
+        "command": shown(check),
+        "timeout": check.timeout,
+        "exclusive": check.exclusive,
+        "when": check.when,
+        "source": check.source,
+    }
+
+
+def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str) -> str:
+    judge = document["judge"]
+    checks = [f"  {c.name}: {shown(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or ["  none"]
+    absent = [f"  no {a.role}: {a.why}" for a in prepared.checks.absent]
+    criteria = [f"  {c.number}. {c.text}\n     {how_decided(c, job.checks, str(judge))}" for c in job.spec.criteria]
+    model = f" ({job.rungs[0].model})" if job.rungs[0].model else ""
+    lines = [
+        f"Feature {prepared.feature.id or prepared.feature.slug}: {job.spec.title or prepared.feature.slug}",
+        f"Spec: {prepared.feature.path}",
+        f"Branch: {prepared.branch}",
+        f"Agent: {job.rungs[0].name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
+        f"Judge: {judge}",
+        f"Profile: {prepared.checks.profile}",
+        "Checks:",
+        *checks,
+        *absent,
+        "Criteria:",
+        *criteria,
+        f"First prompt (about {document['estimated_tokens']} tokens):",
+        "",
+        *(f"  | {line}" for line in prompt.splitlines()),
+        "",
+        "Nothing was changed.",
+    ]
+    return "\n".join(lines)

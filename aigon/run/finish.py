@@ -1,0 +1,49 @@
+"""The end of a run: one event with the outcome and a summary that fits on a screen."""
+
+from collections.abc import Generator
+
+from aigon.core import report
+from aigon.core.events import Event, RunFinished
+from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, exit_code, status
+from aigon.core.state import State
+from aigon.run.job import Job
+from aigon.run.world import World
+
+
+def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, Outcome]:
+    """Say how the run ended."""
+    tip = world.workspace.tip() or ""
+    text = summary(job, world, outcome, state)
+    yield RunFinished(world.now(), outcome, status(outcome), int(exit_code(outcome)), text, tip)
+    return outcome
+
+
+def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
+    """Outcome, what is proven, what is not and why, the commits, the next command."""
+    look = state.last
+    return report.summary(
+        outcome=outcome,
+        spec=job.spec,
+        verdicts=look.verdicts if look else (),
+        findings=look.findings if look else (),
+        commits=world.workspace.history(job.base_commit),
+        spend=state.spend,
+        log=job.log_path if state.finished else str(world.folder),
+        next_command=next_command(job, outcome),
+        elapsed=world.elapsed(),
+    )
+
+
+def next_command(job: Job, outcome: Outcome) -> str:
+    """What a person would type next."""
+    name = job.feature.id or job.feature.slug
+    match outcome:
+        case Met():
+            return f"aigon feature-done {name}"
+        case NeedsHuman(criteria=numbers):
+            listed = " ".join(map(str, numbers))
+            return f"aigon approve {name} {listed} (or reject), then aigon feature-implement {name} --resume"
+        case Refused():
+            return f"aigon feature-status {name}"
+        case _:
+            return f"aigon feature-implement {name} --resume"

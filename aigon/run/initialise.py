@@ -1,0 +1,81 @@
+"""Set up a repository: what was found, what was written."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.ports.git import Checkout
+from aigon.ports.store import write_atomic
+from aigon.run.branch import IGNORED_LINES
+from aigon.run.one_check import shown
+from aigon.run.options import Options
+from aigon.run.project_checks import Checks, checks_of
+from aigon.run.settings import PROJECT_FILE, configuration
+
+HEADING = "# aigon's runtime files"
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """What `aigon init` found and did."""
+
+    checks: Checks
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    def document(self) -> dict[str, object]:
+        """Everything as data."""
+        return {
+            "profile": self.checks.profile,
+            "checks": [{"name": c.name, "role": c.role, "command": shown(c)} for c in self.checks.checks],
+            "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks.checks if c.missing],
+            "absent": [{"role": a.role, "why": a.why} for a in self.checks.absent],
+            "written": list(self.written),
+            "kept": list(self.kept),
+        }
+
+    def text(self) -> str:
+        """For people."""
+        found = [f"  {c.name}: {shown(c)}" for c in self.checks.checks if not c.missing]
+        missing = [f"  {c.name}: {c.missing} is not installed. {c.hint}" for c in self.checks.checks if c.missing]
+        absent = [f"  no {a.role}: {a.why}" for a in self.checks.absent]
+        lines = [f"Profile: {self.checks.profile}", "Checks:", *(found or ["  none found"]), *missing, *absent]
+        lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
+        return "\n".join([*lines, "Next: aigon feature-create NAME"])
+
+
+def initialise(checkout: Checkout, profile: str | None) -> Initialised:
+    """Detect the profile, write what is not there. Raises AigonError (exit 2) where detection is a tie."""
+    config = configuration(checkout.root)
+    checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
+    written: list[str] = []
+    kept: list[str] = []
+    (written if _write_config(checkout.root, checks.profile) else kept).append(PROJECT_FILE)
+    (written if _write_ignores(checkout.root) else kept).append(".gitignore")
+    return Initialised(checks, tuple(written), tuple(kept))
+
+
+def _write_config(root: Path, profile: str) -> bool:
+    path = root / PROJECT_FILE
+    if path.exists():
+        return False
+    path.parent.mkdir(exist_ok=True)
+    document = {"profile": profile, "ralph": {"enabled": True, "maxIterations": 5}}
+    write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
+    return True
+
+
+def _write_ignores(root: Path) -> bool:
+    """Add aigon's lines to .gitignore, in the line ending that it has."""
+    path = root / ".gitignore"
+    before = path.read_bytes() if path.exists() else b""
+    there = {line.strip() for line in before.decode(errors="replace").splitlines()}
+    missing = [line for line in IGNORED_LINES if line not in there]
+    if not missing:
+        return False
+    end = "\r\n" if b"\r\n" in before else "\n"
+    gap = "" if not before or before.endswith(b"\n") else end
+    block = gap + end.join([HEADING, *missing, ""])
+    write_atomic(path, before + block.encode())
+    return True

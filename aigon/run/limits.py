@@ -1,0 +1,51 @@
+"""When a run stops and what proven means, from flags and configuration."""
+
+from aigon.core import decide
+from aigon.core.config import MAX_ITERATIONS, Config
+from aigon.core.errors import usage
+from aigon.core.judging import JudgeSettings
+from aigon.core.model import Spec
+from aigon.core.spec import known_failures
+from aigon.run.options import Options
+
+
+def limits(config: Config, options: Options) -> decide.Limits:
+    """When this run stops. Raises AigonError (exit 2) for an iteration limit outside 1 to 20."""
+    wanted = options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
+    if not 1 <= wanted <= MAX_ITERATIONS:
+        raise usage(
+            f"The iteration limit is {wanted}", where="--max-iterations", hint=f"It goes from 1 to {MAX_ITERATIONS}"
+        )
+    failures = options.max_consecutive_failures
+    if failures is not None and failures < 1:
+        raise usage("0 consecutive failures would stop before the start", where="--max-consecutive-failures")
+    guards = config.guards
+    single = not (options.loop or options.resume)
+    return decide.Limits(
+        iterations=1 if single else wanted,
+        consecutive_failures=failures or guards.consecutive_failures,
+        repeated_error=guards.repeated_error,
+        stall=guards.stall,
+        run_time=options.max_time or _number(guards.run_time),
+        max_cost=options.max_cost or guards.max_cost,
+        disk_free=guards.disk_free,
+        memory_free=guards.memory_free,
+        rungs=max(1, len(config.ladder)),
+        single=single,
+    )
+
+
+def _number(value: str | float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def turn_timeout(config: Config, options: Options) -> float:
+    """Seconds for one agent turn."""
+    return options.iteration_timeout or float(config.guards.iteration_timeout)
+
+
+def demand(spec: Spec, options: Options, judge: JudgeSettings | None) -> decide.Demand:
+    """What proven means for this spec."""
+    return decide.Demand(
+        spec.criteria, known_failures(spec), options.skip_validation, judge.backend if judge else "none"
+    )

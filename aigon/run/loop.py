@@ -1,0 +1,34 @@
+"""Look, decide, act, until every criterion is proven or a guard says stop.
+
+One path serves the look at the base, a resume, "already done" and a normal iteration. Each `yield` hands an event
+out and gets back the state after it; durable events are on disk by then.
+"""
+
+from collections.abc import Generator
+
+from aigon.core.decide import decide
+from aigon.core.events import Event
+from aigon.core.outcome import Outcome
+from aigon.core.state import State
+from aigon.run.assess import assess
+from aigon.run.finish import finish
+from aigon.run.job import Job
+from aigon.run.publish import drafted, publish
+from aigon.run.snapshot import take
+from aigon.run.turn import act
+from aigon.run.world import World
+
+Loop = Generator[Event, State, Outcome]
+
+
+def run(job: Job, world: World, state: State) -> Loop:
+    """Run the job from `state` on to its outcome. Raises AigonError where the world does not let it go on."""
+    while True:
+        snapshot = yield from take(job, world, state)
+        look = yield from assess(job, world, snapshot, state)
+        draft = drafted(job, world, snapshot, look, state)
+        outcome = decide(job.demand, job.limits, state.apply(draft), world.probe())
+        state = yield from publish(job, world, snapshot, look, draft, outcome, state)
+        if outcome:
+            return (yield from finish(job, world, outcome, state))
+        state = yield from act(job, world, state)

@@ -1,0 +1,182 @@
+"""One check: run it, read its output, make a finding. A pass on a tree is remembered, nothing else is."""
+
+import hashlib
+import json
+import re
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from aigon.core import fingerprint
+from aigon.core.agent import Exited
+from aigon.core.duration import words
+from aigon.core.model import Check, CheckStatus, Counts, Finding, Problem, Reading
+from aigon.parsers import parse
+from aigon.ports import process
+from aigon.ports.store import write_atomic
+from aigon.run.world import World
+
+EXCERPT_LINES = 30
+EXCERPT_CHARACTERS = 3000
+REMEMBERED_OUTPUT = 100_000
+"""Bytes of output kept with a pass; a metric's number stands at its end."""
+NOT_FOUND = (126, 127)
+"""What a shell exits with when a command is not executable or not found (POSIX)."""
+
+
+def run(world: World, check: Check, folder: Path) -> tuple[Finding, bytes]:
+    """Run `check` in the workspace; its whole output goes to `<folder>/<name>.log`."""
+    if check.missing:
+        return error(check, f"{check.missing} is not installed. {check.hint}".strip()), b""
+    log = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', check.name)}.log"
+    with tempfile.TemporaryDirectory(prefix="aigon-check-") as scratch:
+        report = Path(scratch) / "report"
+        argv = [part.replace("{report}", str(report)).replace("{scratch}", scratch) for part in check.argv]
+        exited = process.run(_command(world, check, argv, log), world.stop)
+        reading = _reading(check, exited, report)
+        told = any("{report}" in part for part in check.argv)
+        return _finding(check, exited, reading, str(log), report_due=told and not report.exists()), exited.stdout
+
+
+def _command(world: World, check: Check, argv: Sequence[str], log: Path) -> process.Command:
+    return process.Command(
+        argv,
+        cwd=world.workspace.root / check.cwd,
+        env={**world.check_env, **check.env},
+        deadline=check.timeout,
+        log=log,
+        redact=world.redact,
+    )
+
+
+def _reading(check: Check, exited: Exited, report: Path) -> Reading:
+    if not check.parser:
+        return Reading(understood=False)
+    content = _report_bytes(report)
+    return parse(check.parser, exited.stdout, content)
+
+
+def _report_bytes(report: Path) -> bytes | None:
+    """A report's content where it is an ordinary file of a sane size; a link or a device is nobody's report."""
+    if not report.is_file() or report.is_symlink():
+        return None
+    with report.open("rb") as file:
+        return file.read(32 * 1024 * 1024)
+
+
+def _finding(check: Check, exited: Exited, reading: Reading, log: str, *, report_due: bool) -> Finding:
+    status, summary = _status(check, exited, reading, report_due)
+    excerpt = "" if status == "pass" else _excerpt(exited.stdout)
+    return Finding(
+        check=check.name,
+        role=check.role,
+        title=check.title,
+        status=status,
+        summary=summary,
+        command=shown(check),
+        exit_code=exited.exit_code,
+        duration=exited.duration,
+        counts=reading.counts,
+        problems=reading.problems,
+        fingerprints=() if status == "pass" else _fingerprints(check, reading.problems, summary, excerpt),
+        excerpt=excerpt,
+        log=log,
+    )
+
+
+def _status(check: Check, exited: Exited, reading: Reading, report_due: bool) -> tuple[CheckStatus, str]:
+    """The exit code decides; a pass also needs a test to have run, where a report says how many did."""
+    if exited.start_error:
+        return "error", f"It did not start: {exited.start_error}"
+    if exited.killed:
+        return "error", "stopped before it ended"
+    if exited.timed_out:
+        return "error", f"timed out after {words(check.timeout)}"
+    if exited.exit_code == 0:
+        return _passed(check, reading, report_due)
+    if exited.exit_code in NOT_FOUND and not reading.understood:
+        return "error", f"a command was not found (exit {exited.exit_code}): {_last_line(exited.stdout)}"
+    if _nothing_ran(reading.counts):
+        return "fail", reading.summary or "no tests collected"
+    return "fail", reading.summary or f"Failed (exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'})"
+
+
+def _passed(check: Check, reading: Reading, report_due: bool) -> tuple[CheckStatus, str]:
+    if report_due:
+        return "error", "it exited 0 without writing its report, so nothing shows that anything ran"
+    if check.role == "tests" and _nothing_ran(reading.counts):
+        return "fail", reading.summary or "no tests collected"
+    return "pass", reading.summary or "passed"
+
+
+def _nothing_ran(counts: Counts | None) -> bool:
+    return counts is not None and counts.passed + counts.failed + counts.errors == 0
+
+
+def _fingerprints(check: Check, problems: Sequence[Problem], summary: str, excerpt: str) -> tuple[str, ...]:
+    if errors := [p for p in problems if p.severity == "error"]:
+        names = (fingerprint.fingerprint(check.name, p.test or p.file, p.rule, p.message) for p in errors)
+        return tuple(dict.fromkeys(names))
+    return (fingerprint.fingerprint(check.name, summary, excerpt),)
+
+
+def _excerpt(output: bytes) -> str:
+    text = fingerprint.plain(output[-4 * EXCERPT_CHARACTERS :].decode(errors="replace"))
+    return "\n".join(text.strip().splitlines()[-EXCERPT_LINES:])[-EXCERPT_CHARACTERS:]
+
+
+def _last_line(output: bytes) -> str:
+    lines = fingerprint.plain(output[-4000:].decode(errors="replace")).strip().splitlines()
+    return lines[-1].strip()[:200] if lines else ""
+
+
+def shown(check: Check) -> str:
+    """The command as a person would type it: a script itself, a program by its name, no report options."""
+    if check.argv[:1] == ("bash",) and len(check.argv) > 2:
+        return check.argv[-1]
+    parts = [part for part in check.argv if "{report}" not in part and "{scratch}" not in part]
+    return shlex.join([Path(parts[0]).name, *parts[1:]]) if parts else ""
+
+
+def error(check: Check, why: str) -> Finding:
+    """A finding for a check that could not run."""
+    names = (fingerprint.fingerprint(check.name, why),)
+    return Finding(check.name, check.role, check.title, "error", why, shown(check), fingerprints=names)
+
+
+def skipped(check: Check, why: str) -> Finding:
+    """A finding for a check that was not run: it is not a pass."""
+    return Finding(check.name, check.role, check.title, "skipped", f"skipped: {why}", shown(check))
+
+
+def cache_key(world: World, check: Check, content: str) -> str:
+    """A name for (tree less aigon's two files, command, environment)."""
+    env = {k: v for k, v in world.check_env.items() if not k.startswith("AIGON_")} | dict(check.env)
+    parts = [content, list(check.argv), check.cwd, sorted(env.items()), check.parser, world.toolchain()]
+    return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def cached(world: World, key: str) -> tuple[Finding, bytes] | None:
+    """The pass remembered under this name."""
+    try:
+        document = json.loads(_cache_file(world, key).read_bytes())
+        counts = Counts(**document["finding"].pop("counts")) if document["finding"].get("counts") else None
+        problems = tuple(Problem(**p) for p in document["finding"].pop("problems"))
+        document["finding"] |= {"counts": counts, "problems": problems, "fingerprints": (), "cached": True}
+        return Finding(**document["finding"]), document["output"].encode("latin-1")
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def remember(world: World, key: str, finding: Finding, output: bytes) -> None:
+    """Keep a pass. Written whole, so that half a file is never read."""
+    path = _cache_file(world, key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = {"finding": asdict(finding), "output": output[-REMEMBERED_OUTPUT:].decode("latin-1")}
+    write_atomic(path, json.dumps(kept).encode())
+
+
+def _cache_file(world: World, key: str) -> Path:
+    return world.home / "cache" / key[:2] / f"{key}.json"

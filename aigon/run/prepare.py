@@ -1,0 +1,97 @@
+"""From the command line to a job, without changing anything: what `--dry-run` shows is what a run does."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aigon.core.agent import Agent
+from aigon.core.config import Config
+from aigon.core.errors import usage
+from aigon.core.features import Feature
+from aigon.core.judging import JudgeSettings
+from aigon.core.model import Spec
+from aigon.ports import machine, secrets
+from aigon.ports.git import Checkout
+from aigon.ports.resources import resource
+from aigon.run import actors, limits, specs
+from aigon.run.job import Job
+from aigon.run.options import Options
+from aigon.run.project_checks import Checks, checks_of
+from aigon.run.settings import configuration, own_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything decided before a run. `agent` is None where none is needed (`feature-validate`)."""
+
+    config: Config
+    feature: Feature
+    spec: Spec
+    checks: Checks
+    agent: Agent | None
+    judge: JudgeSettings | None
+    env: dict[str, str]
+    check_env: dict[str, str]
+
+    @property
+    def branch(self) -> str:
+        """The feature's branch in solo mode."""
+        return self.feature.name
+
+
+def prepare(checkout: Checkout, options: Options, *, with_agent: bool = True) -> Prepared:
+    """Read configuration, spec and project. Raises AigonError: 2 for what is malformed, 6 for a missing agent."""
+    root = checkout.root
+    config = configuration(root)
+    if options.loop and not config.ralph.enabled:
+        raise usage("The loop is turned off for this project", where="ralph.enabled in .aigon/config.json")
+    feature = specs.locate(root, options.feature)
+    spec = specs.read(root, feature)
+    env = dict(os.environ)
+    check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root)}
+    agent = actors.agent_of(root, config, options, env) if with_agent else None
+    return Prepared(
+        config=config,
+        feature=feature,
+        spec=spec,
+        checks=checks_of(root, config, spec, options, env),
+        agent=agent,
+        judge=actors.judge_of(config, options, spec, env),
+        env=env,
+        check_env=check_env,
+    )
+
+
+def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
+    """The job, once it is known which commit it starts from."""
+    config, feature = prepared.config, prepared.feature
+    return Job(
+        feature=feature,
+        label="",
+        mode="solo",
+        spec=prepared.spec,
+        spec_path=feature.path,
+        log_path=feature.log(),
+        base_commit=base_commit,
+        checks=() if options.skip_validation else prepared.checks.checks,
+        demand=limits.demand(prepared.spec, options, prepared.judge),
+        limits=limits.limits(config, options),
+        rungs=actors.rungs(prepared.agent or Agent("none", "command"), config),
+        judge=prepared.judge,
+        template=prompt_template(),
+        turn_timeout=limits.turn_timeout(config, options),
+        slots=machine.slots(),
+        stop_on_first_failure=config.ralph.stop_on_first_failure,
+        auto_check=config.ralph.auto_check_criteria,
+        use_cache=options.resume_from != "rerun",
+    )
+
+
+def prompt_template() -> str:
+    """The text around the spec that an agent is given."""
+    return resource("templates", "prompts", "implement.md").read_text(encoding="utf-8")
+
+
+def relocated(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
+    """The same, after the spec has moved to another stage."""
+    return replace(prepared, feature=feature, spec=specs.read(root, feature))

@@ -1,0 +1,83 @@
+"""The checks of a project: its profile's, or the validation script that stands in for them, and the spec's own."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core import profile
+from aigon.core.config import Config
+from aigon.core.errors import environment, usage
+from aigon.core.model import Check, Spec
+from aigon.core.resolution import Absent
+from aigon.ports.project import ProjectOnDisk
+from aigon.ports.resources import profiles
+from aigon.run.options import Options
+
+DEFAULT_SCRIPT = ".aigon/validation.sh"
+SCRIPT_TIMEOUT = 1800.0
+"""Seconds for a project's own validation script, which stands for all its checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What a project is checked by: the profile's name, its checks, and what it does not have."""
+
+    profile: str
+    checks: tuple[Check, ...]
+    absent: tuple[Absent, ...]
+
+
+def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, env: Mapping[str, str]) -> Checks:
+    """The checks of this project: its profile's, or the validation script in their place, and the spec's own."""
+    project = ProjectOnDisk(root, env)
+    known = profile.available(profiles(), profiles(root / ".aigon" / "profiles"))
+    wanted = options.profile or config.profile
+    chosen = profile.named(known, wanted) if wanted else profile.detect(known.values(), project)
+    overrides = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
+    resolution = profile.resolve(chosen, project, overrides)
+    script = _script(root, config, chosen.name, options)
+    replaced = script is not None and config.validation.mode == "replace"
+    listed = (*(() if replaced else resolution.checks), *([script] if script else []), *_spec_check(spec))
+    return Checks(chosen.name, listed, () if replaced else resolution.absent)
+
+
+def _script(root: Path, config: Config, name: str, options: Options) -> Check | None:
+    """The validation script: flag, profile's, loop's, then the usual place where it exists."""
+    own = config.profiles.get(name)
+    configured = (
+        (options.validation_script, "--validation-script"),
+        (own.validation_script if own else None, f"profiles.{name}.validationScript in .aigon/config.json"),
+        (config.ralph.validation_script, "ralph.validationScript in .aigon/config.json"),
+    )
+    path, source = next(((p, s) for p, s in configured if p), (None, ""))
+    if path is None:
+        return _script_check(root / DEFAULT_SCRIPT, DEFAULT_SCRIPT) if (root / DEFAULT_SCRIPT).is_file() else None
+    found = (root / Path(path).expanduser()).absolute()
+    if not found.is_file():
+        raise usage(f"The validation script {path} does not exist", where=source, hint="Create it, or name another")
+    return _script_check(found, source)
+
+
+def _script_check(path: Path, source: str) -> Check:
+    argv = (str(path),) if os.access(path, os.X_OK) else ("bash", str(path))
+    return Check("script", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source=source)
+
+
+def _spec_check(spec: Spec | None) -> tuple[Check, ...]:
+    """`## Validation` of the spec: one script, stopped by its first failing line."""
+    if spec is None or spec.validation is None:
+        return ()
+    argv = ("bash", "-e", "-c", spec.validation)
+    return (Check("spec", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source="## Validation"),)
+
+
+def require_tools(checks: tuple[Check, ...]) -> None:
+    """Raise AigonError (exit 7) for the checks whose tool is missing, all of them at once, before anything is paid."""
+    missing = [check for check in checks if check.missing]
+    if not missing:
+        return
+    names = ", ".join(f"{check.missing} (for {check.name})" for check in missing)
+    hints = "; ".join(dict.fromkeys(check.hint for check in missing if check.hint))
+    off = f'or turn a check off: "checks": {{"{missing[0].name}": {{"enabled": false}}}} in .aigon/config.json'
+    raise environment(f"Not installed: {names}", where=missing[0].source, hint=f"{hints}; {off}" if hints else off)

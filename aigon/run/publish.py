@@ -1,0 +1,126 @@
+"""Write down what the look found: the ticks, the log, one commit, or a parked one where the look is not complete."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from aigon.core import commit_message, feedback, iteration_log
+from aigon.core.events import CheckpointIntended, Event, IterationFinished, Parked
+from aigon.core.model import Verdict
+from aigon.core.outcome import Met, Outcome
+from aigon.core.spec import tick
+from aigon.core.state import State
+from aigon.run.assess import Look
+from aigon.run.job import Job
+from aigon.run.snapshot import Snapshot
+from aigon.run.world import World
+
+
+def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> IterationFinished:
+    """The look as an event, without a checkpoint yet: what `decide` decides on."""
+    return IterationFinished(
+        at=world.now(),
+        number=snapshot.number,
+        started_at=state.began,
+        checkpoint="",
+        findings=look.findings,
+        verdicts=look.verdicts,
+        changes=world.workspace.changes(state.checkpoint) if state.turn_ended else (),
+        fingerprint=look.fingerprint,
+        score=look.score,
+        feedback=_feedback(job, world, snapshot, look, state),
+        content=look.content,
+    )
+
+
+def publish(
+    job: Job,
+    world: World,
+    snapshot: Snapshot,
+    look: Look,
+    draft: IterationFinished,
+    outcome: Outcome | None,
+    state: State,
+) -> Generator[Event, State, State]:
+    """Commit a judged turn; park a broken-off one; a look without a turn commits only ticks that a resume proved."""
+    if not look.complete:
+        return (yield from _park(job, world, snapshot, state))
+    if not state.turn_ended and not _ticks_due(job, world, draft, outcome, state):
+        return (yield draft)
+    return (yield from _commit(job, world, snapshot, draft, state))
+
+
+def _ticks_due(job: Job, world: World, draft: IterationFinished, outcome: Outcome | None, state: State) -> bool:
+    """Proven on a resume without a turn (an approval, a judge that was away): the boxes say so too."""
+    return isinstance(outcome, Met) and state.finished > 0 and _ticked(job, draft) != world.own_files[job.spec_path]
+
+
+def _ticked(job: Job, draft: IterationFinished) -> bytes:
+    return tick(job.spec, {v.criterion: v.status == "met" for v in draft.verdicts})
+
+
+def _commit(
+    job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State
+) -> Generator[Event, State, State]:
+    files = {job.spec_path: _ticked(job, draft), job.log_path: _log(job, world, draft, state)}
+    message = _message(job, world, draft)
+    commit = world.workspace.commit(files, snapshot.tip.parent, message)
+    finished = replace(draft, checkpoint=commit)
+    yield CheckpointIntended(world.now(), draft.number, commit, snapshot.tip.ref, world.workspace.branch, finished)
+    world.workspace.publish(commit, snapshot.tip.ref)
+    world.own_files.update(files)
+    return (yield finished)
+
+
+def _message(job: Job, world: World, draft: IterationFinished) -> str:
+    return commit_message.checkpoint(
+        feature_id=job.feature.id,
+        run_id=world.run_id,
+        number=draft.number,
+        agent=job.rungs[0].name,
+        findings=draft.findings,
+        verdicts=draft.verdicts,
+        skipped=job.demand.skip_validation,
+    )
+
+
+def _log(job: Job, world: World, draft: IterationFinished, state: State) -> bytes:
+    before = world.own_files.get(job.log_path)
+    head = before if before is not None else _header(job)
+    when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
+    turn = state.turn if state.turn_ended else None
+    return head + iteration_log.entry(draft, job.spec, turn, plan(draft.verdicts), when).encode("utf-8", "replace")
+
+
+def _header(job: Job) -> bytes:
+    return iteration_log.header(job.feature.id, job.spec.title or job.feature.slug, job.rungs[0].name).encode()
+
+
+def plan(verdicts: Sequence[Verdict]) -> str:
+    """What the next iteration is about, for the log."""
+    open_ = [str(v.criterion) for v in verdicts if v.status != "met"]
+    return f"Prove what is open: criteria {', '.join(open_)}." if open_ else "Nothing is open."
+
+
+def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> str:
+    return feedback.digest(
+        job.spec,
+        look.findings,
+        look.verdicts,
+        state.last.findings if state.last else (),
+        state.base.findings if state.base else (),
+        state.turn if state.turn_ended else None,
+        snapshot.notes,
+        str(world.iteration_folder(snapshot.number)),
+    )
+
+
+def _park(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, State]:
+    """Keep what was not committed under a ref of its own; the files stay as they are."""
+    workspace = world.workspace
+    if not workspace.changes(snapshot.tip.parent):
+        return state
+    message = f"aigon: parked at an interruption (iteration {snapshot.number})\n"
+    commit = workspace.commit_tree(workspace.tree(), snapshot.tip.parent, message)
+    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{snapshot.number}", commit)
+    return (yield Parked(world.now(), snapshot.number, ref, commit, "what was not committed yet"))

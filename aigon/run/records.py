@@ -1,0 +1,69 @@
+"""A feature's own folder in aigon's home: journal, decisions, and where the feature began."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from aigon.core.decisions import Decision
+from aigon.core.events import Event
+from aigon.ports.store import Journal, read_journal, write_atomic
+from aigon.sinks.journal import events
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a feature began: the branch it will be merged into and the commit every look compares with."""
+
+    branch: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records of one feature (and one arena agent) in `folder`."""
+
+    folder: Path
+
+    @property
+    def journal(self) -> Path:
+        """The journal of the current run."""
+        return self.folder / "journal.jsonl"
+
+    def events(self) -> list[Event]:
+        """What the current run's journal holds. Raises AigonError (exit 7) for a damaged one."""
+        return events(self.journal)
+
+    def archive(self, run_id: str) -> None:
+        """Put the journal of a run aside: a new run begins."""
+        if self.journal.exists():
+            self.journal.rename(self.folder / f"journal-{run_id}.jsonl")
+
+    def origin(self) -> Origin | None:
+        """Where the feature began, once it has."""
+        file = self.folder / "feature.json"
+        return Origin(**json.loads(file.read_text())) if file.exists() else None
+
+    def set_origin(self, origin: Origin) -> None:
+        """Write down where the feature begins."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(self.folder / "feature.json", json.dumps(asdict(origin)).encode() + b"\n")
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """What people decided, oldest first."""
+        file = self.folder / "decisions.jsonl"
+        if not file.exists():
+            return ()
+        return tuple(Decision(**document) for document in read_journal(file))  # type: ignore[arg-type]
+
+    def decide(self, decisions: Sequence[Decision]) -> None:
+        """Add people's decisions, durably."""
+        journal = Journal(self.folder / "decisions.jsonl")
+        for decision in decisions:
+            journal.append(json.dumps(asdict(decision)), durable=True)
+        journal.close()
+
+
+def records_of(home: Path, name: str, label: str = "") -> Records:
+    """The records of the feature called `name` (its ID, or its slug where it has none)."""
+    return Records(home / "features" / (f"{name}-{label}" if label else name))

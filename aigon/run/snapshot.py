@@ -1,0 +1,84 @@
+"""The work tree at one moment: taken once, after every process of the agent is gone."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.core.events import Event, Notice, Parked
+from aigon.core.state import State
+from aigon.ports.workspace import Content, Tip, Workspace
+from aigon.run.job import Job
+from aigon.run.world import World
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What aigon's private index holds. `complaints` are git's, about paths it could not take; `notes` go to the agent.
+
+    `number` is the iteration it belongs to, 0 for the base.
+    """
+
+    number: int
+    tip: Tip
+    workspace: Workspace
+    base: str
+    own_files: frozenset[str]
+    complaints: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    _content: Content | None = field(default=None)
+
+    def content(self) -> Content:
+        """What it holds beyond the base, asked of git once and only when something wants to know."""
+        if self._content is None:
+            self._content = self.workspace.content(self.base, self.own_files)
+        return self._content
+
+
+def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapshot]:
+    """Stage everything; put back what is not the agent's to change, parking what it had made of it."""
+    number = state.iteration if state.turn_ended or state.half_turn else state.finished
+    workspace, notes = world.workspace, []
+    if not workspace.on_branch():
+        workspace.back_on_branch()
+        notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
+    tip = yield from _tip(world, job, state, number, notes)
+    complaints = workspace.snapshot()
+    if changed := _tampered(world):
+        yield from _put_back(world, job, number, tip, changed)
+        complaints = workspace.snapshot()
+        notes.append(f"your edits to {', '.join(changed)} were put back: only aigon writes these")
+    for note in notes:
+        yield Notice(world.now(), note, "warning")
+    return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes))
+
+
+def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:
+    """The branch after the turn; one that no longer descends from the last checkpoint is parked and put back."""
+    found = world.workspace.tip()
+    if found == state.checkpoint or (found and world.workspace.is_ancestor(state.checkpoint, found)):
+        return Tip(found, found)
+    if found:
+        ref = world.workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-branch", found)
+        yield Parked(world.now(), number, ref, found, "the branch as the agent had rewritten it")
+    notes.append(f"the branch had been rewritten; it goes on from {state.checkpoint[:12]}")
+    return Tip(state.checkpoint, found or "0" * len(state.checkpoint))
+
+
+def _tampered(world: World) -> list[str]:
+    """aigon's own files that are not as aigon left them."""
+    root = world.workspace.root
+    return [path for path, wanted in world.own_files.items() if _bytes(root / path) != wanted]
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+
+
+def _put_back(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> Generator[Event, State, None]:
+    workspace = world.workspace
+    message = f"aigon: parked edits to {', '.join(changed)} (iteration {number})\n"
+    commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
+    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-own-files", commit)
+    yield Parked(world.now(), number, ref, commit, f"edits to {', '.join(changed)}")
+    for path in changed:
+        workspace.write(path, world.own_files[path])

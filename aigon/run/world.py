@@ -1,0 +1,58 @@
+"""Everything outside the process that a run touches, put together once."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from aigon.core.model import Probe
+from aigon.ports.machine import disk_free, memory_free
+from aigon.ports.stop import Stop
+from aigon.ports.workspace import Workspace
+
+
+@dataclass(slots=True)
+class World:
+    """The workspace, where records go, the environments of agents and checks, and what can end a run.
+
+    `checkout` is the main checkout; `folder` the run folder; `home` aigon's folder for this repository; `own_files`
+    what spec and log must look like in the workspace, byte for byte; `begun` is monotonic.
+    """
+
+    run_id: str
+    workspace: Workspace
+    checkout: Path
+    folder: Path
+    home: Path
+    stop: Stop
+    agent_env: Mapping[str, str]
+    check_env: Mapping[str, str]
+    redact: Callable[[bytes], bytes]
+    own_files: dict[str, bytes | None]
+    begun: float = field(default_factory=time.monotonic)
+
+    @staticmethod
+    def now() -> str:
+        """Wall-clock time for people: ISO 8601 with offset, in milliseconds."""
+        return datetime.now().astimezone().isoformat(timespec="milliseconds")
+
+    def elapsed(self) -> float:
+        """Seconds since this invocation began, by a clock that a suspended laptop or a time change does not bend."""
+        return time.monotonic() - self.begun
+
+    def probe(self) -> Probe:
+        """What the guards want to know of the world."""
+        reason = self.stop.reason if self.stop.asked else ""
+        return Probe(self.elapsed(), disk_free(self.checkout), memory_free(), reason)
+
+    def toolchain(self) -> list[tuple[str, int]]:
+        """What is installed beside the tree, by modification time: `npm install` changes what a check would say."""
+        root = self.workspace.root
+        places = [root / "node_modules" / ".package-lock.json", root / "node_modules"]
+        places += [*root.glob(".venv/lib/*/site-packages"), *root.glob("venv/lib/*/site-packages")]
+        return [(str(place), place.stat().st_mtime_ns) for place in places if place.exists()]
+
+    def iteration_folder(self, number: int) -> Path:
+        """Where the prompt and the whole outputs of an iteration go."""
+        return self.folder / f"{number:03d}"

@@ -1,0 +1,91 @@
+"""One frame of the live view: a scene drawn as lines of text that fit the terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Group
+from rich.text import Text
+
+from aigon.core.amounts import dollars
+from aigon.core.quoting import folded
+from aigon.core.state import Spend
+from aigon.sinks.rows import checks, clock, criteria, proven
+from aigon.sinks.scene import Scene
+
+_SPARE = 2
+"""Lines of the terminal left free: a frame as high as the terminal would scroll it."""
+
+_ENOUGH = 14
+"""Lines below which the lists give way to one line of counts: the rest of the view takes ten and a few notices."""
+
+_ASCII = str.maketrans({"✓": "+", "✗": "x", "▸": ">", "·": "-", "…": "."})
+"""What stands for the view's own signs where the terminal's encoding lacks them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What there is to draw on: columns, lines and the terminal's encoding."""
+
+    width: int
+    height: int
+    encoding: str = "utf-8"
+
+
+def running(scene: Scene, page: Page, now: float) -> Group:
+    """`scene` at the monotonic second `now`, on at most as many lines as `page` has."""
+    head = [*_header(scene, now), Text(f"{folded(scene.phase)}, {clock(now - scene.phase_began)}", style="cyan")]
+    if page.height < _ENOUGH:
+        return _drawn([*head, Text(_far(scene))][: max(1, page.height - _SPARE)], page)
+    notices = _section([_notice(notice.text, notice.level) for notice in scene.notices])
+    room = page.height - _SPARE - len(head) - len(notices) - 3
+    upper = checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
+    lower = criteria(scene, max(1, room - len(upper)), now)
+    return _drawn([*head, *_section(upper), *_section(lower), *notices], page)
+
+
+def closing(scene: Scene, page: Page, now: float) -> Group:
+    """The few lines that stay: how the run ended, and how far it came. The summary after it is the caller's."""
+    word = scene.end.status.replace("_", " ") if scene.end else "not finished"
+    style = "green" if word == "met" else "yellow"
+    return _drawn([*_header(scene, now), Text.assemble((word, style), f" · {_far(scene)}")], page)
+
+
+def _far(scene: Scene) -> str:
+    green = sum(bool(row.fresh and row.finding and row.finding.status == "pass") for row in scene.checks.values())
+    return f"{proven(scene)} · {green} of {len(scene.checks)} checks green"
+
+
+def _header(scene: Scene, now: float) -> list[Text]:
+    """The agent last: the name of a model can be long, and a narrow terminal cuts the end off."""
+    agent = f"{scene.agent} ({scene.model})" if scene.model else scene.agent
+    rung = f"rung {scene.rung[0] + 1} of {scene.rung[1]}" if scene.rung[1] > 1 else ""
+    parts = (str(scene.place), rung, clock(now - scene.began), _total(scene.spend), agent)
+    return [Text(folded(scene.title), style="bold"), Text(folded(" · ".join(part for part in parts if part)))]
+
+
+def _total(spend: Spend) -> str:
+    """US dollars so far; the part that nobody knows is not passed over."""
+    if not spend.unknown:
+        return dollars(spend.usd)
+    return f"{dollars(spend.usd)} + unknown" if spend.usd else "unknown"
+
+
+def _notice(text: str, level: str) -> Text:
+    return Text(f"! {folded(text)}", style="yellow" if level == "warning" else "dim")
+
+
+def _section(lines: Sequence[Text]) -> list[Text]:
+    return [Text(), *lines] if lines else []
+
+
+def _drawn(lines: Sequence[Text], page: Page) -> Group:
+    return Group(*(_fitted(line, page) for line in lines))
+
+
+def _fitted(line: Text, page: Page) -> Text:
+    """`line` cut to one line of the terminal, in what its encoding can show."""
+    line.no_wrap, line.overflow = True, "ellipsis"
+    line.truncate(page.width, overflow="ellipsis")
+    if not page.encoding.lower().startswith("utf"):
+        line.plain = line.plain.translate(_ASCII).encode(page.encoding, "replace").decode(page.encoding)
+    return line

@@ -1,0 +1,124 @@
+"""Events for people without a terminal: one line each, with the time of day."""
+
+from typing import TextIO
+
+from aigon.core.amounts import cost
+from aigon.core.events import (
+    CheckFinished,
+    CheckpointIntended,
+    CheckStarted,
+    CriterionJudged,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Notice,
+    Parked,
+    RunFinished,
+    RunStarted,
+    Spent,
+    TurnEnded,
+)
+from aigon.core.model import Finding
+from aigon.core.outcome import describe
+from aigon.core.quoting import folded
+from aigon.sinks.phrases import price, result, title, took, turn
+from aigon.sinks.pipe import write_line
+from aigon.sinks.place import Place
+
+LONGEST = 200
+"""Characters in a line, the time included."""
+
+_VERDICTS = {"met": "proven", "unmet": "open", "unclear": "unclear"}
+
+
+class LineSink:
+    """Writes a line per event to `stream`, plain text always, until nobody reads any more.
+
+    `finished` is the last iteration of earlier invocations, where the caller knows it.
+    """
+
+    def __init__(self, stream: TextIO, *, finished: int | None = None) -> None:
+        self._stream = stream
+        self._place = Place(finished=finished)
+        self._open = True
+
+    def __call__(self, event: Event) -> None:
+        """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
+        self._place = self._place.apply(event)
+        if self._open:
+            self._open = write_line(self._stream, line(event, self._place))
+
+    def close(self) -> None:
+        """Write nothing from here on. The stream stays open: it is the caller's."""
+        self._open = False
+
+
+def line(event: Event, place: Place) -> str:
+    """The line of `event`. The time of day is the one that the event carries, `YYYY-MM-DDTHH:MM:SS...`."""
+    return folded(f"{event.at[11:19]} {_words(event, place)}", LONGEST)
+
+
+def _words(event: Event, place: Place) -> str:
+    match event:
+        case RunStarted() | IterationStarted() | IterationFinished() | RunFinished():
+            return _step(event, place)
+        case CheckStarted():
+            return f"{title(event.check, event.title)}: running"
+        case CheckFinished():
+            return _found(event.finding)
+        case CriterionJudged():
+            return _judged(event)
+        case TurnEnded():
+            return f"{turn(event.turn)}, {price(event.turn)}"
+        case Parked():
+            return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
+        case CheckpointIntended():
+            return f"checkpoint {event.commit[:7]} on {event.branch}"
+        case Spent():
+            return f"{event.what}: cost {cost(event.cost, event.status)}"
+        case Notice():
+            return event.text if event.level == "info" else f"{event.level}: {event.text}"
+
+
+def _step(event: RunStarted | IterationStarted | IterationFinished | RunFinished, place: Place) -> str:
+    match event:
+        case RunStarted():
+            return _run(event)
+        case IterationStarted():
+            model = f" with {event.model}" if event.model else ""
+            rung = f", rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else ""
+            return f"{place}: {event.agent} works{model}{rung}"
+        case IterationFinished():
+            return f"{place} finished: {_tally(event)}" if event.number else f"base: {_tally(event)}"
+        case RunFinished():
+            return f"{event.status} (exit code {event.exit_code}): {describe(event.outcome)}"
+
+
+def _run(event: RunStarted) -> str:
+    verb = "resumed" if event.resumed else "started"
+    skipped = ", validation skipped" if event.skip_validation else ""
+    limit = f"{event.criteria_total} criteria, at most {event.max_iterations} iterations"
+    return f"feature {event.feature_id} {event.slug} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
+
+
+def _found(finding: Finding) -> str:
+    return f"{_mark(finding)} {title(finding.check, finding.title)}: {result(finding)} ({took(finding)})"
+
+
+def _judged(event: CriterionJudged) -> str:
+    verdict = event.verdict
+    why = f" ({verdict.reason})" if verdict.status != "met" and verdict.reason else ""
+    return f"criterion {verdict.criterion} {_VERDICTS[verdict.status]}: {event.text}{why}"
+
+
+def _tally(event: IterationFinished) -> str:
+    met = sum(verdict.status == "met" for verdict in event.verdicts)
+    green = sum(finding.status == "pass" for finding in event.findings)
+    return f"{met} of {len(event.verdicts)} criteria proven, {green} of {len(event.findings)} checks green"
+
+
+def _mark(finding: Finding) -> str:
+    """The mark that the iteration log gives it."""
+    if finding.status == "pass":
+        return "⚠️" if any(problem.severity == "warning" for problem in finding.problems) else "✅"
+    return "⚠️" if finding.status == "skipped" else "❌"

@@ -1,0 +1,40 @@
+"""Events for programs: one JSON document per line, the last one the end of the run."""
+
+from typing import TextIO
+
+from aigon.core.codec import compact, encode
+from aigon.core.events import Event, RunFinished
+from aigon.sinks.pipe import write_line
+
+SCHEMA_VERSION = 1
+
+
+def document(event: Event) -> dict[str, object]:
+    """What stands on the line of `event`.
+
+    It is the event as in the journal, but for the end of a run: there `outcome` is the status word, next to
+    `exit_code`, and `outcome_detail` has what else the outcome says.
+    """
+    fields = encode(event)
+    outcome = fields.get("outcome")
+    if isinstance(outcome, dict):
+        detail = dict(outcome)
+        fields |= {"outcome": detail.pop("kind"), "outcome_detail": detail}
+    return {"schema_version": SCHEMA_VERSION, **fields}
+
+
+class NdjsonSink:
+    """Writes each event to `stream` as it comes, until the run has finished or nobody reads any more."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._open = True
+
+    def __call__(self, event: Event) -> None:
+        """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
+        if self._open:
+            self._open = write_line(self._stream, compact(document(event))) and not isinstance(event, RunFinished)
+
+    def close(self) -> None:
+        """Write nothing from here on. The stream stays open: it is the caller's."""
+        self._open = False

@@ -1,0 +1,49 @@
+"""What the line view and the live view say in the same words."""
+
+import re
+
+from aigon.core.amounts import cost, duration
+from aigon.core.model import Finding, Turn
+
+_TURN_ENDS = {
+    "finished": "finished",
+    "failed": "failed",
+    "timed_out": "ran into its deadline",
+    "not_started": "did not start",
+    "killed": "was killed",
+    "unavailable": "is unavailable",
+}
+
+
+def asked_by(check: str) -> int | None:
+    """The number of the criterion whose own command the check of this name is; None for the project's checks."""
+    found = re.fullmatch(r"criterion-(\d+)", check)
+    return int(found[1]) if found else None
+
+
+def title(check: str, shown: str) -> str:
+    """What people call a check: the title it has, `shown`, or the criterion that it is the command of."""
+    number = asked_by(check)
+    return shown if number is None else f"criterion {number}"
+
+
+def result(finding: Finding) -> str:
+    """What a check found, in a few words: its summary, or its status where it has none."""
+    return finding.summary or finding.status
+
+
+def took(finding: Finding) -> str:
+    """How long a check ran, or `cached` when its result is from an earlier run on the same tree."""
+    return "cached" if finding.cached else duration(finding.duration)
+
+
+def turn(ended: Turn) -> str:
+    """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1`."""
+    after = f" after {duration(ended.duration)}" if ended.duration else ""
+    detail = f": {ended.detail}" if ended.failed and ended.detail else ""
+    return f"{ended.agent} {_TURN_ENDS[ended.end]}{after}{detail}"
+
+
+def price(ended: Turn) -> str:
+    """What a turn cost: `cost $0.42 (reported)`, `cost unknown`."""
+    return f"cost {cost(ended.cost, ended.cost_status)}"

@@ -1,0 +1,35 @@
+"""Which iteration of how many a run is in."""
+
+from dataclasses import dataclass, replace
+
+from aigon.core.events import Event, IterationFinished, IterationStarted, RunStarted
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Iteration `number`, in an invocation that may do `limit` of them after the `finished` ones of earlier ones.
+
+    `finished` is None until it is known: the first turn that begins tells it, where the caller did not.
+    """
+
+    number: int = 0
+    limit: int = 0
+    finished: int | None = None
+
+    def apply(self, event: Event) -> "Place":
+        """The place after `event`."""
+        match event:
+            case RunStarted():
+                return replace(self, number=0, limit=event.max_iterations)
+            case IterationStarted(number=number):
+                return replace(self, number=number, finished=number - 1 if self.finished is None else self.finished)
+            case IterationFinished(number=number):
+                return replace(self, number=number)
+            case _:
+                return self
+
+    def __str__(self) -> str:
+        """`iteration 2 of 5`; before the first one `at most 5 iterations`."""
+        if not self.number:
+            return f"at most {self.limit} iteration{'' if self.limit == 1 else 's'}" if self.limit else ""
+        return f"iteration {self.number}" + (f" of {self.finished + self.limit}" if self.finished is not None else "")

@@ -1,0 +1,131 @@
+"""`.aigon/loop-state-42.json`: the run for people, scripts and the arena. A projection of the journal.
+
+Written whole when a turn begins and when the run ends. What an iteration looks like is encoded once, so that the
+200th costs what the 10th does.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted
+from aigon.core.model import Finding, Turn, Verdict
+from aigon.core.outcome import describe
+from aigon.core.state import State
+from aigon.ports.store import write_atomic
+
+SCHEMA_VERSION = 1
+
+
+class StateFileSink:
+    """Keeps the state file at `path` up to date."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._iterations: list[str] = []
+
+    @classmethod
+    def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
+        """A sink that knows the iterations of earlier invocations."""
+        sink, state = cls(path), State()
+        for event in past:
+            state = state.apply(event)
+            sink.remember(event, state)
+        return sink
+
+    def __call__(self, event: Event, state: State) -> None:
+        self.remember(event, state)
+        if isinstance(event, (RunStarted, IterationStarted, RunFinished)):
+            self.write(event, state)
+
+    def remember(self, event: Event, state: State) -> None:
+        """Encode a finished iteration; a look that committed nothing, other than the one at the base, is not one."""
+        if not isinstance(event, IterationFinished) or not (event.checkpoint or event.number == 0):
+            return
+        turn = state.turn if state.turn and state.turn.number == event.number else None
+        self._iterations.append(json.dumps(_iteration(event, turn), ensure_ascii=False))
+
+    def write(self, event: Event, state: State) -> None:
+        """Write the file whole."""
+        head = json.dumps(_head(event, state), ensure_ascii=False, indent=2)
+        body = ",\n    ".join(self._iterations)
+        text = head[: head.rindex("\n}")] + f',\n  "iterations": [\n    {body}\n  ]\n}}\n'
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(self._path, text.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _head(event: Event, state: State) -> dict[str, object]:
+    started, look = state.started, state.last
+    assert started is not None, "a run begins with its RunStarted"
+    ended = event if isinstance(event, RunFinished) else None
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "feature_id": started.feature_id,
+        "slug": started.slug,
+        "run_id": started.run_id,
+        "agent": started.agent,
+        "mode": started.mode,
+        "branch": started.branch,
+        "base_commit": started.base_commit,
+        "spec": started.spec_path,
+        "pid": started.pid,
+        "host": started.host,
+        "status": ended.status if ended else "running",
+        "stop_reason": describe(ended.outcome) if ended else None,
+        "exit_code": ended.exit_code if ended else None,
+        "iteration": state.finished if ended else state.iteration,
+        "max_iterations": started.max_iterations,
+        "validation_skipped": started.skip_validation,
+        "started_at": started.at,
+        "updated_at": event.at,
+        "checkpoint": state.checkpoint,
+        "proven_commit": ended.commit if ended and ended.status == "met" else None,
+        "content": look.content if look else "",
+        "criteria_met": sum(v.status == "met" for v in look.verdicts) if look else 0,
+        "criteria_total": started.criteria_total,
+        "criteria": [_criterion(v) for v in look.verdicts] if look else [],
+        "checks": [_check(f) for f in look.findings] if look else [],
+        "spend": {"usd": round(state.spend.usd, 6), "unknown": state.spend.unknown},
+    }
+
+
+def _iteration(event: IterationFinished, turn: Turn | None) -> Mapping[str, object]:
+    return {
+        "number": event.number,
+        "started_at": event.started_at,
+        "ended_at": event.at,
+        "agent": turn.agent if turn else None,
+        "model": turn.model if turn else None,
+        "turn": turn.end if turn else None,
+        "checkpoint": event.checkpoint or None,
+        "checks": [_check(finding) for finding in event.findings],
+        "criteria": [_criterion(verdict) for verdict in event.verdicts],
+        "cost": {"usd": turn.cost, "status": turn.cost_status} if turn else None,
+        "feedback": event.feedback,
+    }
+
+
+def _check(finding: Finding) -> dict[str, object]:
+    counts = finding.counts
+    return {
+        "name": finding.check,
+        "role": finding.role,
+        "status": finding.status,
+        "summary": finding.summary,
+        "duration": round(finding.duration, 3),
+        "cached": finding.cached,
+        "tests": {"passed": counts.passed, "total": counts.total} if counts else None,
+    }
+
+
+def _criterion(verdict: Verdict) -> dict[str, object]:
+    return {
+        "number": verdict.criterion,
+        "verdict": verdict.status,
+        "method": verdict.method,
+        "evidence": verdict.evidence,
+        "reason": verdict.reason,
+    }

@@ -1,0 +1,105 @@
+"""Where features stand, read from what their runs left. Costs the loop nothing."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aigon.core.errors import environment
+from aigon.core.features import Feature
+
+NEWEST = 1
+"""The state schema this version reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A feature and the state of its last run; `state` is None before the first."""
+
+    feature: Feature
+    title: str
+    state: dict[str, Any] | None
+    running: bool
+
+
+def read(root: Path, feature: Feature, title: str) -> Row:
+    """A feature's row. Raises AigonError (exit 7) for a state that cannot be read or is from a newer version."""
+    path = root / feature.state_file()
+    if not path.exists():
+        return Row(feature, title, None, False)
+    try:
+        state = json.loads(path.read_bytes())
+        newer = state["schema_version"] > NEWEST
+    except (ValueError, KeyError, TypeError) as error:
+        hint = "It is a projection of the journal: `--resume` writes it anew"
+        raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
+    if newer:
+        raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon")
+    return Row(feature, title, state, state["status"] == "running" and _alive(state))
+
+
+def _alive(state: dict[str, Any]) -> bool:
+    """Whether the process that wrote "running" still is."""
+    import socket
+
+    import psutil
+
+    return state.get("host") == socket.gethostname() and psutil.pid_exists(int(state.get("pid") or 0))
+
+
+def document(rows: Sequence[Row]) -> dict[str, object]:
+    """All rows as data."""
+    return {
+        "features": [
+            {
+                "id": row.feature.id or None,
+                "slug": row.feature.slug,
+                "title": row.title,
+                "stage": row.feature.stage,
+                "spec": row.feature.path,
+                "running": row.running,
+                "state": row.state,
+            }
+            for row in rows
+        ]
+    }
+
+
+def text(rows: Sequence[Row], *, detailed: bool) -> str:
+    """A line per feature; for a single one its criteria and checks too."""
+    if not rows:
+        return "There are no features yet. Write one: aigon feature-create NAME"
+    lines = [line for row in rows for line in (_line(row), *(_details(row) if detailed else ()))]
+    return "\n".join(lines)
+
+
+def _line(row: Row) -> str:
+    name = f"{row.feature.id or '-':>4}  {row.feature.stage:<13} {row.title}"
+    return f"{name}  [{_standing(row)}]"
+
+
+def _standing(row: Row) -> str:
+    state = row.state
+    if state is None:
+        return "not started"
+    status = state["status"]
+    if status == "running" and not row.running:
+        status = f"broken off; aigon feature-implement {row.feature.id or row.feature.slug} --resume"
+    return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
+
+
+def _details(row: Row) -> list[str]:
+    if row.state is None:
+        return [f"      spec: {row.feature.path}"]
+    state = row.state
+    lines = [f"      spec: {row.feature.path}", f"      branch: {state['branch']}", f"      log: {row.feature.log()}"]
+    lines += [f"      {state['stop_reason']}"] if state.get("stop_reason") else []
+    lines += [f"      check {c['name']}: {c['status']} ({c['summary']})" for c in state["checks"]]
+    return lines + [_criterion(c) for c in state["criteria"]]
+
+
+def _criterion(criterion: dict[str, Any]) -> str:
+    box = "x" if criterion["verdict"] == "met" else " "
+    why = criterion["reason"] or criterion["evidence"]
+    return f"      [{box}] {criterion['number']} {criterion['verdict']}{f': {why}' if why else ''}"

@@ -1,0 +1,5 @@
+"""How long to steep a tea."""
+
+from teatimer.teas import steep
+
+__all__ = ["steep"]

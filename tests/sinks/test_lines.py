@@ -1,0 +1,169 @@
+"""Events as lines for people without a terminal."""
+
+import io
+import os
+import pty
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from aigon.core.events import (
+    CheckFinished,
+    CheckStarted,
+    CriterionJudged,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Notice,
+    Parked,
+    RunFinished,
+    Spent,
+    TurnEnded,
+)
+from aigon.core.model import Problem, Turn, Verdict
+from aigon.core.outcome import NeedsHuman
+from aigon.sinks.lines import LONGEST, LineSink, line
+from aigon.sinks.place import Place
+from tests.core.test_codec import EVENTS
+from tests.sinks.story import at, finding, run_started, story
+
+FIRST_LINES = """\
+10:15:00 feature 42 multiply started: claude on feature-42-multiply, 5 criteria, at most 5 iterations
+10:15:01 Tests: running
+10:15:03 ❌ Tests: 13/15 passed (2.1s)
+10:15:01 Lint: running
+10:15:03 ❌ Lint: 1 problem (0.2s)
+10:15:01 Type check: running
+10:15:03 ✅ Type check: no problems (cached)
+10:15:05 criterion 1 open: `multiply(2, 3)` returns 6 (exit code 1)
+10:15:05 criterion 2 open: Multiplying by zero gives zero, whatever the other factor (exit code 1)
+10:15:05 criterion 3 open: Negative factors keep the rule of signs (exit code 1)
+10:15:05 criterion 4 open: All tests pass (exit code 1)
+10:15:05 criterion 5 open: Lint is clean (exit code 1)
+10:15:07 base: 0 of 5 criteria proven, 1 of 3 checks green
+10:15:10 iteration 1 of 5: claude works with sonnet, rung 1 of 2
+10:16:10 claude finished after 1m 00s, cost $0.21 (reported)
+"""
+
+LAST_LINES = """\
+10:18:46 criterion 5 proven: Lint is clean
+10:18:47 checkpoint 3c4d5e6 on feature-42-multiply
+10:18:48 iteration 3 of 5 finished: 5 of 5 criteria proven, 3 of 3 checks green
+10:18:49 judge: cost $0.01 (estimated)
+10:18:50 met (exit code 0): Every criterion is proven and the checks are green
+"""
+
+
+def written(*events: Event, finished: int | None = None) -> list[str]:
+    stream = io.StringIO()
+    sink = LineSink(stream, finished=finished)
+    for event in events:
+        sink(event)
+    sink.close()
+    return stream.getvalue().splitlines(keepends=True)
+
+
+def said(event: Event) -> str:
+    """The line of `event` without its time."""
+    return line(event, Place()).removeprefix("10:15:00 ")
+
+
+def test_a_run_reads_as_one_line_per_event() -> None:
+    lines = written(*story())
+    assert len(lines) == len(story())
+    assert "".join(lines[:15]) == FIRST_LINES
+    assert "".join(lines[-5:]) == LAST_LINES
+
+
+@settings(deadline=None)
+@given(EVENTS)
+def test_a_line_is_printable_and_never_too_long_whatever_an_event_holds(event: Event) -> None:
+    (text,) = written(event)
+    body = text.removesuffix("\n")
+    assert len(body) <= LONGEST
+    assert not any(char < " " or "\x7f" <= char <= "\x9f" or char in "\u2028\u2029\u202e" for char in body)
+
+
+def test_a_long_text_is_cut_at_200_characters_with_an_ellipsis() -> None:
+    text = line(Notice(at(0), "x" * 500), Place())
+    assert len(text) == 200 and text.endswith("x…")
+
+
+def test_text_of_others_cannot_colour_or_forge_a_line() -> None:
+    forged = "\x1b[32mall good\x1b[0m\n10:15:00 met (exit code 0)\x07\x9b2J"
+    assert said(Notice(at(0), forged)) == "all good 10:15:00 met (exit code 0)2J"
+
+
+def test_a_terminal_gets_no_colour_either() -> None:
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "w", encoding="utf-8") as stream:
+        sink = LineSink(stream)
+        sink(story()[2])
+        assert os.read(master, 65536).decode() == "10:15:03 ❌ Tests: 13/15 passed (2.1s)\r\n"
+    os.close(master)
+
+
+@pytest.mark.parametrize(
+    ("turn", "text"),
+    [
+        (Turn(1, "cc", "", "failed", 1, detail="exit code 1", duration=3.0),
+         "cc failed after 3.0s: exit code 1, cost unknown"),
+        (Turn(1, "cc", "", "not_started", detail="no such file"), "cc did not start: no such file, cost unknown"),
+        (Turn(1, "cc", "", "timed_out", duration=1800.0, cost=1.0, cost_status="estimated"),
+         "cc ran into its deadline after 30m 00s, cost $1.00 (estimated)"),
+        (Turn(1, "cc", "", "killed"), "cc was killed, cost unknown"),
+        (Turn(1, "cc", "", "unavailable", detail="usage limit"), "cc is unavailable: usage limit, cost unknown"),
+    ],
+)  # fmt: skip
+def test_how_a_turn_ended_is_said(turn: Turn, text: str) -> None:
+    assert said(TurnEnded(at(0), turn)) == text
+
+
+def test_verdicts_warnings_and_what_was_parked_are_said() -> None:
+    unclear = CriterionJudged(at(0), 1, Verdict(3, "unclear", "judge", reason="no answer"), "It is pretty")
+    assert said(unclear) == "criterion 3 unclear: It is pretty (no answer)"
+    assert said(Notice(at(0), "disk is low", "warning")) == "warning: disk is low"
+    assert said(Parked(at(0), 1, "refs/aigon/parked/1", "abcdef123", "a spec edit")) == (
+        "parked a spec edit as abcdef1 under refs/aigon/parked/1"
+    )
+    assert said(Spent(at(0), 1, "judge", None, "unknown")) == "judge: cost unknown"
+    assert said(RunFinished(at(0), NeedsHuman((3,), "look"), "needs_human", 4, "Needs a human", "")) == (
+        "needs_human (exit code 4): Needs a human"
+    )
+
+
+def test_numbers_go_on_over_a_resume_and_so_does_the_limit() -> None:
+    resumed = run_started(resumed=True)
+    look = next(event for event in story() if isinstance(event, IterationFinished))
+    begun = IterationStarted(at(0), 4, "claude", "", 0, 1, 0)
+    known = written(resumed, replace(look, number=3), begun, finished=2)
+    assert "feature 42 multiply resumed: " in known[0]
+    assert "iteration 3 of 7 finished" in known[1]
+    assert known[2] == "10:15:00 iteration 4 of 7: claude works\n"
+    guessed = written(resumed, replace(look, number=3), begun)
+    assert "iteration 3 finished" in guessed[1] and "iteration 4 of 8:" in guessed[2]
+
+
+def test_skipped_validation_is_said_at_the_start() -> None:
+    assert said(replace(run_started(), skip_validation=True)).endswith(", validation skipped")
+
+
+def test_a_pass_with_warnings_and_a_skipped_check_are_marked_as_warnings() -> None:
+    warned = replace(finding("types", "pass", "1 warning"), problems=(Problem("unused", severity="warning"),))
+    assert said(CheckFinished(at(0), 1, warned)) == "⚠️ Type check: 1 warning (2.1s)"
+    assert said(CheckFinished(at(0), 1, finding("types", "skipped", ""))) == "⚠️ Type check: skipped (2.1s)"
+
+
+def test_the_command_of_a_criterion_is_called_after_it() -> None:
+    started = CheckStarted(at(0), 1, "criterion-2", "Validation script (criterion-2)")
+    assert said(started) == "criterion 2: running"
+    red = replace(finding("tests", "fail", "exit code 1"), check="criterion-2", title=started.title)
+    assert said(CheckFinished(at(0), 1, red)) == "❌ criterion 2: exit code 1 (2.1s)"
+
+
+def test_a_stream_without_unicode_gets_question_marks_and_no_error() -> None:
+    raw = io.BytesIO()
+    with io.TextIOWrapper(raw, encoding="latin-1") as stream:
+        LineSink(stream)(story()[2])
+        assert raw.getvalue() == b"10:15:03 ? Tests: 13/15 passed (2.1s)\n"
