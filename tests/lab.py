@@ -1,0 +1,218 @@
+"""A laboratory: a real repository, a scrubbed environment with its own HOME, aigon as a real process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SPEC = "docs/specs/features/03-in-progress/feature-42-dark-mode.md"
+BRANCH = "feature-42-dark-mode"
+LOG = "docs/specs/features/logs/feature-42-dark-mode-log.md"
+STATE = ".aigon/loop-state-42.json"
+DONE_WHEN = "test -f done.txt"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A process that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one JSON document."""
+        return json.loads(self.out)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Standard output as NDJSON."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def scrubbed(home: Path, **more: str) -> dict[str, str]:
+    """An environment with nothing of the person who runs the tests but PATH; this interpreter's tools first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return {
+        "PATH": path,
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "AIGON_STATE_HOME": str(home / "state"),
+        **more,
+    }
+
+
+class Lab:
+    """A repository at `root` with one commit, and a person whose HOME is beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "repo"
+        self.home = folder / "home"
+        self.env = scrubbed(self.home)
+        self.root.mkdir(parents=True)
+        self.home.mkdir()
+
+    def init(self, *options: str) -> "Lab":
+        """`git init`, an identity, a first commit."""
+        self.git("-c", "init.defaultBranch=main", "init", "-q", *options)
+        self.git("config", "user.name", "Ada")
+        self.git("config", "user.email", "ada@example.invalid")
+        self.write("README.md", "# sample\n")
+        self.commit("first")
+        return self
+
+    def path(self, name: str) -> Path:
+        """A file of the repository."""
+        return self.root / name
+
+    def write(self, name: str, text: str | bytes, *, executable: bool = False) -> Path:
+        """Write a file of the repository."""
+        target = self.root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode() if isinstance(text, str) else text)
+        if executable:
+            target.chmod(0o755)
+        return target
+
+    def read(self, name: str) -> str:
+        """Read a file of the repository."""
+        return (self.root / name).read_text()
+
+    def git(self, *arguments: str, code: int = 0) -> str:
+        """Run git as the person would; its output. Fails unless it exits with `code`."""
+        done = subprocess.run(["git", *arguments], cwd=self.root, env=self.env, capture_output=True, text=True)
+        assert done.returncode == code, f"git {arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout.rstrip("\n")
+
+    def commit(self, message: str) -> str:
+        """Commit everything."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+    def spec(self, *criteria: str, name: str = SPEC, extra: str = "", frontmatter: str = "") -> Path:
+        """Write a spec with these criteria, one line each, as in `done <!-- verify: test -f done.txt -->`."""
+        items = "".join(f"- [ ] {criterion}\n" for criterion in criteria)
+        return self.write(name, f"{frontmatter}# Feature: Dark mode\n\n## Acceptance Criteria\n\n{items}\n{extra}")
+
+    def agent(self, script: str, *, name: str = "mine", shell: str = "bash") -> None:
+        """Configure a command agent that runs this script, and make it the default. It lives outside the work tree."""
+        file = self.home / f"{name}-agent"
+        file.write_text(f"#!/usr/bin/env {shell}\n" + textwrap.dedent(script))
+        file.chmod(0o755)
+        self.config(agents={name: {"adapter": "command", "command": [str(file)]}}, defaultAgent=name)
+
+    def config(self, **keys: Any) -> None:
+        """Merge keys into .aigon/config.json, one level deep."""
+        path = self.path(".aigon/config.json")
+        document = json.loads(path.read_text()) if path.exists() else {}
+        for key, value in keys.items():
+            old = document.get(key)
+            document[key] = {**old, **value} if isinstance(value, dict) and isinstance(old, dict) else value
+        self.write(".aigon/config.json", json.dumps(document, indent=2) + "\n")
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line that starts aigon."""
+        return [sys.executable, "-m", "aigon", *arguments]
+
+    def aigon(
+        self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 60
+    ) -> Ran:
+        """Run aigon to its end, without a terminal."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=cwd or self.root,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+        """Start aigon and leave it running, in a session of its own (signals reach it alone)."""
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.root,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def state(self, name: str = STATE) -> dict[str, Any]:
+        """The state file."""
+        document: dict[str, Any] = json.loads(self.read(name))
+        return document
+
+    def boxes(self, name: str = SPEC) -> str:
+        """The boxes of the committed spec, such as `x `: one character per criterion."""
+        lines = self.git("show", f"HEAD:{name}").splitlines()
+        return "".join(line[3] for line in lines if line.startswith("- ["))
+
+    def subjects(self) -> list[str]:
+        """The subjects of all commits, oldest first."""
+        return self.git("log", "--reverse", "--format=%s").splitlines()
+
+    def fingerprint(self) -> str:
+        """Everything that a refused command must leave as it was: refs, HEAD, index content, files, status."""
+        parts = (
+            self.git("for-each-ref"),
+            self.path(".git/HEAD").read_text(),
+            self.git("ls-files", "--stage"),
+            self.git("status", "--porcelain", "--untracked-files=all"),
+        )
+        return "\n".join(parts)
+
+    def sound(self) -> None:
+        """Fail unless the repository is healthy and nothing is left lying about."""
+        self.git("fsck", "--full", "--strict")
+        assert self.git("status", "--porcelain", "--untracked-files=all") == ""
+        assert not self.path(".git/index.lock").exists()
+
+
+def finish(process: "subprocess.Popen[str]", timeout: float = 30) -> Ran:
+    """Wait for a started process to end."""
+    out, err = process.communicate(timeout=timeout)
+    return Ran(process.returncode, out, err)
+
+
+def until(condition: Any, seconds: float = 20.0) -> None:
+    """Wait until `condition()` is true; fail when it is not in time."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def alive(marker: str) -> Sequence[int]:
+    """Processes whose command line contains `marker`, but this one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                zombie = b") Z " in (entry / "stat").read_bytes()
+            except OSError:
+                continue
+            if marker in line and not zombie:
+                found.append(int(entry.name))
+    return found
+
+
+def interrupt(process: "subprocess.Popen[str]", number: signal.Signals = signal.SIGINT) -> None:
+    """Signal aigon itself, not its group."""
+    process.send_signal(number)

@@ -1,0 +1,37 @@
+"""The main job: a feature, an agent, checks, commits."""
+
+from tests.lab import BRANCH, DONE_WHEN, LOG, Lab
+
+
+def test_an_agent_that_does_the_work_is_proven_and_committed(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.git("branch", "--show-current") == BRANCH
+    assert lab.boxes() == "x"
+    assert "## Iteration 1" in lab.read(LOG)
+    assert lab.state()["status"] == "met"
+    lab.sound()
+
+
+def test_an_agent_that_only_claims_to_be_done_is_not_believed(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("sed -i 's/- \\[ \\]/- [x]/' \"$AIGON_SPEC\"; echo '<promise>COMPLETE</promise>'")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2")
+    assert ran.code == 3, ran.out + ran.err
+    assert lab.boxes() == " "
+    assert lab.git("for-each-ref", "refs/aigon/parked") != ""
+    lab.sound()
+
+
+def test_what_is_done_already_needs_no_agent_and_no_commit(lab: Lab) -> None:
+    lab.write("done.txt", "")
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch ran.txt")
+    lab.commit("all there")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert not lab.path("ran.txt").exists()
+    assert lab.subjects() == ["first", "all there"]
+    lab.sound()
