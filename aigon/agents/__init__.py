@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Protocol, cast
 
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch
@@ -30,6 +31,7 @@ class Adapter(Protocol):
         """What that turn was, read from what the program left."""
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The adapters there are, sorted."""
     return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")))

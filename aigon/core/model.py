@@ -66,7 +66,8 @@ class Check:
     """One validation command, resolved for this project on this machine.
 
     `argv` may contain `{report}`: the path of a report file that does not exist before the run. `timeout` is in
-    seconds; `cwd` is relative to the workspace; `missing` names a tool that was not found, `hint` how to get it.
+    seconds; `cwd` is relative to the workspace; `missing` names a tool that was not found, `hint` how to get it;
+    `remember` says whether a pass on a tree stands for the next run on the same tree.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Check:
     source: str = ""
     missing: str = ""
     hint: str = ""
+    remember: bool = True
 
     @property
     def title(self) -> str:

@@ -14,6 +14,10 @@ from aigon.core.errors import environment
 from aigon.ports import process
 from aigon.ports.git import Checkout, Identity
 
+FLUSH = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
+"""A checkpoint is flushed once, with the ref that names it; its objects are written out before, as they come. That is
+what git's own `core.fsyncMethod=batch` does within one process, over the several that make one checkpoint: a power
+cut leaves the old ref, or the new one with everything it names."""
 IMPORTED = (
     "core.autocrlf",
     "core.eol",
@@ -40,8 +44,8 @@ FIXED = {
     "core.hookspath": "/dev/null",
     "core.untrackedcache": "false",
     "core.splitindex": "false",
-    "core.fsync": "loose-object,reference",
-    "core.fsyncmethod": "batch",
+    "core.fsync": "loose-object",
+    "core.fsyncmethod": "writeout-only",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "diff.ignoresubmodules": "dirty",
@@ -98,7 +102,7 @@ class TrustedGit:
 
     def refs(self, *arguments: str) -> tuple[int, str]:
         """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs."""
-        fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsync=reference", "-c", "core.fsmonitor=false")
+        fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
         code, out, err = process.output((self._program, *fixed, *arguments), cwd=self.root, env=self._ref_env)
         return code, (out or err).decode(errors="replace").strip()
 

@@ -119,7 +119,8 @@ class Workspace:
 
     def left_over(self) -> tuple[str, ...]:
         """Paths that differ from the snapshot by now or are not in it: what checks wrote."""
-        out = self._git("ls-files", "-z", "--modified", "--others", "--exclude-standard", "--directory")
+        options = ("--modified", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
+        out = self._git("ls-files", "-z", *options)
         return tuple(sorted({path for path in out.decode(errors="replace").split("\0") if path}))
 
     def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:

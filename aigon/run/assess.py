@@ -7,6 +7,7 @@ from aigon.core.events import CriterionJudged, Event
 from aigon.core.fingerprint import combined, fingerprint
 from aigon.core.model import Check, Finding, Problem, Verdict
 from aigon.core.state import State
+from aigon.ports import reaper
 from aigon.run import criteria
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
@@ -47,7 +48,8 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     results = yield from run_checks(world, (*each, *asked), plan)
     ran = list(results[: len(each)])
     ran += yield from _final(job, world, plan, results)
-    findings = _in_order(job, [result.finding for result in ran]) + _git_check(world, snapshot, results)
+    reaper.sweep()  # what a check left running could change the tree, and would outlive the run
+    findings = _in_order(job, [result.finding for result in ran]) + _git_check(job, world, snapshot, results)
     content = snapshot.content().key() if _decisions_matter(job) else ""
     human = state.human_ticks
     verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
@@ -93,14 +95,14 @@ def _in_order(job: Job, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(by_name[check.name] for check in job.checks)
 
 
-def _git_check(world: World, snapshot: Snapshot, results: Sequence[Result]) -> tuple[Finding, ...]:
+def _git_check(job: Job, world: World, snapshot: Snapshot, results: Sequence[Result]) -> tuple[Finding, ...]:
     """Nothing is left out of the commit but ignored files and what the checks themselves wrote, which is named."""
     if snapshot.complaints:
         problems = tuple(Problem(text) for text in snapshot.complaints[:20])
         names = tuple(fingerprint("git", text) for text in snapshot.complaints)
         summary = f"{len(snapshot.complaints)} paths could not be committed ({snapshot.complaints[0]})"
         return (Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names),)
-    if not any(not result.finding.cached for result in results):
+    if job.demand.skip_validation or all(result.finding.cached for result in results):
         return ()
     left = world.workspace.left_over()
     warnings = tuple(Problem("written by the checks, not committed", path, severity="warning") for path in left[:20])

@@ -101,11 +101,11 @@ def _result(
         return Result(one_check.skipped(check, "the run was stopped"))
     if halt.is_set():
         return Result(one_check.skipped(check, "another check failed first (stopOnFirstFailure)"))
-    key = one_check.cache_key(world, check, plan.content_key(check.paths))
-    if plan.use_cache and (found := one_check.cached(world, key)):
+    key = one_check.cache_key(world, check, plan.content_key(check.paths)) if check.remember else ""
+    if key and plan.use_cache and (found := one_check.cached(world, key)):
         return Result(*found)
     put(CheckStarted(world.now(), plan.number, check.name, check.title))
     result = Result(*one_check.run(world, check, plan.folder))
-    if result.finding.status == "pass":
+    if key and result.finding.status == "pass":
         one_check.remember(world, key, result.finding, result.output)
     return result

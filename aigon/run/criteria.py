@@ -26,14 +26,16 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
-    """The commands of `verify` and `metric` criteria, to be run like checks."""
+    """The commands of `verify` and `metric` criteria, to be run like checks, but each time: they are judged anew."""
     return tuple(_command(c) for c in criteria if c.kind in ("verify", "metric"))
 
 
 def _command(criterion: Criterion) -> Check:
     text = criterion.command or ""
     script = metric_parts(text)[0] if criterion.kind == "metric" else text
-    return Check(_name(criterion), "script", ("bash", "-c", script), timeout=COMMAND_TIMEOUT, source="spec")
+    return Check(
+        _name(criterion), "script", ("bash", "-c", script), timeout=COMMAND_TIMEOUT, source="spec", remember=False
+    )
 
 
 def _name(criterion: Criterion) -> str:

@@ -6,12 +6,16 @@ from aigon.core import features
 from aigon.core.errors import AigonError, usage
 from aigon.core.features import Feature, feature_at
 from aigon.core.model import Spec
-from aigon.core.spec import parse, require_criteria
+from aigon.core.spec import known_failures, parse, require_criteria
+
+NOT_STAGES = ("logs", "evaluations")
+"""Folders beside the stages whose files are named after features too."""
 
 
 def spec_paths(root: Path) -> list[str]:
     """Every spec of the project, relative to its root."""
-    return sorted(path.relative_to(root).as_posix() for path in root.glob(f"{features.ROOT}/*/feature-*.md"))
+    found = root.glob(f"{features.ROOT}/*/feature-*.md")
+    return sorted(path.relative_to(root).as_posix() for path in found if path.parent.name not in NOT_STAGES)
 
 
 def locate(root: Path, wanted: str) -> Feature:
@@ -41,6 +45,7 @@ def read_file(path: Path, name: str) -> Spec:
     try:
         spec = parse(path.read_bytes())
         require_criteria(spec, name)
+        known_failures(spec)
     except OSError as error:
         raise usage(f"The spec cannot be read: {error.strerror}", where=name) from error
     except AigonError as error:

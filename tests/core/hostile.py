@@ -1,8 +1,12 @@
 """Values whose every text is chosen by somebody who wants to break the page it is shown on."""
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from aigon.core.model import Change, CheckStatus, Counts, Criterion, Finding, Problem, Spec, Turn, Verdict
+
+EXAMPLES = settings(max_examples=50, deadline=None)
+"""No deadline: on a busy machine a slow example is not a wrong one, and looking for a smaller one takes minutes."""
 
 _PIECES = (
     "`",

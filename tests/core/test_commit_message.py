@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aigon.core.commit_message import checkpoint
 from aigon.core.model import CheckStatus, Finding, Verdict
-from tests.core.hostile import FINDING, TEXT, VERDICT
+from tests.core.hostile import EXAMPLES, FINDING, TEXT, VERDICT
 
 VERDICTS = [Verdict(n, "met" if n < 6 else "unmet", "verify") for n in range(1, 7)]
 
@@ -82,6 +82,7 @@ def test_no_name_can_add_or_break_a_trailer(text: str) -> None:
     assert names == [f"Aigon-{key}" for key in ("Feature", "Run", "Iteration", "Agent", "Checks", "Criteria")]
 
 
+@EXAMPLES
 @given(TEXT, TEXT, st.lists(FINDING, max_size=3), st.lists(VERDICT, max_size=3), st.booleans())
 def test_every_message_is_a_subject_and_six_trailers(
     feature: str, agent: str, findings: list[Finding], verdicts: list[Verdict], skipped: bool

@@ -1,14 +1,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.core.amounts import estimated_tokens
 from aigon.core.feedback import digest
 from aigon.core.model import Counts, Criterion, Finding, Problem, Spec, Turn, Verdict
-from tests.core.hostile import FINDING, SPEC, TEXT, TURN, VERDICT
+from tests.core.hostile import EXAMPLES, FINDING, SPEC, TEXT, TURN, VERDICT
 
 SPEC_42 = Spec(
     b"",
@@ -217,7 +217,7 @@ HOSTILE = st.tuples(
 )
 
 
-@settings(max_examples=50)
+@EXAMPLES
 @given(HOSTILE, st.integers(0, 3000))
 def test_the_budget_is_exceeded_only_by_what_always_stays(
     given_: tuple[Spec, list[Finding], list[Verdict], list[Finding], Turn, list[str]], budget: int
@@ -227,7 +227,7 @@ def test_the_budget_is_exceeded_only_by_what_always_stays(
     assert estimated_tokens(text) <= max(budget, estimated_tokens(least))
 
 
-@settings(max_examples=50)
+@EXAMPLES
 @given(HOSTILE)
 def test_no_text_can_break_the_digest(
     given_: tuple[Spec, list[Finding], list[Verdict], list[Finding], Turn, list[str]],

@@ -1,14 +1,14 @@
 import re
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.core.events import IterationFinished
 from aigon.core.iteration_log import entry, header, numbers
 from aigon.core.model import Change, Criterion, Finding, Problem, Spec, Turn, Verdict
-from tests.core.hostile import CHANGE, FINDING, SPEC, TEXT, TURN, VERDICT
+from tests.core.hostile import CHANGE, EXAMPLES, FINDING, SPEC, TEXT, TURN, VERDICT
 
 SPEC_42 = Spec(
     b"",
@@ -151,7 +151,7 @@ def test_a_header_is_one_heading_whatever_the_title_holds() -> None:
     assert numbers(text) == []
 
 
-@settings(max_examples=50)
+@EXAMPLES
 @given(
     SPEC, st.lists(FINDING, max_size=4), st.lists(VERDICT, max_size=5), st.lists(CHANGE, max_size=3), TURN, TEXT, TEXT
 )

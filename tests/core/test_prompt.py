@@ -9,7 +9,7 @@ from aigon.core.errors import AigonError, Exit
 from aigon.core.model import Check, Criterion, CriterionKind, Spec, Verdict
 from aigon.core.prompt import build, estimated_tokens, how_decided
 from aigon.core.quoting import clean
-from tests.core.hostile import SPEC, TEXT, VERDICT
+from tests.core.hostile import EXAMPLES, SPEC, TEXT, VERDICT
 
 TEMPLATE = (Path(__file__).parents[2] / "templates" / "prompts" / "implement.md").read_text(encoding="utf-8")
 CHECKS = (
@@ -177,6 +177,7 @@ def test_several_checks_of_a_role_are_all_named() -> None:
     assert how_decided(criterion("check", "tests"), two, "") == "checks `unit`, `e2e` must be green"
 
 
+@EXAMPLES
 @given(SPEC, TEXT, st.lists(VERDICT, max_size=5), st.lists(TEXT, min_size=1, max_size=3))
 def test_no_text_can_break_the_prompt(spec: Spec, path: str, verdicts: list[Verdict], argv: list[str]) -> None:
     check = Check(path, "tests", tuple(argv), cwd=path, missing=path)

@@ -3,7 +3,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 
 from aigon.core.quoting import clean, clipped, code, fenced, folded, item
-from tests.core.hostile import TEXT
+from tests.core.hostile import EXAMPLES, TEXT
 
 
 def test_escape_sequences_controls_and_hidden_characters_are_gone() -> None:
@@ -52,12 +52,14 @@ def test_a_fence_is_longer_than_any_run_inside() -> None:
     assert fenced("x") == "```text\nx\n```"
 
 
+@EXAMPLES
 @given(TEXT)
 def test_no_text_gets_out_of_its_fence(text: str) -> None:
     tokens = MarkdownIt().parse(fenced(text))
     assert [t.type for t in tokens] == ["fence"]
 
 
+@EXAMPLES
 @given(TEXT)
 def test_no_text_gets_out_of_its_list_item(text: str) -> None:
     kinds = [t.type for t in MarkdownIt().parse(f"- {item(text)}\n- next\n")]

@@ -2,7 +2,7 @@ from dataclasses import replace
 from unicodedata import east_asian_width
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.core.events import IterationFinished
@@ -10,7 +10,7 @@ from aigon.core.model import Criterion, Finding, Spec, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
 from aigon.core.report import failure, summary
 from aigon.core.state import Spend, State
-from tests.core.hostile import CRITERION, FINDING, SPEC, TEXT, VERDICT
+from tests.core.hostile import CRITERION, EXAMPLES, FINDING, SPEC, TEXT, VERDICT
 
 SPEC_42 = Spec(
     b"",
@@ -129,7 +129,7 @@ OUTCOMES = st.one_of(
 )
 
 
-@settings(max_examples=50)
+@EXAMPLES
 @given(
     OUTCOMES,
     SPEC,

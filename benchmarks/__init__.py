@@ -1,0 +1,1 @@
+"""Benchmarks: ratios against a reference in the same run, never bare times."""
