@@ -23,13 +23,38 @@ VERBS = {
 """Every verb: its module in `aigon.commands`, and its line in the help."""
 
 
+ABOUT = """\
+Usage: aigon COMMAND [OPTIONS]
+
+  Run a coding agent in a loop until every acceptance criterion of a feature is proven.
+
+  aigon runs your project's own checks after every turn, ticks exactly the criteria they prove, commits, and tells
+  the agent what is still wrong. What the agent says is never evidence.
+
+  Start with `aigon demo`, then `aigon init` in your repository.
+"""
+
+
+def help_text() -> str:
+    """What `aigon --help` prints."""
+    width = max(map(len, VERBS)) + 2
+    rows = "".join(f"  {verb:<{width}}{line}\n" for verb, (_, line) in VERBS.items())
+    options = (
+        f"  {'--version':<{width}}Show the version.\n  {'-h, --help':<{width}}Show this, or a command's own help.\n"
+    )
+    return f"{ABOUT}\nCommands:\n{rows}\nOptions:\n{options}"
+
+
 def main() -> None:
     """The entry point of the `aigon` script."""
-    if sys.argv[1:] == ["--version"]:
-        from aigon import __version__
+    match sys.argv[1:]:
+        case ["--version"]:
+            from aigon import __version__
 
-        print(f"aigon {__version__}")
-        return
-    from aigon.commands.root import run
+            print(f"aigon {__version__}")
+        case [] | ["--help"] | ["-h"]:
+            print(help_text(), end="")
+        case arguments:
+            from aigon.commands.root import run
 
-    sys.exit(run(sys.argv[1:]))
+            sys.exit(run(arguments))

@@ -1,32 +1,56 @@
 """`aigon demo`: see it work in a minute."""
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
+from aigon.commands.common import json_option
 from aigon.run.options import Options
+
+if TYPE_CHECKING:
+    from aigon.core.events import RunFinished
+    from aigon.run.drive import Observer
+    from aigon.run.session import Session
 
 
 @click.command("demo")
-@click.option(
-    "--dir", "folder", type=click.Path(file_okay=False), help="Where to make it.  [default: temporary]"
-)
+@click.option("--dir", "folder", type=click.Path(file_okay=False), help="Where to make it.  [default: temporary]")
 @click.option("--agent", help="A real agent in place of the recorded one, e.g. claude.")
-def command(folder: str | None, agent: str | None) -> int:
+@json_option
+def command(folder: str | None, agent: str | None, as_json: bool) -> int:
     """Make a small repository with a feature to build, and run the real loop on it.
 
     Git, pytest, ruff, the commits, the verdicts are real; only the agent is a recording, unless you name one.
     """
-    from aigon.commands.common import confirm
-    from aigon.commands.feature_implement import observers
+    from aigon.commands.common import answer, confirm
     from aigon.ports.git import Checkout, forget_inherited_repository
     from aigon.run.demo import RECORDED, after, before, make
     from aigon.run.implement import implement
 
     forget_inherited_repository()
     root = make(folder)
-    click.echo(before(root, agent))
+    click.echo(before(root, agent), err=as_json)
     options = Options("1", loop=True, agents=(agent or RECORDED,))
     with Checkout.open(root) as checkout:
-        ended = implement(checkout, options, observers=lambda s: observers(s, as_json=False), confirm=confirm)
-        click.echo(f"\n{ended.summary}\n")
-        click.echo(after(checkout, agent))
+        ended = implement(checkout, options, observers=lambda s: _observers(s, as_json), confirm=confirm)
+        answer(_document(str(root), ended), f"\n{ended.summary}\n{after(checkout, agent)}", as_json)
     return ended.exit_code
+
+
+def _observers(session: "Session", as_json: bool) -> "list[Observer]":
+    """As in `feature-implement`; with `--json` the one document is for the end, and people read along elsewhere."""
+    from aigon.commands.feature_implement import observers
+    from aigon.sinks.lines import LineSink
+
+    return [LineSink(sys.stderr)] if as_json else observers(session)
+
+
+def _document(root: str, ended: "RunFinished") -> dict[str, object]:
+    return {
+        "dir": root,
+        "outcome": ended.status,
+        "exit_code": ended.exit_code,
+        "commit": ended.commit,
+        "summary": ended.summary,
+    }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aigon.commands.common import Duration, answer, confirm, here, json_option, yes_option
+from aigon.core.errors import AigonError, explained
 from aigon.run.options import Options
 
 if TYPE_CHECKING:
@@ -24,12 +25,36 @@ if TYPE_CHECKING:
 @click.option("--model", envvar="AIGON_MODEL", help="The model the agent uses.")
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: anthropic, none.")
 @click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
-@click.option("--validation-script", metavar="PATH", help="Run this in place of the profile's checks.")
+@click.option(
+    "--validation-script",
+    envvar="AIGON_VALIDATION_SCRIPT",
+    metavar="PATH",
+    help="Run this in place of the profile's checks.",
+)
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Stop when this is spent.")
-@click.option("--max-time", type=Duration(), help="Stop when the run has taken this long, e.g. 2h.")
-@click.option("--iteration-timeout", type=Duration(), help="End an agent turn after this long.  [default: 30m]")
-@click.option("--max-consecutive-failures", "--max-consec-fails", type=int, help="Failed turns in a row.  [default: 3]")
+@click.option(
+    "--max-cost",
+    envvar="AIGON_MAX_COST",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Stop when this is spent.",
+)
+@click.option(
+    "--max-time", envvar="AIGON_MAX_TIME", type=Duration(), help="Stop when the run has taken this long, e.g. 2h."
+)
+@click.option(
+    "--iteration-timeout",
+    envvar="AIGON_ITERATION_TIMEOUT",
+    type=Duration(),
+    help="End an agent turn after this long.  [default: 30m]",
+)
+@click.option(
+    "--max-consecutive-failures",
+    "--max-consec-fails",
+    envvar="AIGON_MAX_CONSECUTIVE_FAILURES",
+    type=int,
+    help="Failed turns in a row.  [default: 3]",
+)
 @click.option("--on-partial", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
               help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip
 @click.option("--resume-from", type=click.Choice(["checkpoint", "rerun", "ask"]), default="checkpoint",
@@ -49,25 +74,48 @@ def command(dry_run: bool, as_json: bool, **given: Any) -> int:
         from aigon.run.authority import require_person
 
         require_person("--accept-spec", options.yes)
+    if dry_run:
+        return _plan(options, as_json)
+    return _run_as_lines(options) if as_json else _run(options)
+
+
+def _plan(options: Options, as_json: bool) -> int:
+    from aigon.run.dry_run import plan
+
     with here() as checkout:
-        if dry_run:
-            from aigon.run.dry_run import plan
+        answer(*plan(checkout, options), as_json=as_json)
+    return 0
 
-            answer(*plan(checkout, options), as_json=as_json)
-            return 0
-        from aigon.run.implement import implement
 
-        ended = implement(checkout, options, observers=lambda session: observers(session, as_json), confirm=confirm)
-    print(f"\n{ended.summary}", file=sys.stderr if as_json else sys.stdout)
+def _run(options: Options) -> int:
+    from aigon.run.implement import implement
+
+    with here() as checkout:
+        ended = implement(checkout, options, observers=observers, confirm=confirm)
+    print(f"\n{ended.summary}")
     return ended.exit_code
 
 
-def observers(session: "Session", as_json: bool) -> "list[Observer]":
-    """Who watches: NDJSON, a live view on a terminal, or one line per event."""
-    if as_json:
-        from aigon.sinks.ndjson import NdjsonSink
+def _run_as_lines(options: Options) -> int:
+    """As NDJSON, whose last line is the end of the run, of one that was refused too."""
+    from aigon.run.implement import implement
+    from aigon.run.world import World
+    from aigon.sinks.ndjson import NdjsonSink
 
-        return [NdjsonSink(sys.stdout)]
+    sink = NdjsonSink(sys.stdout)
+    try:
+        with here() as checkout:
+            ended = implement(checkout, options, observers=lambda _session: [sink], confirm=confirm)
+    except AigonError as error:
+        print(f"aigon: {explained(error)}", file=sys.stderr)
+        sink.refused(error, World.now())
+        return int(error.code)
+    print(f"\n{ended.summary}", file=sys.stderr)
+    return ended.exit_code
+
+
+def observers(session: "Session") -> "list[Observer]":
+    """Who watches: a live view on a terminal, or one line per event."""
     done = session.state.finished
     if sys.stdout.isatty():
         from aigon.sinks.live import LiveSink

@@ -11,7 +11,12 @@ from aigon.run.options import Options
 @click.command("feature-validate")
 @click.argument("feature", metavar="ID")
 @click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
-@click.option("--validation-script", metavar="PATH", help="Run this in place of the profile's checks.")
+@click.option(
+    "--validation-script",
+    envvar="AIGON_VALIDATION_SCRIPT",
+    metavar="PATH",
+    help="Run this in place of the profile's checks.",
+)
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: anthropic, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
 @click.option("--verbose", is_flag=True, help="Show command, duration and source of each check.")

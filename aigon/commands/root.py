@@ -5,8 +5,8 @@ import sys
 
 import click
 
-from aigon.cli import VERBS
-from aigon.core.errors import AigonError, Exit
+from aigon.cli import VERBS, help_text
+from aigon.core.errors import AigonError, Exit, as_document, explained, usage
 
 
 class LazyVerbs(click.Group):
@@ -36,22 +36,15 @@ class LazyVerbs(click.Group):
             ctx.fail(f"There is no command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(verb, line) for verb, (_, line) in VERBS.items()])
+    def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
+        """The help that `aigon.cli` prints without click."""
+        return help_text().rstrip("\n")
 
 
 @click.group(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, _p, v: _version(c, v))
 def root() -> None:
-    """Run a coding agent in a loop until every acceptance criterion of a feature is proven.
-
-    aigon runs your project's own checks after every turn, ticks exactly the criteria they prove, commits, and tells
-    the agent what is still wrong. What the agent says is never evidence.
-
-    Start with `aigon demo`, then `aigon init` in your repository.
-    """
+    """The verbs of aigon."""
 
 
 def _version(ctx: click.Context, wanted: bool) -> None:
@@ -73,8 +66,7 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        error.show()
-        return Exit.USAGE
+        return _explain(_as_usage(error), "--json" in arguments)
     except (click.Abort, KeyboardInterrupt):
         print("\naigon: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
@@ -85,14 +77,20 @@ def run(arguments: list[str]) -> int:
         return Exit.INTERNAL
 
 
+def _as_usage(error: click.ClickException) -> AigonError:
+    """A slip on the command line, in the shape of every other error; where is the command as it is to be written."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return usage(error.format_message().rstrip("."))
+    where = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
+    return usage(error.format_message().rstrip("."), where=where, hint=f"{context.command_path} --help")
+
+
 def _explain(error: AigonError, as_json: bool) -> int:
     """What is wrong, where, and what to do."""
-    where = f"\n  where: {error.where}" if error.where else ""
-    hint = f"\n  do:    {error.hint}" if error.hint else ""
-    print(f"aigon: {error.what}.{where}{hint}", file=sys.stderr)
+    print(f"aigon: {explained(error)}", file=sys.stderr)
     if as_json:
         import json
 
-        document = {"what": error.what, "where": error.where, "hint": error.hint, "exit_code": int(error.code)}
-        print(json.dumps({"schema_version": 1, "error": document}))
+        print(json.dumps({"schema_version": 1, "error": as_document(error)}))
     return int(error.code)

@@ -39,6 +39,9 @@ class Demand:
     judge: str = "none"
 
 
+JUDGE_UNAVAILABLE = "judge:unavailable"
+"""The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
+
 Guard = Callable[[Limits, State, Probe], Outcome | None]
 
 
@@ -64,9 +67,14 @@ def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]
     red = [f for f in findings if f.status != "pass"]
     if any(f.check not in demand.known_failures for f in red):
         return None
-    if not any(f.role != "git" for f in findings) and not all(_stands_alone(v) for v in verdicts):
+    if not _checked(findings) and not all(_stands_alone(v) for v in verdicts):
         return None
     return Met(_caveats(demand, red))
+
+
+def _checked(findings: Sequence[Finding]) -> bool:
+    """Whether any check of the project's own is among them."""
+    return any(f.role != "git" for f in findings)
 
 
 def _stands_alone(verdict: Verdict) -> bool:
@@ -85,7 +93,7 @@ def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
         case "":
             return None
         case "stop-file":
-            return Stopped("stop-file", "a stop file is there (.aigon/STOP or EMERGENCY_STOP_RALPH)")
+            return Stopped("stop-file", "a stop file is there: remove .aigon/STOP or EMERGENCY_STOP_RALPH to go on")
         case signal:
             return Interrupted(signal)
 
@@ -107,11 +115,15 @@ def memory(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
 
 
 def unavailable(_limits: Limits, state: State, _probe: Probe) -> Outcome | None:
-    """The agent said itself that it cannot work: bad credentials, usage limit."""
+    """The agent said itself that it cannot work, or only the judge is left and it cannot: credentials, usage limit."""
     turn = state.turn
-    if turn is None or turn.end != "unavailable" or turn.number != state.iteration:
+    if turn is not None and turn.end == "unavailable" and turn.number == state.iteration:
+        return Unavailable(turn.agent, turn.detail or "it cannot run")
+    open_ = [v for v in state.last.verdicts if v.status != "met"] if state.last else []
+    lost = [v for v in open_ if v.method == JUDGE_UNAVAILABLE]
+    if not lost or any(v.status != "unclear" for v in open_):
         return None
-    return Unavailable(turn.agent, turn.detail or "it cannot run")
+    return Unavailable("the judge", lost[0].reason)
 
 
 def run_time(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
@@ -171,10 +183,19 @@ def needs_human(demand: Demand, state: State) -> NeedsHuman | None:
     if any(f.status != "pass" and f.check not in demand.known_failures for f in look.findings):
         return None
     open_ = [v for v in look.verdicts if v.status != "met"]
-    if not open_ or any(v.status != "unclear" for v in open_):
+    if any(v.status != "unclear" for v in open_):
         return None
-    numbers = tuple(v.criterion for v in open_)
-    return NeedsHuman(numbers, f"criteria {', '.join(map(str, numbers))} wait for a person: {open_[0].reason}")
+    if open_:
+        return _waiting(open_, open_[0].reason)
+    leaning = [v for v in look.verdicts if not _stands_alone(v)]
+    if not leaning or _checked(look.findings):
+        return None
+    return _waiting(leaning, "no check ran, so a judge's word alone is no proof")
+
+
+def _waiting(verdicts: Sequence[Verdict], why: str) -> NeedsHuman:
+    numbers = tuple(v.criterion for v in verdicts)
+    return NeedsHuman(numbers, f"criteria {', '.join(map(str, numbers))} wait for a person: {why}")
 
 
 def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:

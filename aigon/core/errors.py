@@ -36,6 +36,18 @@ class AigonError(Exception):
         return f"{self.what} ({self.where})" if self.where else self.what
 
 
+def explained(error: AigonError) -> str:
+    """What is wrong, where, and what to do, on a line each."""
+    where = f"\n  where: {error.where}" if error.where else ""
+    hint = f"\n  do:    {error.hint}" if error.hint else ""
+    return f"{error.what}.{where}{hint}"
+
+
+def as_document(error: AigonError) -> dict[str, object]:
+    """The same as data."""
+    return {"what": error.what, "where": error.where, "hint": error.hint, "exit_code": int(error.code)}
+
+
 def usage(what: str, *, where: str = "", hint: str = "") -> AigonError:
     """A usage, configuration or spec error: exit 2."""
     return AigonError(what, where=where, hint=hint, code=Exit.USAGE)

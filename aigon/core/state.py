@@ -87,7 +87,7 @@ class State:
             case IterationFinished(number=0):
                 return replace(self, last=event, base=event, best=event.score)
             case IterationFinished() if event.number == self.finished:
-                return replace(self, last=event, checkpoint=event.checkpoint or self.checkpoint)
+                return replace(self, last=event, intended=None, checkpoint=event.checkpoint or self.checkpoint)
             case IterationFinished():
                 return self._after_iteration(event)
             case RunFinished():
@@ -96,10 +96,16 @@ class State:
                 return self
 
     def _begun(self, event: RunStarted) -> "State":
-        """A new invocation: its counts start anew, what is known of the feature stays."""
+        """A new invocation: its counts start anew, what is known stays; a broken-off turn is repeated."""
         fresh = replace(self, started=event, began=event.at, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
+        if self.half_turn:
+            fresh = replace(fresh, iteration=self.finished, turn_open=False)
         return replace(
-            fresh, checkpoint=event.head, human_ticks=self.human_ticks if event.resumed else event.human_ticks
+            fresh,
+            # A turn that was judged already is history: why it failed must not end the next invocation.
+            turn=self.turn if self.iteration > self.finished else None,
+            checkpoint=event.head,
+            human_ticks=self.human_ticks if event.resumed else event.human_ticks,
         )
 
     def _after_iteration(self, event: IterationFinished) -> "State":

@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents import adapter
-from aigon.agents import names as adapters
 from aigon.core.agent import Agent
 from aigon.core.config import Config
-from aigon.core.errors import unavailable, usage
+from aigon.core.errors import AigonError, unavailable, usage
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
-from aigon.judges import backend
+from aigon.judges import Backend, backend
 from aigon.run.options import Options
 
 SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
@@ -38,20 +37,23 @@ def _only_agent(config: Config) -> str | None:
 def _configured(root: Path, config: Config, name: str) -> Agent:
     own = config.agents.get(name)
     if own is None:
-        if name not in adapters() or name == "command":
-            adapter_or_error(name, config)
+        if name == "command":
+            raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
+        _require_adapter(name, "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json")
         return Agent(name, name)
+    _require_adapter(own.adapter, f"agents.{name}.adapter in .aigon/config.json")
     command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
     recording = str((root / own.recording).absolute()) if own.recording else ""
     return Agent(name, own.adapter, own.model, own.effort, command, tuple(own.args), own.env, recording)
 
 
-def adapter_or_error(name: str, config: Config) -> None:
-    """Raise AigonError (exit 2) for a name that is neither an adapter nor configured."""
-    if name == "command":
-        raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
-    if name not in config.agents:
+def _require_adapter(name: str, where: str) -> None:
+    """Raise AigonError (exit 2), saying where the name stands, for one that is no adapter's."""
+    try:
         adapter(name)
+    except AigonError as error:
+        error.where = where
+        raise
 
 
 def require_agent(root: Path, agent: Agent, env: Mapping[str, str]) -> None:
@@ -82,14 +84,25 @@ def judge_of(config: Config, options: Options, spec: Spec, env: Mapping[str, str
     """
     own = config.judge
     named = options.judge or (own.backend if own else None)
+    if named and named != "none":
+        _judge(named)
     if named == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
         return None
     settings = JudgeSettings(named or "anthropic")
     if own:
         settings = JudgeSettings(settings.backend, own.model, float(own.timeout), own.max_tokens)
-    why = backend(settings.backend).ready(settings, env)
+    why = _judge(settings.backend).ready(settings, env)
     if not why:
         return settings
     if named:
         raise unavailable(f"The judge {named} cannot be asked", where="judge.backend", hint=why)
     return None
+
+
+def _judge(name: str) -> Backend:
+    """The backend of that name. Raises AigonError (exit 2) that says where the name stands."""
+    try:
+        return backend(name)
+    except AigonError as error:
+        error.where = "--judge, AIGON_JUDGE or judge.backend in .aigon/config.json"
+        raise

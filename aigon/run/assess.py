@@ -49,7 +49,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     ran = list(results[: len(each)])
     ran += yield from _final(job, world, plan, results)
     reaper.sweep()  # what a check left running could change the tree, and would outlive the run
-    findings = _in_order(job, [result.finding for result in ran]) + _git_check(job, world, snapshot, results)
+    findings = _in_order(job, [result.finding for result in ran]) + _git_check(job, world, snapshot, (*ran, *results))
     content = snapshot.content().key() if _decisions_matter(job) else ""
     human = state.human_ticks
     verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
@@ -75,6 +75,7 @@ def _plan(job: Job, world: World, snapshot: Snapshot, state: State) -> Plan:
         slots=job.slots,
         stop_on_first_failure=job.stop_on_first_failure,
         use_cache=job.use_cache,
+        known_failures=job.demand.known_failures,
     )
 
 
@@ -83,7 +84,8 @@ def _final(
 ) -> Generator[Event, State, tuple[Result, ...]]:
     """Checks marked `final` run once everything else that ran is green; skipped, they are no pass."""
     final: list[Check] = [check for check in job.checks if check.when == "final"]
-    if any(result.finding.status != "pass" for result in results):
+    known = job.demand.known_failures
+    if any(result.finding.status != "pass" and result.finding.check not in known for result in results):
         from aigon.run.one_check import skipped
 
         return tuple(Result(skipped(check, "runs when everything else is green")) for check in final)

@@ -11,7 +11,7 @@ from aigon.ports.commit_paths import commit_paths
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.resources import resource
-from aigon.ports.trusted import TrustedGit
+from aigon.ports.trusted import TrustedGit, refuse_unsupported
 from aigon.ports.workspace import Workspace
 from aigon.run import branch, specs
 from aigon.run.records import Origin, records_of
@@ -24,6 +24,7 @@ def create(checkout: Checkout, title: str) -> Feature:
     for path in specs.spec_paths(checkout.root):
         if (found := features.feature_at(path)) and found.slug == slug:
             raise usage(f"A feature '{slug}' exists already", where=path, hint="Edit that spec, or choose another name")
+    _require_committer(checkout)
     path = f"{ROOT}/{FOLDERS['inbox']}/feature-{slug}.md"
     template = resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
     target = checkout.root / path
@@ -38,6 +39,7 @@ def prioritise(checkout: Checkout, wanted: str) -> Feature:
     feature = specs.locate(checkout.root, wanted)
     if feature.id and feature.stage != "inbox":
         raise usage(f"Feature {feature.id} is in the stage {feature.stage} already", where=feature.path)
+    _require_committer(checkout)
     id = feature.id or features.next_id(specs.spec_paths(checkout.root))
     moved, paths = to_stage(checkout.root, feature, "backlog", id)
     _commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}\n")
@@ -53,7 +55,7 @@ def set_up(checkout: Checkout, wanted: str) -> tuple[Feature, str]:
         )
     current = branch.require_sound(checkout)
     own = branch.own_changes(checkout, [feature.path])
-    branch.enter(checkout, feature, feature.name)
+    branch.enter(checkout, feature.name)
     branch.ignore_runtime_files(checkout)
     home = repository_home(checkout.common_dir)
     workspace = Workspace(checkout, home / "git", feature.name)
@@ -73,9 +75,21 @@ def title_of(root: Path, feature: Feature) -> str:
         return feature.slug
 
 
+def _commits(checkout: Checkout) -> bool:
+    """Whether small changes are committed; before the first commit, for one, they are only written."""
+    return checkout.head is not None and checkout.branch is not None and not checkout.under_way()
+
+
+def _require_committer(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7), before anything is written, where a commit could not be made."""
+    if _commits(checkout):
+        checkout.identity()
+        refuse_unsupported(checkout)
+
+
 def _commit(checkout: Checkout, paths: Sequence[str], message: str) -> None:
-    """Commit these paths on the branch that is checked out; before the first commit they are only written."""
-    if checkout.head is None or checkout.branch is None or checkout.under_way():
+    """Commit these paths on the branch that is checked out, where small changes are committed."""
+    if not _commits(checkout):
         return
     tracked_or_there = [
         p for p in paths if (checkout.root / p).exists() or checkout.ask("ls-files", "--error-unmatch", p)

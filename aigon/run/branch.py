@@ -1,19 +1,23 @@
 """Bring the checkout onto the feature's branch, and refuse by name what would not be safe."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from aigon.core.errors import AigonError, environment
 from aigon.core.features import Feature
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
 from aigon.ports.git import Checkout
-from aigon.ports.trusted import TrustedGit
+from aigon.ports.trusted import TrustedGit, refuse_unsupported
 
-IGNORED_LINES = (".aigon/loop-state-*.json", ".aigon/runs/", ".aigon/STOP", "EMERGENCY_STOP_RALPH")
+STOP_FILES = (".aigon/STOP", "EMERGENCY_STOP_RALPH")
+"""In the main checkout they stop every loop of the repository."""
+IGNORED_LINES = (".aigon/loop-state-*.json", ".aigon/runs/", *STOP_FILES)
 """What `aigon init` writes into .gitignore: aigon's runtime files."""
 
 
 def require_sound(checkout: Checkout) -> str:
-    """The branch that is checked out. Raises AigonError (exit 7): no commits, detached HEAD, something under way."""
+    """The branch that is checked out. Raises AigonError (exit 7): no commits, detached HEAD, something under way,
+    nobody to commit as, a kind of repository that is not supported."""
     if checkout.head is None:
         raise environment("This repository has no commits yet", where=str(checkout.root), hint=FIRST_COMMIT)
     if doing := checkout.under_way():
@@ -26,6 +30,8 @@ def require_sound(checkout: Checkout) -> str:
     if branch is None:
         hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
         raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
+    checkout.identity()
+    refuse_unsupported(checkout)
     return branch
 
 
@@ -34,7 +40,8 @@ def own_changes(checkout: Checkout, spec_paths: Sequence[str]) -> list[str]:
     changed = checkout.changed()
     own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
     if foreign := [path for path in changed if path not in own]:
-        listed = ", ".join(foreign[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
+        names = [path if path.isprintable() else repr(path) for path in foreign[:5]]
+        listed = ", ".join(names) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
         raise environment(
             "There are uncommitted changes, which an agent could mix with its own",
             where=listed,
@@ -46,11 +53,11 @@ def own_changes(checkout: Checkout, spec_paths: Sequence[str]) -> list[str]:
 def _is_own(checkout: Checkout, path: str) -> bool:
     if path == ".gitignore":
         return _only_own_lines(checkout)
-    return path.startswith(".aigon/")
+    return path.startswith(".aigon/") or _is_runtime(path)
 
 
 def _is_runtime(path: str) -> bool:
-    return path.startswith((".aigon/runs/", ".aigon/loop-state-", ".aigon/STOP"))
+    return path.startswith((".aigon/runs/", ".aigon/loop-state-")) or path in STOP_FILES
 
 
 def _only_own_lines(checkout: Checkout) -> bool:
@@ -60,7 +67,7 @@ def _only_own_lines(checkout: Checkout) -> bool:
     return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in before ^ after)
 
 
-def enter(checkout: Checkout, feature: Feature, branch: str) -> None:
+def enter(checkout: Checkout, branch: str) -> None:
     """Check out `branch`, making it at HEAD where it does not exist. Raises AigonError (exit 7)."""
     if checkout.branch == branch:
         return
@@ -71,7 +78,39 @@ def enter(checkout: Checkout, feature: Feature, branch: str) -> None:
     try:
         checkout.switch(branch, create_at=None if exists else "HEAD")
     except AigonError as error:
-        raise environment(f"git could not switch to {branch}", where=feature.path, hint=error.hint) from None
+        raise environment(f"git could not switch to {branch}", where=branch, hint=error.hint) from None
+
+
+@contextmanager
+def entered(checkout: Checkout, wanted: str) -> Iterator[None]:
+    """Stand on the feature's branch where it has one, since its spec may stand only there; back again on an error.
+
+    Raises AigonError (exit 7) where uncommitted changes are in the way.
+    """
+    before = require_sound(checkout)
+    found = branch_of(checkout, wanted)
+    if found is None or found == before:
+        yield
+        return
+    own_changes(checkout, [])
+    enter(checkout, found)
+    try:
+        yield
+    except BaseException:
+        checkout.switch(before)
+        raise
+
+
+def branch_of(checkout: Checkout, wanted: str) -> str | None:
+    """The one branch of a feature, by ID (padded or not), slug or name."""
+    names = (checkout.ask("branch", "--format=%(refname:short)", "--list", "feature-*") or "").splitlines()
+    fitting = [name for name in names if _names(name, wanted)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _names(branch: str, wanted: str) -> bool:
+    id, _, slug = branch.removeprefix("feature-").partition("-")
+    return wanted in (branch, slug) or (wanted.isdecimal() and id.isdecimal() and int(id) == int(wanted))
 
 
 def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:

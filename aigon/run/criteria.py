@@ -7,10 +7,11 @@ from decimal import Decimal, InvalidOperation
 
 from aigon.core.decisions import applying
 from aigon.core.decisions import verdict as decided
-from aigon.core.model import Check, Criterion, Finding, Verdict
+from aigon.core.model import ROLES, Check, Criterion, Finding, Verdict, VerdictStatus
 from aigon.core.spec import metric_parts
 from aigon.run.checks import Result
 from aigon.run.job import Job
+from aigon.run.one_check import CRITERION
 
 COMMAND_TIMEOUT = 600.0
 """Seconds for a criterion's own command."""
@@ -22,7 +23,7 @@ _COMPARE: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
@@ -34,7 +35,7 @@ def _command(criterion: Criterion) -> Check:
     text = criterion.command or ""
     script = metric_parts(text)[0] if criterion.kind == "metric" else text
     return Check(
-        _name(criterion), "script", ("bash", "-c", script), timeout=COMMAND_TIMEOUT, source="spec", remember=False
+        _name(criterion), "script", ("bash", "-c", script), timeout=COMMAND_TIMEOUT, source=CRITERION, remember=False
     )
 
 
@@ -75,14 +76,19 @@ def _by_exit(criterion: Criterion, result: Result) -> Verdict:
     finding = result.finding
     if finding.status == "pass":
         return Verdict(criterion.number, "met", "verify", f"exit 0: {criterion.command}", "")
-    return Verdict(criterion.number, "unmet", "verify", f"{criterion.command}", finding.summary)
+    return Verdict(criterion.number, _not_met(finding), "verify", f"{criterion.command}", finding.summary)
+
+
+def _not_met(finding: Finding) -> VerdictStatus:
+    """What was not run was not seen to fail either."""
+    return "unclear" if finding.status == "skipped" else "unmet"
 
 
 def _by_number(criterion: Criterion, result: Result) -> Verdict:
     """The last number that the command printed, against the bound; exit codes other than 0 are no measurement."""
     _, symbol, bound = metric_parts(criterion.command or "")
-    if result.finding.status != "pass":
-        return Verdict(criterion.number, "unmet", "metric", f"{criterion.command}", result.finding.summary)
+    if (finding := result.finding).status != "pass":
+        return Verdict(criterion.number, _not_met(finding), "metric", f"{criterion.command}", finding.summary)
     value = _last_number(result.output.decode(errors="replace"))
     if value is None:
         return Verdict(criterion.number, "unmet", "metric", f"{criterion.command}", "the command printed no number")
@@ -110,17 +116,19 @@ def _by_check(job: Job, criterion: Criterion, findings: Sequence[Finding]) -> Ve
     if not bound:
         return Verdict(criterion.number, "unclear", f"check:{wanted}", "", f"this project has no check '{wanted}'")
     method = f"check:{bound[0].check}"
-    for finding in bound:
+    for finding in sorted(bound, key=lambda f: f.status == "skipped"):
         if finding.status != "pass":
-            return Verdict(criterion.number, "unmet", method, finding.command, f"{finding.title}: {finding.summary}")
+            why = f"{finding.title}: {finding.summary}"
+            return Verdict(criterion.number, _not_met(finding), method, finding.command, why)
     return Verdict(criterion.number, "met", method, "; ".join(f"{f.title}: {f.summary}" for f in bound), "")
 
 
 def bound_findings(wanted: str, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings a `check` criterion is bound to: by name, by role, else the validation script that stands in."""
+    """The findings a `check` criterion is bound to: by name, by role, else the script that stands in for a role."""
     by_name = [f for f in findings if f.check == wanted]
     by_role = [f for f in findings if f.role == wanted]
-    return by_name or by_role or [f for f in findings if f.role == "script"]
+    stand_in = [f for f in findings if f.role == "script"] if wanted in ROLES else []
+    return by_name or by_role or stand_in
 
 
 def _by_person(criterion: Criterion, human_ticks: Sequence[int]) -> Verdict:

@@ -20,7 +20,17 @@ def finish(checkout: Checkout, wanted: str, into: str | None, force: bool) -> tu
     """
     current = branch.require_sound(checkout)
     bookkeeping.require_clean(checkout)
-    feature = _located(checkout, wanted, current)
+    try:
+        if own := branch.branch_of(checkout, wanted):  # its spec may stand only there
+            branch.enter(checkout, own)
+        return _finish(checkout, specs.locate(checkout.root, wanted), into, force)
+    except AigonError:
+        if checkout.branch != current:
+            checkout.switch(current)
+        raise
+
+
+def _finish(checkout: Checkout, feature: Feature, into: str | None, force: bool) -> tuple[Feature, str, str]:
     target = into or _target(checkout, feature)
     tip = checkout.commit_of(f"refs/heads/{feature.name}")
     if tip is None:
@@ -29,25 +39,7 @@ def finish(checkout: Checkout, wanted: str, into: str | None, force: bool) -> tu
         raise usage(f"There is no branch {target} to merge into", where="--into", hint="Name one: --into main")
     if not force:
         _require_proven(checkout, feature, tip)
-    return _merge(checkout, feature, target)
-
-
-def _located(checkout: Checkout, wanted: str, current: str) -> Feature:
-    """The feature, whose spec may stand only on its own branch."""
-    try:
-        return specs.locate(checkout.root, wanted)
-    except AigonError:
-        names = (checkout.ask("branch", "--format=%(refname:short)", "--list", "feature-*") or "").splitlines()
-        fitting = [name for name in names if _is_branch_of(name, wanted)]
-        if len(fitting) != 1 or fitting[0] == current:
-            raise
-        checkout.switch(fitting[0])
-        return specs.locate(checkout.root, wanted)
-
-
-def _is_branch_of(name: str, wanted: str) -> bool:
-    id, _, slug = name.removeprefix("feature-").partition("-")
-    return wanted in (name, slug) or (wanted.isdecimal() and id.isdecimal() and int(id) == int(wanted))
+    return _merge(checkout, feature, target, tip)
 
 
 def _target(checkout: Checkout, feature: Feature) -> str:
@@ -85,19 +77,27 @@ def _state(checkout: Checkout, feature: Feature) -> dict[str, Any]:
     return document
 
 
-def _merge(checkout: Checkout, feature: Feature, target: str) -> tuple[Feature, str, str]:
-    branch.enter(checkout, feature, feature.name)
+def _merge(checkout: Checkout, feature: Feature, target: str, tip: str) -> tuple[Feature, str, str]:
+    branch.enter(checkout, feature.name)
+    if not (checkout.root / feature.path).exists():  # another branch may have the spec in another stage
+        feature = specs.locate(checkout.root, feature.id or feature.slug)
     moved, paths = to_stage(checkout.root, feature, "done")
     if paths:
         commit_paths(bookkeeping.trusted(checkout), paths, f"docs(feature-{feature.id}): done\n")
-    checkout.switch(target)
-    message = f"Merge {feature.name}"
     try:
-        checkout.git("merge", "--no-ff", "-m", message, feature.name)
+        checkout.switch(target)
+        checkout.git("merge", "--no-ff", "-m", f"Merge {feature.name}", feature.name)
     except AigonError as error:
-        conflicts = checkout.ask("diff", "--name-only", "--diff-filter=U") or ""
-        checkout.ask("merge", "--abort")
-        listed = ", ".join(conflicts.splitlines()[:5]) or target
-        hint = f"Merge {target} into {feature.name}, run the loop with --resume, then feature-done again. {error.hint}"
-        raise environment(f"{feature.name} does not merge into {target}", where=listed, hint=hint) from None
+        raise _undone(checkout, feature, target, tip, error) from None
     return moved, target, checkout.head or ""
+
+
+def _undone(checkout: Checkout, feature: Feature, target: str, tip: str, error: AigonError) -> AigonError:
+    """The repository as it was, and what stood in the way: conflicts, or what git or a hook said."""
+    conflicts = checkout.ask("diff", "--name-only", "--diff-filter=U") or ""
+    checkout.ask("merge", "--abort")
+    branch.enter(checkout, feature.name)
+    checkout.git("reset", "-q", "--keep", tip)
+    listed = ", ".join(conflicts.splitlines()[:5]) or target
+    hint = f"Merge {target} into {feature.name}, run the loop with --resume, then feature-done again. {error.hint}"
+    return environment(f"{feature.name} does not merge into {target}", where=listed, hint=hint)

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 from aigon.core import report
 from aigon.core.events import Event, RunFinished
-from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, exit_code, status
+from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
 from aigon.core.state import State
 from aigon.run.job import Job
 from aigon.run.world import World
@@ -43,6 +43,8 @@ def next_command(job: Job, outcome: Outcome) -> str:
         case NeedsHuman(criteria=numbers):
             listed = " ".join(map(str, numbers))
             return f"aigon approve {name} {listed} (or reject), then aigon feature-implement {name} --resume"
+        case Stopped(guard="stop-file"):
+            return f"remove the stop file, then aigon feature-implement {name} --resume"
         case Refused():
             return f"aigon feature-status {name}"
         case _:

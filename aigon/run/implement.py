@@ -1,6 +1,7 @@
 """Implement a feature: prepare, open, drive."""
 
-import sys
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from aigon.core.prompt import estimated_tokens
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
-from aigon.run import actors
+from aigon.run import actors, branch
 from aigon.run.drive import Observer, Recorder, drive
 from aigon.run.loop import run
 from aigon.run.options import Options
@@ -23,14 +24,14 @@ from aigon.sinks.journal import JournalSink
 from aigon.sinks.state_file import StateFileSink
 
 Observers = Callable[[Session], Sequence[Observer]]
-STOP_FILES = (".aigon/STOP", "EMERGENCY_STOP_RALPH")
 
 
 def implement(checkout: Checkout, options: Options, *, observers: Observers, confirm: Confirm) -> RunFinished:
     """Run the loop for one feature and one agent to its end. Raises AigonError before or instead of a run."""
-    prepared = prepare(checkout, options)
-    require_ready(checkout.root, prepared, options)
-    stop = Stop([checkout.root / name for name in STOP_FILES], said=_say_how_to_stop)
+    with branch.entered(checkout, options.feature):
+        prepared = prepare(checkout, options)
+        require_ready(checkout.root, prepared, options)
+    stop = Stop([checkout.root / name for name in branch.STOP_FILES], said=lambda _: _say_how_to_stop(options.feature))
     with stop.handling(), opened(checkout, prepared, options, stop, confirm) as session:
         reaper.adopt_orphans()
         records = (JournalSink(session.records.journal), StateFileSink.after(session.state_file, session.past))
@@ -39,6 +40,7 @@ def implement(checkout: Checkout, options: Options, *, observers: Observers, con
             state = recorder.deliver_all([*session.opening, *_said_before(prepared, session)], session.state)
             return drive(run(session.job, session.world, state), session.world, state, recorder)
         finally:
+            reaper.sweep()
             recorder.close()
 
 
@@ -74,9 +76,11 @@ def _about_the_judge(prepared: Prepared, now: str) -> Iterator[Notice]:
         yield Notice(now, f"no judge is ready: criteria {', '.join(waiting)} will wait for `aigon approve`", "warning")
 
 
-def _say_how_to_stop(_signal: str) -> None:
-    print(
-        "\naigon: finishing this iteration, then stopping. Ctrl+C again stops at once; nothing is lost either way.",
-        file=sys.stderr,
-        flush=True,
+def _say_how_to_stop(feature: str) -> None:
+    """Written past Python's buffers: a signal handler may interrupt somebody who is just using them."""
+    text = (
+        "\naigon: finishing this iteration, then stopping. Ctrl+C again stops at once; nothing is lost either way.\n"
+        f"To go on later: aigon feature-implement {feature} --resume\n"
     )
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode(errors="replace"))

@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
+from aigon.core.decide import JUDGE_UNAVAILABLE
 from aigon.core.events import Event, Spent
 from aigon.core.judging import JudgeReply, JudgeRequest, JudgeSettings
 from aigon.core.model import Finding, Verdict
@@ -30,9 +31,16 @@ def judged(
         return tuple(replace(v, reason=why) if v.criterion in waiting else v for v in verdicts)
     reply = _ask(job, world, job.judge, waiting, findings)
     yield Spent(world.now(), number, "judge", reply.cost, reply.cost_status)
-    answers = {v.criterion: _allowed(job, v) for v in reply.verdicts}
+    answers = {v.criterion: _answer(job, reply, v) for v in reply.verdicts}
     silent = "the judge did not answer on this criterion"
     return tuple(answers.get(v.criterion, replace(v, reason=silent)) if v.criterion in waiting else v for v in verdicts)
+
+
+def _answer(job: Job, reply: JudgeReply, verdict: Verdict) -> Verdict:
+    """What counts of a verdict: none of a judge that cannot be asked, a proposal with `autoCheckCriteria: false`."""
+    if not reply.available:
+        return replace(verdict, method=JUDGE_UNAVAILABLE)
+    return _allowed(job, verdict)
 
 
 def _ask(
@@ -64,7 +72,6 @@ def _silence(waiting: Sequence[int], why: str) -> JudgeReply:
 
 
 def _allowed(job: Job, verdict: Verdict) -> Verdict:
-    """With `autoCheckCriteria: false` a judge only proposes."""
     if job.auto_check or verdict.status != "met":
         return verdict
     why = f"the judge proposes met ({verdict.reason}); `aigon approve` decides"

@@ -18,7 +18,8 @@ def limits(config: Config, options: Options) -> decide.Limits:
         )
     failures = options.max_consecutive_failures
     if failures is not None and failures < 1:
-        raise usage("0 consecutive failures would stop before the start", where="--max-consecutive-failures")
+        where = "--max-consecutive-failures"
+        raise usage("0 consecutive failures would stop before the start", where=where, hint="Give 1 or more")
     guards = config.guards
     single = not (options.loop or options.resume)
     return decide.Limits(

@@ -29,6 +29,7 @@ def run(job: Job, world: World, state: State) -> Loop:
         draft = drafted(job, world, snapshot, look, state)
         outcome = decide(job.demand, job.limits, state.apply(draft), world.probe())
         state = yield from publish(job, world, snapshot, look, draft, outcome, state)
+        outcome = outcome or decide(job.demand, job.limits, state, world.probe())
         if outcome:
             return (yield from finish(job, world, outcome, state))
         state = yield from act(job, world, state)

@@ -6,7 +6,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from aigon.core import fingerprint
@@ -22,6 +22,10 @@ EXCERPT_LINES = 30
 EXCERPT_CHARACTERS = 3000
 REMEMBERED_OUTPUT = 100_000
 """Bytes of output kept with a pass; a metric's number stands at its end."""
+LARGEST_SCRIPT = 256 * 1024
+"""Bytes up to which a program is told by its content."""
+CRITERION = "spec"
+"""The source of a criterion's own command: what it prints on standard error is in the log, but is no measurement."""
 NOT_FOUND = (126, 127)
 """What a shell exits with when a command is not executable or not found (POSIX)."""
 
@@ -35,9 +39,10 @@ def run(world: World, check: Check, folder: Path) -> tuple[Finding, bytes]:
         report = Path(scratch) / "report"
         argv = [part.replace("{report}", str(report)).replace("{scratch}", scratch) for part in check.argv]
         exited = process.run(_command(world, check, argv, log), world.stop)
-        reading = _reading(check, exited, report)
+        said = replace(exited, stdout=exited.stdout + exited.stderr)
+        reading = _reading(check, said, report)
         told = any("{report}" in part for part in check.argv)
-        return _finding(check, exited, reading, str(log), report_due=told and not report.exists()), exited.stdout
+        return _finding(check, said, reading, str(log), report_due=told and not report.exists()), exited.stdout
 
 
 def _command(world: World, check: Check, argv: Sequence[str], log: Path) -> process.Command:
@@ -47,6 +52,7 @@ def _command(world: World, check: Check, argv: Sequence[str], log: Path) -> proc
         env={**world.check_env, **check.env},
         deadline=check.timeout,
         log=log,
+        merge=check.source != CRITERION,
         redact=world.redact,
     )
 
@@ -154,8 +160,25 @@ def skipped(check: Check, why: str) -> Finding:
 def cache_key(world: World, check: Check, content: str) -> str:
     """A name for (tree less aigon's two files, command, environment)."""
     env = {k: v for k, v in world.check_env.items() if not k.startswith("AIGON_")} | dict(check.env)
-    parts = [content, list(check.argv), check.cwd, sorted(env.items()), check.parser, world.toolchain()]
+    command = [list(check.argv), _programs(check), check.cwd, check.parser]
+    parts = [content, command, sorted(env.items()), world.toolchain()]
     return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _programs(check: Check) -> list[str]:
+    """The files that the command names by their place, as they are now: the tree need not hold them.
+
+    Scripts by their content, which a checkout does not change; large ones, which tools are, by size and time.
+    """
+    files = [path for path in map(Path, check.argv) if path.is_absolute() and path.is_file()]
+    return [_identity(path) for path in files]
+
+
+def _identity(path: Path) -> str:
+    seen = path.stat()
+    if seen.st_size > LARGEST_SCRIPT:
+        return f"{seen.st_size} {seen.st_mtime_ns}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def cached(world: World, key: str) -> tuple[Finding, bytes] | None:
@@ -172,6 +195,8 @@ def cached(world: World, key: str) -> tuple[Finding, bytes] | None:
 
 def remember(world: World, key: str, finding: Finding, output: bytes) -> None:
     """Keep a pass. Written whole, so that half a file is never read."""
+    if not world.keeps:
+        return
     path = _cache_file(world, key)
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = {"finding": asdict(finding), "output": output[-REMEMBERED_OUTPUT:].decode("latin-1")}

@@ -44,7 +44,10 @@ def prepare(checkout: Checkout, options: Options, *, with_agent: bool = True) ->
     root = checkout.root
     config = configuration(root)
     if options.loop and not config.ralph.enabled:
-        raise usage("The loop is turned off for this project", where="ralph.enabled in .aigon/config.json")
+        where = "ralph.enabled in .aigon/config.json"
+        hint = 'Set "enabled": true there, or leave --loop out for one iteration'
+        raise usage("The loop is turned off for this project", where=where, hint=hint)
+    limits.limits(config, options)  # a limit that cannot be is said before anything is changed
     feature = specs.locate(root, options.feature)
     spec = specs.read(root, feature)
     env = dict(os.environ)

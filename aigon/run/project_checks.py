@@ -39,7 +39,18 @@ def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, e
     script = _script(root, config, chosen.name, options)
     replaced = script is not None and config.validation.mode == "replace"
     listed = (*(() if replaced else resolution.checks), *([script] if script else []), *_spec_check(spec))
+    _require_own_names(listed)
     return Checks(chosen.name, listed, () if replaced else resolution.absent)
+
+
+def _require_own_names(checks: tuple[Check, ...]) -> None:
+    """Raise AigonError (exit 2) where a check has a name that another one, or aigon itself, goes by."""
+    names = [check.name for check in checks]
+    for check in checks:
+        if names.count(check.name) > 1 or check.name == "git" or check.name.startswith("criterion-"):
+            where = f"checks.{check.name} in .aigon/config.json"
+            hint = "git and criterion-N are aigon's own, script is the validation script, spec is ## Validation"
+            raise usage(f"The name '{check.name}' of a check is taken", where=where, hint=hint)
 
 
 def _script(root: Path, config: Config, name: str, options: Options) -> Check | None:

@@ -120,7 +120,7 @@ def _park(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator
     workspace = world.workspace
     if not workspace.changes(snapshot.tip.parent):
         return state
-    message = f"aigon: parked at an interruption (iteration {snapshot.number})\n"
+    message = f"aigon: parked at an interruption (iteration {state.iteration})\n"
     commit = workspace.commit_tree(workspace.tree(), snapshot.tip.parent, message)
-    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{snapshot.number}", commit)
-    return (yield Parked(world.now(), snapshot.number, ref, commit, "what was not committed yet"))
+    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{state.iteration}", commit)
+    return (yield Parked(world.now(), state.iteration, ref, commit, "what was not committed yet"))

@@ -3,16 +3,46 @@
 import difflib
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 
 from aigon.core.errors import AigonError, Exit, environment
 from aigon.core.events import Event, IterationFinished, Notice, Parked
+from aigon.core.features import Feature
 from aigon.core.model import Spec
-from aigon.core.spec import tick
+from aigon.core.spec import parse, tick
 from aigon.core.state import State
+from aigon.ports.git import Checkout
 from aigon.ports.workspace import Workspace
 
 Confirm = Callable[[str], bool]
 """Asks a person; False where nobody can be asked."""
+
+
+def require_branch(checkout: Checkout, state: State) -> None:
+    """Raise AigonError (exit 7), before anything is touched, for a branch that was rewritten or deleted meanwhile."""
+    assert state.started is not None
+    branch, last = state.started.branch, state.checkpoint
+    tip = checkout.commit_of(f"refs/heads/{branch}")
+    if tip is None:
+        hint = f"git branch {branch} {last}   brings it back; then run again with --resume"
+        raise environment(f"The branch {branch} was deleted", where=branch, hint=hint)
+    if tip != last and not checkout.is_ancestor(last, tip):
+        hint = f"git reset --keep {last[:12]}   goes back to aigon's last checkpoint; --loop starts a new run from here"
+        raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
+
+
+def remove_own_lock(git_dir: Path, own: Path, *, intended: bool) -> None:
+    """Remove a lock on the checkout's index that this program left when it was killed; no other is touched.
+
+    It holds aigon's private index or the beginning of that, and is still empty only in the moment after a checkpoint
+    was `intended`.
+    """
+    lock, index = git_dir / "index.lock", own / "index"
+    if not lock.exists() or not index.exists():
+        return
+    content = lock.read_bytes()
+    if index.read_bytes().startswith(content) and (content or intended):
+        lock.unlink()
 
 
 def published(workspace: Workspace, state: State) -> IterationFinished | None:
@@ -23,34 +53,22 @@ def published(workspace: Workspace, state: State) -> IterationFinished | None:
     intended, tip = state.intended, workspace.tip()
     if intended is None or tip is None or not workspace.is_ancestor(intended.commit, tip):
         return None
-    workspace.remove_own_lock()
-    if tip == intended.commit:
+    if tip == intended.commit and workspace.trusted.attempt("diff-index", "--cached", "--quiet", tip)[0]:
+        workspace.trusted.run("read-tree", "-m", tip)
+        workspace.trusted.attempt("update-index", "-q", "--refresh")
         workspace.hand_over_index()
     return intended.finished
 
 
-def start_commit(workspace: Workspace, state: State) -> str:
-    """The commit to go on from: the last checkpoint, or a person's commit on top of it.
-
-    Raises AigonError (exit 7) for a branch that was rewritten or deleted meanwhile.
-    """
-    tip, branch, last = workspace.tip(), workspace.branch, state.checkpoint
-    if tip is None:
-        hint = f"git branch {branch} {last}   brings it back; then run again with --resume"
-        raise environment(f"The branch {branch} was deleted", where=branch, hint=hint)
-    if tip != last and not workspace.is_ancestor(last, tip):
-        hint = f"git reset --keep {last[:12]}   goes back to aigon's last checkpoint; --loop starts a new run from here"
-        raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
-    return tip
-
-
-def roll_back(workspace: Workspace, name: str, tip: str, number: int, now: str, *, keep: bool) -> list[Event]:
+def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, now: str, *, keep: bool) -> list[Event]:
     """Park what a broken-off turn left, and unless `keep` put the work tree back to `tip`; what was done, as events."""
+    assert state.started is not None
+    number = state.iteration
     workspace.snapshot()
     if not workspace.changes(tip):
         return []
     commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
-    ref = workspace.keep(f"{name}-begun", commit)
+    ref = workspace.keep(f"feature-{feature.id}/{state.started.run_id}-{number}-begun", commit)
     parked = Parked(now, number, ref, commit, f"what iteration {number} had begun")
     if keep:
         return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
@@ -59,6 +77,17 @@ def roll_back(workspace: Workspace, name: str, tip: str, number: int, now: str, 
         parked,
         Notice(now, f"iteration {number} was not finished: its work is kept as {ref}, the turn is repeated"),
     ]
+
+
+def spec_of(workspace: Workspace, spec: Spec, path: str, state: State, tip: str) -> Spec:
+    """The spec as people left it: the work tree's, unless an agent's turn may have been the last to write there.
+
+    A run that ended by itself has put back what the agent made of the spec; one that was killed has not.
+    """
+    if state.outcome is not None or not state.half_turn:
+        return spec
+    committed = workspace.file_at(tip, path, workspace.root)
+    return spec if committed is None else parse(committed)
 
 
 def spec_name(spec: Spec) -> str:

@@ -95,7 +95,7 @@ def _begin(
     """A new run: the spec in progress, on its branch, everything committed; an old run's record is put aside."""
     _refuse_unfinished(checkout, prepared, records)
     own = branch.own_changes(checkout, [prepared.feature.path])
-    branch.enter(checkout, prepared.feature, prepared.branch)
+    branch.enter(checkout, prepared.branch)
     branch.ignore_runtime_files(checkout)
     workspace = Workspace(checkout, home / "git", prepared.branch)
     feature, moved = to_stage(checkout.root, prepared.feature, "in-progress")
@@ -150,57 +150,52 @@ def _take_up(
     state = replay(past)
     started = state.started
     assert started is not None, "a journal begins with its run_started"
+    recover.require_branch(checkout, state)
     if current != started.branch:
         branch.own_changes(checkout, [prepared.feature.path])
-        branch.enter(checkout, prepared.feature, started.branch)
+        branch.enter(checkout, started.branch)
+    recover.remove_own_lock(checkout.git_dir, home / "git", intended=state.intended is not None)
     workspace = Workspace(checkout, home / "git", started.branch)
     opening: list[Event] = []
     if state.intended and (finished := recover.published(workspace, state)):
         opening.append(finished)
         state = state.apply(finished)
-    workspace.take_over_index()
-    tip = recover.start_commit(workspace, state)
+    tip = str(workspace.tip())
     if tip != state.checkpoint:
         opening.append(Notice(World.now(), f"your commits since the run stopped are kept; it goes on from {tip[:12]}"))
-    opening += _settle(workspace, prepared, options, state, tip, confirm)
+    spec = recover.spec_of(workspace, prepared.spec, prepared.feature.path, state, tip)
+    edited = recover.spec_name(spec) != started.spec_sha
+    if edited:
+        recover.accept_spec(_before(checkout, state), spec, prepared.feature.path, options.accept_spec, confirm)
+    keep = state.half_turn and _keep(options, state, confirm)
+    if state.half_turn:
+        opening += recover.roll_back(workspace, prepared.feature, state, tip, World.now(), keep=keep)
+        workspace.write(prepared.feature.path, spec.raw)
     prepared = relocated(prepared, checkout.root, prepared.feature)
-    head = _accepted(checkout, workspace, prepared, options, state, tip, confirm)
+    head = _head(checkout, workspace, prepared, tip, unjudged=keep or state.turn_ended, edited=edited)
     origin = records.origin() or Origin("", started.base_commit)
     found = _Found(prepared, past, opening, head, origin, resumed=True)
     return _session(checkout, options, stop, home, records, workspace, found)
 
 
-def _settle(
-    workspace: Workspace, prepared: Prepared, options: Options, state: State, tip: str, confirm: Confirm
-) -> list[Event]:
-    """What to do with the files of a turn that was broken off."""
-    if not state.half_turn:
-        return []
-    keep = options.on_partial == "keep"
-    if options.on_partial == "ask":
-        keep = confirm(f"Iteration {state.iteration} was broken off. Keep its half-finished work in the work tree?")
+def _before(checkout: Checkout, state: State) -> bytes:
+    """The spec as the last checkpoint has it."""
     assert state.started is not None
-    name = f"feature-{prepared.feature.id}/{state.started.run_id}-{state.iteration}"
-    return recover.roll_back(workspace, name, tip, state.iteration, World.now(), keep=keep)
+    return (checkout.ask("show", f"{state.checkpoint}:{state.started.spec_path}") or "").encode()
 
 
-def _accepted(
-    checkout: Checkout,
-    workspace: Workspace,
-    prepared: Prepared,
-    options: Options,
-    state: State,
-    tip: str,
-    confirm: Confirm,
+def _keep(options: Options, state: State, confirm: Confirm) -> bool:
+    """Whether the files of a turn that was broken off stay in the work tree."""
+    question = f"Iteration {state.iteration} was broken off. Keep its half-finished work in the work tree?"
+    return options.on_partial == "keep" or (options.on_partial == "ask" and confirm(question))
+
+
+def _head(
+    checkout: Checkout, workspace: Workspace, prepared: Prepared, tip: str, *, unjudged: bool, edited: bool
 ) -> str:
-    """The commit to start from, after the spec's and aigon's own uncommitted changes are committed."""
-    assert state.started is not None
-    if recover.spec_name(prepared.spec) != state.started.spec_sha:
-        before = (checkout.ask("show", f"{state.checkpoint}:{state.started.spec_path}") or "").encode()
-        recover.accept_spec(before, prepared.spec, prepared.feature.path, options.accept_spec, confirm)
-    if state.turn_ended or (state.half_turn and options.on_partial == "keep"):
-        return tip
-    own = branch.own_changes(checkout, [prepared.feature.path])
+    """The commit to start from: it holds an edited spec and aigon's own changes; work that is to be judged waits."""
+    spec = prepared.feature.path
+    own = ([spec] if edited else []) if unjudged else branch.own_changes(checkout, [spec])
     taken = branch.take_up(workspace.trusted, prepared.feature, own)
     workspace.take_over_index()
     return taken or tip
@@ -217,7 +212,7 @@ def _session(
 ) -> Session:
     prepared = found.prepared
     job = replace(job_of(prepared, options, found.origin.commit), decisions=records.decisions())
-    state = replay([*found.past, *[e for e in found.opening if not isinstance(e, Notice)]])
+    state = replay(found.past)
     run_id = state.started.run_id if state.started else _run_id()
     world = World(
         run_id=run_id,

@@ -36,7 +36,7 @@ class Snapshot:
 
 def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapshot]:
     """Stage everything; put back what is not the agent's to change, parking what it had made of it."""
-    number = state.iteration if state.turn_ended or state.half_turn else state.finished
+    number = state.iteration if state.turn_ended else state.finished
     workspace, notes = world.workspace, []
     if not workspace.on_branch():
         workspace.back_on_branch()

@@ -44,6 +44,7 @@ def prompt_text(job: Job, world: World, state: State, number: int) -> str:
         digest=look.feedback if look else "",
         logs=str(world.iteration_folder(look.number)) if look else str(world.folder),
         validation_skipped=job.demand.skip_validation,
+        judge=job.judge.backend if job.judge else "none",
     )
 
 

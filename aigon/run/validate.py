@@ -109,6 +109,7 @@ def _opened(
         check_env={**prepared.check_env, "AIGON_RUN": "validate"},
         redact=secrets.redactor(prepared.env),
         own_files={},
+        keeps=False,
     )
     complaints = workspace.snapshot()
     snapshot = Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
@@ -138,5 +139,5 @@ def _outcome(job: Job, look: Look, world: World) -> Outcome:
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
     proven = decide.met(job.demand, look.findings, look.verdicts)
-    waiting = decide.needs_human(job.demand, state)
+    waiting = decide.unavailable(job.limits, state, world.probe()) or decide.needs_human(job.demand, state)
     return proven or waiting or Stopped("iterations", "criteria or checks are open", Exit.STOPPED)

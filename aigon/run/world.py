@@ -17,7 +17,8 @@ class World:
     """The workspace, where records go, the environments of agents and checks, and what can end a run.
 
     `checkout` is the main checkout; `folder` the run folder; `home` aigon's folder for this repository; `own_files`
-    what spec and log must look like in the workspace, byte for byte; `begun` is monotonic.
+    what spec and log must look like in the workspace, byte for byte; `begun` is monotonic; `keeps` says whether
+    passes are remembered.
     """
 
     run_id: str
@@ -31,6 +32,7 @@ class World:
     redact: Callable[[bytes], bytes]
     own_files: dict[str, bytes | None]
     begun: float = field(default_factory=time.monotonic)
+    keeps: bool = True
 
     @staticmethod
     def now() -> str:
