@@ -3,10 +3,12 @@
 import re
 
 from aigon.parsers._problems import number
+from aigon.parsers._text import shortened
 
 _PYTHON = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d+): ", re.M)
 _TRACEBACK = re.compile(r'^ *(?:E +)?File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M)
-_SCRIPT = re.compile(r"^ *(?:at |❯ )[^\n]*?(?:file://)?(?P<file>[^\s()]*\.[a-z]+):(?P<line>\d+):\d+\)?", re.M)
+_FRAME = re.compile(r"^ *(?:at |❯ )(?P<frame>[^\n]*)$", re.M)
+_SCRIPT = re.compile(r"(?:^|[\s(])(?:file://)?(?P<file>[^\s():]+\.[a-z]{1,5}):(?P<line>\d{1,9}):\d", re.M)
 _FOREIGN = ("node_modules/", "node:", "site-packages/", "../", "<")
 _PYTEST_LINE = re.compile(r"^E +(?P<said>\S[^\n]*)$", re.M)
 _EXCEPTION = re.compile(r"\w+(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b")
@@ -14,8 +16,10 @@ _EXCEPTION = re.compile(r"\w+(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b
 
 def place(stack: str) -> tuple[str, int]:
     """File and line of the innermost frame that is the project's own; ("", 0) where none is named."""
-    for pattern, innermost in ((_PYTHON, -1), (_TRACEBACK, -1), (_SCRIPT, 0)):
-        own = [m for m in pattern.finditer(stack) if not any(part in m["file"] for part in _FOREIGN)]
+    stack = shortened(stack)
+    frames = "\n".join(match["frame"] for match in _FRAME.finditer(stack))
+    for pattern, text, innermost in ((_PYTHON, stack, -1), (_TRACEBACK, stack, -1), (_SCRIPT, frames, 0)):
+        own = [m for m in pattern.finditer(text) if not any(part in m["file"] for part in _FOREIGN)]
         if own:
             return own[innermost]["file"], number(own[innermost]["line"])
     return "", 0

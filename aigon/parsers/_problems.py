@@ -14,7 +14,8 @@ KEPT = 200
 
 _ERROR_LINE = re.compile(
     r"^(?=[^\n]*?(?:\b(?:error|ERROR|fatal|FATAL|panic|Error)\b(?:\(\w+\))?[:!\])]"
-    r"|\w(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|\berror \w+\d+:|command not found|No such file or directory))"
+    r"|\w(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|\berror [A-Z]{1,6}\d{1,6}:"
+    r"|command not found|No such file or directory))"
     r"(?P<line>[^\n]*)$|^(?P<head>(?:npm )?(?:error|ERROR|ERR!|Error|FAILED|fatal)\b[^\n]*)$",
     re.M,
 )

@@ -13,10 +13,10 @@ _LINES = 20
 
 def read(output: bytes, report: bytes | None) -> Reading:
     """The compiler's errors, or the last lines that look like errors; the summary is what was built, or the first."""
-    typed = tsc.read(output, report)
-    if typed.problems and typed.understood:
+    lines = text(output or report or b"")
+    typed = tsc.printed(lines)
+    if typed and typed.problems:
         return typed
-    lines = text(output)
     problems = errorlike(lines, _LINES)
     built = _BUILT.search(lines)
     summary = f"built {built['what']}" if built else problems[0].message if problems else ""

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from aigon.core.model import Counts, Problem, Reading
 from aigon.parsers._expected import said
@@ -18,19 +19,24 @@ _NONE = re.compile(r"^No tests found", re.M)
 _BEGIN = re.compile(r"^(?:FAIL (?P<file>[^\n]+)|  ● (?P<test>[^\n]+))$", re.M)
 _NOT_RUN = "Test suite failed to run"
 _SPAN = 20_000
+"""Characters of one failure that are read."""
+_READ = 5000
+"""Failures that are read: far more than are kept."""
 
 
 def read(output: bytes, report: bytes | None) -> Reading:
     """Counts and failures. A test file that cannot be loaded counts as an error."""
-    return reported(output, report) or _from_text(text(output))
+    reading = reported(output, report)
+    return reading or printed(lines := text(output)) or foreign(lines)
 
 
-def _from_text(lines: str) -> Reading:
+def printed(lines: str) -> Reading | None:
+    """What the text says; None when it is not of this runner."""
     numbers = Counter[str]()
     for match in _TESTS.finditer(lines):
         numbers.update({word: number(digits) for digits, word in _NUMBER.findall(match["numbers"])})
     if not numbers and not _NONE.search(lines):
-        return foreign(lines)
+        return None
     problems = list(_problems(lines))
     errors = len({each.file for each in problems if each.test == each.file})
     counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], errors)
@@ -38,7 +44,7 @@ def _from_text(lines: str) -> Reading:
 
 
 def _problems(lines: str) -> Iterator[Problem]:
-    begins = list(_BEGIN.finditer(lines))
+    begins = list(islice(_BEGIN.finditer(lines), _READ))
     ends = [match.start() for match in begins[1:]]
     ends.append(len(lines))
     file = ""

@@ -21,15 +21,18 @@ _FAILURE = re.compile(
 def read(output: bytes, report: bytes | None) -> Reading:
     """Counts and failures; a report file, where there is one, is JUnit XML."""
     reading = junit.read(b"", report) if report else Reading(understood=False)
-    return reading if reading.understood else _from_text(text(output))
+    if reading.understood:
+        return reading
+    return printed(lines := text(output)) or foreign(lines)
 
 
-def _from_text(lines: str) -> Reading:
+def printed(lines: str) -> Reading | None:
+    """What the text says; None when it is not of this runner."""
     numbers = Counter[str]()
     for match in _NUMBER.finditer(lines):
         numbers[match["word"]] += number(match["number"])
     if "passing" not in numbers:
-        return foreign(lines)
+        return None
     failures = lines.rpartition(" failing\n")[2] if numbers["failing"] else ""
     return tests(Counts(0, numbers["passing"], numbers["failing"], numbers["pending"]), _problems(failures))
 

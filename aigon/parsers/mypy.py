@@ -12,7 +12,7 @@ from aigon.parsers._text import silent, text
 _LINE = re.compile(
     r"^(?P<file>[^\s:{][^:\n]*)(?::(?P<line>\d+)(?::\d+){0,3})?: (?P<severity>error|warning): (?P<message>[^\n]+)$"
     # --pretty wraps a message and then shows the source, indented by four.
-    r"(?P<more>(?:\n(?![^\n]*: (?:error|warning|note): )\S[^\n]*){1,9}(?=\n {4}\S))?",
+    r"(?P<more>(?:\n(?![^\n]*: (?:error|warning|note): )\S[^\n]*){1,9}(?=\n {4}))?",
     re.M,
 )
 _JSON_LINE = re.compile(r'^\{"file":[^\n]*\}$', re.M)

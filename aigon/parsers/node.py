@@ -2,6 +2,7 @@
 
 from aigon.core.model import Reading
 from aigon.parsers import jest, mocha, nodetest, vitest
+from aigon.parsers._jestjson import reported
 from aigon.parsers._readings import foreign
 from aigon.parsers._text import text
 
@@ -10,5 +11,7 @@ _RUNNERS = (vitest, jest, nodetest, mocha)
 
 def read(output: bytes, report: bytes | None) -> Reading:
     """The first runner that understands it; otherwise not understood, and the exit code says what there is to say."""
-    readings = (runner.read(output, report) for runner in _RUNNERS)
-    return next((reading for reading in readings if reading.understood), None) or foreign(text(output))
+    reading = reported(output, report)
+    lines = text(output)
+    readings = (runner.printed(lines) for runner in _RUNNERS)
+    return reading or next(filter(None, readings), None) or foreign(lines)

@@ -24,15 +24,18 @@ _TIME = re.compile(r" \(\d+(?:\.\d+)?ms\)$")
 def read(output: bytes, report: bytes | None) -> Reading:
     """Counts and failures. A test that was cancelled counts as an error."""
     reading = junit.read(b"", report) if report else Reading(understood=False)
-    return reading if reading.understood else _from_text(text(output))
+    if reading.understood:
+        return reading
+    return printed(lines := text(output)) or foreign(lines)
 
 
-def _from_text(lines: str) -> Reading:
+def printed(lines: str) -> Reading | None:
+    """What the text says; None when it is not of this runner."""
     numbers = Counter[str]()
     for match in _NUMBER.finditer(lines):
         numbers[match["word"]] += number(match["number"])
     if not {"tests", "pass", "fail"} <= numbers.keys():
-        return foreign(lines)
+        return None
     skipped = numbers["skipped"] + numbers["todo"]
     counts = Counts(0, numbers["pass"], numbers["fail"], skipped, numbers["cancelled"])
     return tests(counts, (*_from_tap(lines), *_from_spec(lines)))

@@ -18,10 +18,14 @@ _FOUND = re.compile(r"^Found (?P<number>\d+) errors?\b", re.M)
 
 def read(output: bytes, report: bytes | None) -> Reading:
     """Errors by code, file and line. tsc says nothing at all when it is content."""
-    lines = text(report or output)
+    return printed(lines := text(report or output)) or foreign(lines)
+
+
+def printed(lines: str) -> Reading | None:
+    """What the text says; None when it is not tsc's."""
     found = [number(match["number"]) for match in _FOUND.finditer(lines)]
     reading = types(_problems(lines), sum(found))
-    return reading if reading.problems or found or silent(lines) else foreign(lines)
+    return reading if reading.problems or found or silent(lines) else None
 
 
 def _problems(lines: str) -> Iterator[Problem]:
