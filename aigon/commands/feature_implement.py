@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Duration, answer, confirm, here, json_option, yes_option
+from aigon.commands.common import Duration, answer, confirm, here, yes_option
 from aigon.core.errors import AigonError, explained
 from aigon.run.options import Options
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
               show_default=True, help="With --resume: trust remembered passes, or run every check again.")  # fmt: skip
 @click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON event per line; with --dry-run one document.")
 @yes_option
 def command(dry_run: bool, as_json: bool, **given: Any) -> int:
     """Let an agent work on feature ID (an ID, a slug or the path of a spec).
@@ -92,7 +92,7 @@ def _run(options: Options) -> int:
 
     with here() as checkout:
         ended = implement(checkout, options, observers=observers, confirm=confirm)
-    print(f"\n{ended.summary}")
+    print(f"\n{ended.summary.rstrip()}")
     return ended.exit_code
 
 

@@ -27,7 +27,7 @@ Duration = Annotated[str | float, AfterValidator(_duration)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
 
 
 class Ralph(_Section):
@@ -59,9 +59,9 @@ class AgentConfig(_Section):
 
 
 class JudgeConfig(_Section):
-    """Who decides what no command can."""
+    """Who decides what no command can. Without a backend the first one that is ready is taken."""
 
-    backend: str = "none"
+    backend: str | None = None
     model: str = "claude-sonnet-5-5"
     timeout: Duration = 120.0
     max_tokens: int = Field(default=8000, ge=500, le=20000)
@@ -171,7 +171,7 @@ def _checked(name: str, document: Mapping[str, Any]) -> Config:
 
 
 def _explained(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
-    path = [str(part) for part in error["loc"] if not str(part).startswith(("function-", "str", "float", "list["))]
+    path = _path(error["loc"], document)
     key = ".".join(path)
     if error["type"] == "extra_forbidden":
         near = difflib.get_close_matches(path[-1], _known_keys(path[:-1]), n=1, cutoff=0.5)
@@ -181,14 +181,24 @@ def _explained(name: str, error: Any, document: Mapping[str, Any]) -> AigonError
     return usage(f"Bad value for '{key}': {error['msg']}", where=name, hint=f"It is {value}")
 
 
+def _path(place: Sequence[str | int], document: Any) -> list[str]:
+    """The keys on the way to an error: what pydantic says of the place, less its words for the types it tried."""
+    path: list[str] = []
+    for part in place:
+        named = isinstance(document, dict) and part in document
+        if named or (isinstance(document, list) and isinstance(part, int)):
+            path.append(str(part))
+            document = document[part]
+    return path
+
+
 def _known_keys(path: Sequence[str]) -> list[str]:
     """The keys that the section at `path` may have."""
     schema: dict[str, Any] = Config.model_json_schema(by_alias=True)
     definitions = schema.get("$defs", {})
     for part in path:
-        schema = _resolved(
-            schema.get("properties", {}).get(part) or schema.get("additionalProperties") or {}, definitions
-        )
+        inside = schema.get("properties", {}).get(part) or schema.get("additionalProperties") or schema.get("items")
+        schema = _resolved(inside or {}, definitions)
     return sorted(schema.get("properties", {}))
 
 
@@ -201,5 +211,5 @@ def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
 
 def _value(document: Any, path: Sequence[str]) -> Any:
     for part in path:
-        document = document.get(part) if isinstance(document, dict) else None
+        document = document[part] if isinstance(document, dict) else document[int(part)]
     return document

@@ -78,8 +78,8 @@ def find(paths: Iterable[str], wanted: str) -> Feature:
 
 
 def _is(feature: Feature, wanted: str) -> bool:
-    if wanted.isdecimal():
-        return bool(feature.id) and int(feature.id) == int(wanted)
+    if wanted.isdecimal() and feature.id:
+        return int(feature.id) == int(wanted)
     stem = wanted.removesuffix(".md")
     return wanted.removeprefix("./") == feature.path or stem in (
         feature.slug,

@@ -98,7 +98,8 @@ def _timeouts(node: Node) -> dict[Role, float]:
 def named(profiles: Mapping[str, Profile], name: str) -> Profile:
     """The profile called `name`. Raises AigonError (usage) that names the nearest."""
     if name not in profiles:
-        raise usage(f"There is no profile {name!r}", hint=nearest(name, profiles))
+        where = f"--profile, AIGON_PROFILE or profile in {CONFIG}"
+        raise usage(f"There is no profile {name!r}", where=where, hint=nearest(name, profiles))
     return profiles[name]
 
 

@@ -5,6 +5,8 @@ from typing import Any
 from aigon.core.document import Node
 from aigon.core.errors import usage
 
+MEND = "Mend it there, or just above: brackets, quotes, indentation"
+
 
 def parsed(document: bytes, file: str) -> Node:
     """The document in `document`. Raises AigonError (usage) with file and line for anything that is not YAML."""
@@ -20,11 +22,11 @@ def parsed(document: bytes, file: str) -> Node:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise usage(f"Not valid YAML: {error.problem or error}", where=file + line) from None
+        raise usage(f"Not valid YAML: {error.problem or error}", where=file + line, hint=MEND) from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file) from None
+        raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file, hint=MEND) from None
     if value is None:
-        raise usage("The file is empty", where=file)
+        raise usage("The file is empty", where=file, hint="Write a description and roles, or remove the file")
     return Node(value, file)
 
 
@@ -40,5 +42,6 @@ def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:
         if isinstance(child, tuple):
             key = str(child[0].value)
             if key in keys:
-                raise usage(f"The key {key!r} stands twice", where=f"{file}:{child[0].start_mark.line + 1}")
+                where = f"{file}:{child[0].start_mark.line + 1}"
+                raise usage(f"The key {key!r} stands twice", where=where, hint="Keep one of the two")
             keys.add(key)

@@ -1,8 +1,10 @@
 """Commit a few paths and nothing else, whatever else is staged or changed: for aigon's own bookkeeping."""
 
+import shutil
 from collections.abc import Sequence
 
 from aigon.core.errors import environment
+from aigon.ports.index_file import copied, locked
 from aigon.ports.trusted import TrustedGit
 
 
@@ -10,7 +12,7 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
     """A commit on HEAD of the work tree's version of `paths` (a missing file is a deletion); its hash.
 
     HEAD's own commit where nothing differs. The checkout's index follows for these paths only; no hook runs.
-    Raises AigonError (exit 7) when HEAD moved meanwhile.
+    Raises AigonError (exit 7) when HEAD moved meanwhile or another git holds the index, before anything changed.
     """
     head = _resolve(trusted, "HEAD")
     index = trusted.directory / "index.paths"
@@ -22,10 +24,14 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
     if tree == _resolve(trusted, "HEAD^{tree}"):
         return head
     commit = trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
-    code, said = trusted.refs("update-ref", "-m", message.partition("\n")[0], "HEAD", commit, head)
-    if code:
-        raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
-    trusted.run(*update, index=trusted.git_dir / "index")
+    with locked(trusted.git_dir / "index") as lock:
+        copied(trusted.git_dir / "index", index, trusted.directory)
+        trusted.run(*update, index=index)
+        code, said = trusted.refs("update-ref", "-m", message.partition("\n")[0], "HEAD", commit, head)
+        if code:
+            raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
+        shutil.copyfile(index, lock)
+        lock.rename(trusted.git_dir / "index")
     return commit
 
 

@@ -79,7 +79,19 @@ class Checkout:
                     hint="Clone it and run aigon in the clone",
                 )
             root, git_dir, common = (Path(p).resolve() for p in (repo.working_tree_dir, repo.git_dir, repo.common_dir))
-            yield Checkout(root, git_dir, common, repo)
+            checkout = Checkout(root, git_dir, common, repo)
+            checkout.require_readable()
+            yield checkout
+
+    def require_readable(self) -> None:
+        """Raise AigonError (exit 7) where git itself refuses: another owner's repository, a damaged configuration.
+
+        Without this, every question to it would look as if it had been answered with no.
+        """
+        try:
+            self.git("rev-parse", "--git-dir")
+        except AigonError as error:
+            raise environment("git cannot read this repository", where=str(self.root), hint=error.hint) from None
 
     def git(self, *arguments: str) -> str:
         """Standard output of the person's own git. Raises AigonError (exit 7) with git's own words."""
@@ -99,9 +111,9 @@ class Checkout:
 
     @cached_property
     def config(self) -> Mapping[str, str]:
-        """The effective configuration, names in lower case; the last value of each."""
+        """The effective configuration, names in lower case; the last value of each, `true` for a name alone."""
         entries = (entry.partition("\n") for entry in self.git("config", "--list", "-z").split("\0") if entry)
-        return {name.lower(): value for name, _, value in entries}
+        return {name.lower(): value if equals else "true" for name, equals, value in entries}
 
     @property
     def branch(self) -> str | None:

@@ -1,6 +1,6 @@
 """Where aigon keeps its own records: outside every workspace, a folder per repository.
 
-    <state home>/repos/<id>/git/                  aigon's own git directory
+    <state home>/repos/<id>/git/                  aigon's own git directory; git-<name>/ for a linked worktree
                            /features/<id>[-label]/journal.jsonl, journal-<run>.jsonl (archived), decisions.jsonl
                            /cache/                passes of checks
                            /locks/
@@ -45,6 +45,14 @@ def repository_home(common_dir: Path) -> Path:
 def known_home(common_dir: Path) -> Path | None:
     """The folder for a repository that has one already; nothing is made."""
     return _known(state_home() / "repos", common_dir)
+
+
+def git_directory(home: Path, git_dir: Path, common_dir: Path) -> Path:
+    """aigon's own git directory for one checkout.
+
+    A linked worktree has one to itself: it has an index of its own, and loops in two of them must not share one.
+    """
+    return home / ("git" if git_dir == common_dir else f"git-{git_dir.name}")
 
 
 def _known(repos: Path, common_dir: Path) -> Path | None:

@@ -25,7 +25,7 @@ CHUNK = 65536
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to run. `deadline` in seconds; `stdin` is a file whose content it reads, None for nothing.
+    """A program to run. `deadline` in seconds, `ladder` what follows it; `stdin` is a file it reads, None for nothing.
 
     With `merge` standard error goes into standard output, in the order written.
     """
@@ -39,6 +39,7 @@ class Command:
     merge: bool = True
     redact: Callable[[bytes], bytes] = field(default=lambda b: b)
     started: Callable[[int], None] = field(default=lambda _pid: None)
+    ladder: Ladder = DEADLINE
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
     except OSError as error:
         return Exited(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
     command.started(process.pid)
-    waiting = _Waiting(DEADLINE, begun + command.deadline if command.deadline else None)
+    waiting = _Waiting(command.ladder, begun + command.deadline if command.deadline else None)
     with _captures(process, command) as captures:
         _attend(process, captures, waiting, stop)
         signal_group(process.pid, signal.SIGKILL)

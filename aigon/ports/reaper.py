@@ -14,6 +14,8 @@ from pathlib import Path
 PR_SET_CHILD_SUBREAPER = 36
 """From <linux/prctl.h>."""
 SWEEP_SECONDS = 5.0
+PAUSE_SECONDS = 0.001
+"""Between two looks at processes that have been sent SIGKILL: they need about that long to go."""
 
 
 def adopt_orphans() -> bool:
@@ -55,12 +57,14 @@ def sweep() -> int:
     """Kill and reap every descendant until none is left; how many were found. Call it where no other phase runs."""
     ended: set[int] = set()
     limit = time.monotonic() + SWEEP_SECONDS
-    while (living := descendants()) and time.monotonic() < limit:
+    while time.monotonic() < limit:
+        living = descendants()
         for pid in living:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         ended.update(pid for pid in living if not _reaped_quietly(pid))
-        _reap()
+        if not _reap():
+            break
     return len(ended)
 
 
@@ -72,10 +76,50 @@ def _reaped_quietly(pid: int) -> bool:
         return False
 
 
-def _reap() -> None:
-    """Collect the dead; wait for one where all still live, since SIGKILL is on its way."""
-    with contextlib.suppress(ChildProcessError):
+def _reap() -> bool:
+    """Collect the dead; False when no child is left at all, which only `waitpid` knows for certain.
+
+    SIGKILL is on its way to those that still live. One that may not be killed (it runs as somebody else) is not
+    waited for beyond the sweep's time.
+    """
+    try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-        if children():
-            os.waitpid(-1, 0)
+    except ChildProcessError:
+        return False
+    time.sleep(PAUSE_SECONDS)
+    return True
+
+
+def end_leftovers(run_id: str) -> int:
+    """Kill what a killed aigon left running for `run_id`, known by AIGON_RUN in its environment; how many there were.
+
+    They are not this process's children any more. Only where the system shows environments as files (Linux).
+    """
+    ended: set[int] = set()
+    limit = time.monotonic() + SWEEP_SECONDS
+    while (living := _of_run(f"AIGON_RUN={run_id}".encode())) and time.monotonic() < limit:
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        ended.update(living)
+        time.sleep(PAUSE_SECONDS)
+    return len(ended)
+
+
+def _of_run(mark: bytes) -> list[int]:
+    """Living processes with `mark` in their environment, but for this one and those it runs in."""
+    spared = _lineage()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if int(entry.parent.name) not in spared and mark in entry.read_bytes().split(b"\0"):
+                found.append(int(entry.parent.name))
+    return found
+
+
+def _lineage() -> set[int]:
+    """This process and its ancestors."""
+    import psutil
+
+    return {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}

@@ -1,21 +1,29 @@
 """What must not be written down or handed on: credentials in the environment and in output."""
 
+import json
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _CREDENTIAL = re.compile(
-    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH)(?:_|$)", re.I
+    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS|PWD|CREDENTIALS?|AUTH)(?:_|$)|PASSWORD|PASSWD|PASSPHRASE", re.I
 )
 _PROVIDER = re.compile(
     r"^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_API|MISTRAL|OPENROUTER|CLAUDE|CODEX|AWS|AZURE|GH|GITHUB)_", re.I
 )
-_HARMLESS = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY"})
+_HARMLESS = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY", "PWD"})
+_KEY = rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"
 _SHAPES = re.compile(
-    rb"sk-(?:ant-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|xox[abprs]-[A-Za-z0-9-]{10,}"
-    rb"|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*"
+    rb"(?<![A-Za-z0-9])(?:sk-(?:ant-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"
+    rb"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})"
+    rb"|" + _KEY + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=\\\s]*"
 )
+"""Token shapes that providers document; a private key with its headers up to the line that ends it."""
+_BEGUN = re.compile(_KEY)
 SHORTEST = 8
 """A shorter value is as likely a word of the output as a secret."""
+SHORTEST_LINE = 16
+"""The same for one line of a value that has several."""
 
 
 def is_credential(name: str) -> bool:
@@ -28,12 +36,11 @@ def for_checks(env: Mapping[str, str], allowed: Sequence[str] = ()) -> dict[str,
     return {name: value for name, value in env.items() if name in allowed or not is_credential(name)}
 
 
-def redactor(env: Mapping[str, str]) -> Callable[[bytes], bytes]:
+def redactor(*environments: Mapping[str, str]) -> Callable[[bytes], bytes]:
     """A function that takes known secret values and token shapes out of output."""
-    values = {v for k, v in env.items() if _CREDENTIAL.search(k) and k not in _HARMLESS and len(v) >= SHORTEST}
-    known = (
-        re.compile(b"|".join(re.escape(v.encode()) for v in sorted(values, key=len, reverse=True))) if values else None
-    )
+    values = {value for env in environments for value in _values(env)}
+    longest_first = sorted(map(re.escape, values), key=len, reverse=True)
+    known = re.compile(b"|".join(longest_first)) if values else None
 
     def redact(chunk: bytes) -> bytes:
         if known:
@@ -41,3 +48,20 @@ def redactor(env: Mapping[str, str]) -> Callable[[bytes], bytes]:
         return _SHAPES.sub(b"[redacted]", chunk)
 
     return redact
+
+
+def _values(env: Mapping[str, str]) -> Iterator[bytes]:
+    """The values that credential-shaped variables hold, as they are and as they stand in JSON, and their lines."""
+    for name, value in env.items():
+        if _CREDENTIAL.search(name) and name not in _HARMLESS and len(value) >= SHORTEST:
+            yield os.fsencode(value)
+            yield json.dumps(value)[1:-1].encode()
+            if "\n" in value:
+                yield from (os.fsencode(line) for line in value.splitlines() if len(line) >= SHORTEST_LINE)
+
+
+def unfinished(output: bytes) -> int:
+    """Where a private key begins that has not ended yet; the length of `output` where there is none."""
+    last = output.rfind(b"-----BEGIN ")
+    begun = _BEGUN.match(output, last) if last >= 0 else None
+    return last if begun and b"-----END" not in output[begun.end() :] else len(output)

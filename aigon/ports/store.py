@@ -17,8 +17,9 @@ def write_atomic(path: Path, data: bytes) -> None:
     """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb", buffering=0) as file:
+        with temporary.open("wb") as file:  # buffered: a raw write may be short on a full disk, and say nothing
             file.write(data)
+            file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError:

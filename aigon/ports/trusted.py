@@ -21,7 +21,6 @@ cut leaves the old ref, or the new one with everything it names."""
 IMPORTED = (
     "core.autocrlf",
     "core.eol",
-    "core.safecrlf",
     "core.filemode",
     "core.ignorecase",
     "core.symlinks",
@@ -40,6 +39,8 @@ IMPORTED = (
 """Settings that change what `git add` writes; none of them names a program."""
 FIXED = {
     "core.bare": "false",
+    "core.excludesfile": "/dev/null",  # else git reads its default place anew each time; ours has a copy of it
+    "core.safecrlf": "false",
     "core.fsmonitor": "false",
     "core.hookspath": "/dev/null",
     "core.untrackedcache": "false",
@@ -66,7 +67,7 @@ class TrustedGit:
     def __init__(self, checkout: Checkout, directory: Path, objects: Path | None = None) -> None:
         self.root, self.git_dir, self.common_dir = checkout.root, checkout.git_dir, checkout.common_dir
         self.directory = directory
-        self._program = shutil.which("git") or "git"
+        self.program = shutil.which("git") or "git"
         identity = checkout.identity()
         self.env = _environment(self, identity)
         if objects:
@@ -98,12 +99,12 @@ class TrustedGit:
     ) -> tuple[int, bytes, bytes]:
         """Exit code, standard output and standard error of a git command."""
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
-        return process.output((self._program, *arguments), cwd=self.root, env=env, stdin=stdin)
+        return process.output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
     def refs(self, *arguments: str) -> tuple[int, str]:
         """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs."""
         fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
-        code, out, err = process.output((self._program, *fixed, *arguments), cwd=self.root, env=self._ref_env)
+        code, out, err = process.output((self.program, *fixed, *arguments), cwd=self.root, env=self._ref_env)
         return code, (out or err).decode(errors="replace").strip()
 
 
@@ -143,7 +144,7 @@ def _environment(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
 def refuse_unsupported(checkout: Checkout) -> None:
     """Raise AigonError (exit 7) for a repository whose snapshots aigon could not take faithfully."""
     config = checkout.config
-    if any(name.startswith("remote.") and name.endswith(".promisor") and config[name] == "true" for name in config):
+    if any(name.startswith("remote.") and name.endswith(".promisor") and _is_on(config[name]) for name in config):
         raise environment(
             "This is a partial clone, which aigon does not support: objects could be missing offline",
             where=str(checkout.root),
@@ -166,15 +167,20 @@ def refuse_unsupported(checkout: Checkout) -> None:
             )
 
 
+def _is_on(value: str) -> bool:
+    """A boolean as git reads one."""
+    return value.lower() not in ("", "false", "no", "off", "0")
+
+
 def _filters_used(checkout: Checkout) -> set[str]:
     """Filters named by attributes in force that the person's configuration defines; others do nothing."""
     config = checkout.config
-    defined = {name.split(".")[1] for name in config if name.startswith("filter.") and name.count(".") >= 2}
+    defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
     listed = checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes").split("\0")
     texts = [_text(checkout.root / path) for path in listed if path]
     texts += [_text(checkout.common_dir / "info" / "attributes"), _text(_global_file(checkout, "attributes"))]
     words = {word.removeprefix("filter=") for text in texts for word in text.split() if word.startswith("filter=")}
-    return words & (defined | {"lfs"})
+    return {word for word in words if word.lower() in defined or word == "lfs"}
 
 
 def _text(path: Path) -> str:

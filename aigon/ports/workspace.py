@@ -9,17 +9,18 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.core.errors import environment
 from aigon.core.model import Change
+from aigon.ports import submodules
 from aigon.ports.git import Checkout
+from aigon.ports.index_file import copied, locked
+from aigon.ports.store import write_atomic
 from aigon.ports.trusted import TrustedGit
 
-INDEX_LOCK_SECONDS = 10.0
-"""How long another git's lock on the checkout's index is waited for."""
+_NESTED = "warning: adding embedded git repository: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,12 @@ class Workspace:
 
     def take_over_index(self) -> None:
         """Start from a copy of the checkout's index: its stat data, its sparse bits."""
-        if self._checkout_index.exists() and not list(self._checkout_index.parent.glob("sharedindex.*")):
-            shutil.copyfile(self._checkout_index, self._index)
-        else:
+        if not copied(self._checkout_index, self._index, self.trusted.directory):
             self._index.unlink(missing_ok=True)
             tip = self.tip()
             self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
+        has_some = (self.root / ".gitmodules").is_file()
+        self._submodules = submodules.listed(self._git("ls-files", "--stage", "-z")) if has_some else ()
 
     def tip(self) -> str | None:
         """The commit that the branch names; read as a file where git keeps it in one."""
@@ -67,11 +68,16 @@ class Workspace:
 
     def on_branch(self) -> bool:
         """Whether HEAD still names the branch."""
-        return self._head_file.read_text().strip() == f"ref: refs/heads/{self.branch}"
+        try:
+            return self._head_file.read_text().strip() == f"ref: refs/heads/{self.branch}"
+        except (OSError, ValueError):
+            return False
 
     def back_on_branch(self) -> None:
         """Point HEAD at the branch again; the files stay as they are."""
-        self.trusted.refs("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")
+        if self.trusted.refs("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")[0]:
+            # To git a folder whose HEAD is not readable is no repository at all.
+            write_atomic(self._head_file, f"ref: refs/heads/{self.branch}\n".encode())
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether `descendant` contains `ancestor`."""
@@ -79,11 +85,23 @@ class Workspace:
 
     def snapshot(self) -> tuple[str, ...]:
         """Stage the whole work tree in the private index; git's complaints about what it could not stage."""
-        code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors")
+        code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors", "--sparse")
         lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
         if code not in (0, 1):
             raise environment("The work tree cannot be staged", where=str(self.root), hint="\n".join(lines))
-        return tuple(line for line in lines if line.startswith(("error:", "warning: adding embedded")))
+        nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
+        if nested:  # kept out, so that the next snapshot sees it again: a link to it would hold none of its files
+            self._git("update-index", "--force-remove", "-z", "--stdin", stdin="\0".join(nested).encode())
+        return (
+            *(line for line in lines if line.startswith("error:")),
+            *(f"{path} is a repository of its own, whose files no commit here can hold" for path in nested),
+            *(f"the submodule {path} has work that no commit of its own holds" for path in self._unfinished()),
+        )
+
+    def _unfinished(self) -> Iterator[str]:
+        for path in self._submodules:
+            if submodules.unfinished(self.trusted.program, self.trusted.env, self.root, path):
+                yield path
 
     def empty_tree(self) -> str:
         """The tree that holds nothing: what a repository without commits is compared with."""
@@ -128,19 +146,29 @@ class Workspace:
         for path, data in files.items():
             self.write(path, data)
         if files:
-            self._git("update-index", "--add", "--", *files)
+            self._git("update-index", "--add", "--replace", "--", *files)
         return self.commit_tree(self.tree(), parent, message)
 
     def write(self, path: str, data: bytes | None) -> None:
         """Make a file of the work tree hold `data`, or be absent; whatever stands there gives way, links included."""
         target = self.root / path
-        if not target.parent.resolve().is_relative_to(self.root):
-            raise environment(f"{path} would be written outside the work tree", where=str(target.parent.resolve()))
-        if target.is_symlink() or data is None:
+        for parent in [*reversed(target.relative_to(self.root).parents)][1:]:
+            if not stands_as_folder(self.root / parent):
+                self._displace(self.root / parent)
+        if target.is_symlink() or not target.is_file():
+            self._displace(target)
+        if data is None:
             target.unlink(missing_ok=True)
-        if data is not None:
+        else:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
+
+    def _displace(self, obstacle: Path) -> None:
+        """Move what stands where aigon's file belongs into git's own folder: it may hold ignored files."""
+        if os.path.lexists(obstacle):
+            place = self._head_file.parent / "aigon" / "displaced" / f"{time.time_ns()}-{obstacle.name}"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            obstacle.rename(place)
 
     def commit_tree(self, tree: str, parent: str, message: str) -> str:
         """A commit object; no ref moves."""
@@ -152,7 +180,7 @@ class Workspace:
         Raises AigonError (exit 7) when the branch moved meanwhile (nothing is lost: both commits stay) or another git
         holds the index for longer than 10 s (before the branch moves).
         """
-        with self._index_lock() as lock:
+        with locked(self._checkout_index) as lock:
             code, said = self.trusted.refs("update-ref", "-m", "aigon", f"refs/heads/{self.branch}", commit, old)
             if code:
                 kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
@@ -163,28 +191,6 @@ class Workspace:
                 )
             shutil.copyfile(self._index, lock)
             lock.rename(self._checkout_index)
-
-    @contextmanager
-    def _index_lock(self) -> Iterator[Path]:
-        """git's own lock on the checkout's index; another holder's is waited for and never removed."""
-        lock = self._checkout_index.with_name("index.lock")
-        limit = time.monotonic() + INDEX_LOCK_SECONDS
-        while True:
-            try:
-                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-                break
-            except FileExistsError:
-                if time.monotonic() > limit:
-                    raise environment(
-                        "Another git command holds the index of this checkout",
-                        where=str(lock),
-                        hint="Let it finish; if none is running, remove that file. Then run again with --resume",
-                    ) from None
-                time.sleep(0.05)
-        try:
-            yield lock
-        finally:
-            lock.unlink(missing_ok=True)
 
     def history(self, base: str) -> list[tuple[str, str]]:
         """Hash and subject of the branch's commits since `base`, newest first; at most 50."""
@@ -200,23 +206,16 @@ class Workspace:
         """
         if self.trusted.attempt("cat-file", "-e", f"{commit}:{path}")[0]:
             return None
-        same = self.trusted.attempt("diff-files", "--quiet", "--", path)[0] == 0
+        same = self.trusted.attempt("diff-index", "--quiet", commit, "--", path)[0] == 0
         if same and (root / path).is_file():
             return (root / path).read_bytes()
         return self._git("cat-file", "--filters", f"{commit}:{path}")
 
     def hand_over_index(self) -> None:
         """Make the checkout's index equal to the private one."""
-        with self._index_lock() as lock:
+        with locked(self._checkout_index) as lock:
             shutil.copyfile(self._index, lock)
             lock.rename(self._checkout_index)
-
-    def remove_own_lock(self) -> None:
-        """Remove a lock on the checkout's index that this program left when it was killed: empty, or its own index."""
-        lock = self._checkout_index.with_name("index.lock")
-        with contextlib.suppress(FileNotFoundError):
-            if (content := lock.read_bytes()) == b"" or content == self._index.read_bytes():
-                lock.unlink()
 
     def keep(self, name: str, commit: str) -> str:
         """Park a commit under `refs/aigon/parked/<name>`, numbered where that is taken; the ref."""
@@ -233,6 +232,11 @@ class Workspace:
         """Make the work tree equal to `commit`: what the snapshot holds beyond it is removed. Park it first."""
         self._git("read-tree", "--reset", "-u", commit)
         self.hand_over_index()
+
+
+def stands_as_folder(path: Path) -> bool:
+    """Whether `path` is a folder itself and not a link to one."""
+    return path.is_dir() and not path.is_symlink()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from aigon.run import branch, specs
 from aigon.run.records import Origin, records_of
 from aigon.run.stages import to_stage
 
+OWN_DIRECTORY = "git-bookkeeping"
+"""Apart from a loop's own git, whose rules were read before its agent ran: an agent may call these commands too."""
+
 
 def create(checkout: Checkout, title: str) -> Feature:
     """Write a spec into the inbox. Raises AigonError (exit 2) when a feature of that name exists."""
@@ -58,7 +61,7 @@ def set_up(checkout: Checkout, wanted: str) -> tuple[Feature, str]:
     branch.enter(checkout, feature.name)
     branch.ignore_runtime_files(checkout)
     home = repository_home(checkout.common_dir)
-    workspace = Workspace(checkout, home / "git", feature.name)
+    workspace = Workspace(checkout, home / OWN_DIRECTORY, feature.name)
     moved, paths = to_stage(checkout.root, feature, "in-progress")
     commit = branch.take_up(workspace.trusted, moved, [*own, *paths])
     records = records_of(home, feature.id)
@@ -99,7 +102,7 @@ def _commit(checkout: Checkout, paths: Sequence[str], message: str) -> None:
 
 def trusted(checkout: Checkout) -> TrustedGit:
     """aigon's own git for this checkout."""
-    return TrustedGit(checkout, repository_home(checkout.common_dir) / "git")
+    return TrustedGit(checkout, repository_home(checkout.common_dir) / OWN_DIRECTORY)
 
 
 def require_clean(checkout: Checkout) -> None:

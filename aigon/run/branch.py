@@ -104,7 +104,7 @@ def entered(checkout: Checkout, wanted: str) -> Iterator[None]:
 def branch_of(checkout: Checkout, wanted: str) -> str | None:
     """The one branch of a feature, by ID (padded or not), slug or name."""
     names = (checkout.ask("branch", "--format=%(refname:short)", "--list", "feature-*") or "").splitlines()
-    fitting = [name for name in names if _names(name, wanted)]
+    fitting = [name for name in names if "/" not in name and _names(name, wanted)]
     return fitting[0] if len(fitting) == 1 else None
 
 

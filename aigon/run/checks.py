@@ -65,12 +65,14 @@ def _side_by_side(
     results: dict[str, Result] = {}
     with ThreadPoolExecutor(min(slots, len(checks)), thread_name_prefix="check") as pool:
         futures = [pool.submit(_one, world, check, plan, halt, events.put) for check in checks]
-        while len(results) < len(futures):
+        running = len(checks)
+        while running:
             event = events.get()
             if isinstance(event, CheckStarted):
                 yield event
             else:
                 finished, result = event
+                running -= 1
                 results[finished.finding.check] = result
                 yield finished
         for future in futures:

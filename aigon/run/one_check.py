@@ -20,6 +20,11 @@ from aigon.run.world import World
 
 EXCERPT_LINES = 30
 EXCERPT_CHARACTERS = 3000
+OF_THE_TERMINAL = (
+    *("_", "AIGON_", "OLDPWD", "PWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "WINDOWID", "TMUX", "STY"),
+    *("SSH_", "GPG_TTY", "DBUS_", "XDG_SESSION", "DISPLAY", "WAYLAND", "VSCODE_", "INVOCATION_ID", "JOURNAL_STREAM"),
+)
+"""Beginnings of variables that tell one terminal from another, and nothing about what a check would say."""
 REMEMBERED_OUTPUT = 100_000
 """Bytes of output kept with a pass; a metric's number stands at its end."""
 LARGEST_SCRIPT = 256 * 1024
@@ -40,7 +45,7 @@ def run(world: World, check: Check, folder: Path) -> tuple[Finding, bytes]:
         argv = [part.replace("{report}", str(report)).replace("{scratch}", scratch) for part in check.argv]
         exited = process.run(_command(world, check, argv, log), world.stop)
         said = replace(exited, stdout=exited.stdout + exited.stderr)
-        reading = _reading(check, said, report)
+        reading = _reading(world, check, said, report)
         told = any("{report}" in part for part in check.argv)
         return _finding(check, said, reading, str(log), report_due=told and not report.exists()), exited.stdout
 
@@ -57,11 +62,12 @@ def _command(world: World, check: Check, argv: Sequence[str], log: Path) -> proc
     )
 
 
-def _reading(check: Check, exited: Exited, report: Path) -> Reading:
+def _reading(world: World, check: Check, exited: Exited, report: Path) -> Reading:
+    """What the parser makes of the output, with paths as they are in the workspace."""
     if not check.parser:
         return Reading(understood=False)
-    content = _report_bytes(report)
-    return parse(check.parser, exited.stdout, content)
+    here, content = f"{world.workspace.root}/".encode(), _report_bytes(report)
+    return parse(check.parser, exited.stdout.replace(here, b""), content and content.replace(here, b""))
 
 
 def _report_bytes(report: Path) -> bytes | None:
@@ -75,6 +81,8 @@ def _report_bytes(report: Path) -> bytes | None:
 def _finding(check: Check, exited: Exited, reading: Reading, log: str, *, report_due: bool) -> Finding:
     status, summary = _status(check, exited, reading, report_due)
     excerpt = "" if status == "pass" else _excerpt(exited.stdout)
+    # Lines of a green run that look like errors are not.
+    problems = tuple(p for p in reading.problems if status != "pass" or p.severity == "warning")
     return Finding(
         check=check.name,
         role=check.role,
@@ -85,8 +93,8 @@ def _finding(check: Check, exited: Exited, reading: Reading, log: str, *, report
         exit_code=exited.exit_code,
         duration=exited.duration,
         counts=reading.counts,
-        problems=reading.problems,
-        fingerprints=() if status == "pass" else _fingerprints(check, reading.problems, summary, excerpt),
+        problems=problems,
+        fingerprints=() if status == "pass" else _fingerprints(check, problems, summary, excerpt),
         excerpt=excerpt,
         log=log,
     )
@@ -106,7 +114,9 @@ def _status(check: Check, exited: Exited, reading: Reading, report_due: bool) ->
         return "error", f"a command was not found (exit {exited.exit_code}): {_last_line(exited.stdout)}"
     if _nothing_ran(reading.counts):
         return "fail", reading.summary or "no tests collected"
-    return "fail", reading.summary or f"Failed (exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'})"
+    if reading.problems or reading.counts:
+        return "fail", reading.summary
+    return "fail", f"Failed (exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'})"
 
 
 def _passed(check: Check, reading: Reading, report_due: bool) -> tuple[CheckStatus, str]:
@@ -140,7 +150,7 @@ def _last_line(output: bytes) -> str:
 
 def shown(check: Check) -> str:
     """The command as a person would type it: a script itself, a program by its name, no report options."""
-    if check.argv[:1] == ("bash",) and len(check.argv) > 2:
+    if check.argv[-2:-1] == ("-c",) and Path(check.argv[0]).name == "bash":
         return check.argv[-1]
     parts = [part for part in check.argv if "{report}" not in part and "{scratch}" not in part]
     return shlex.join([Path(parts[0]).name, *parts[1:]]) if parts else ""
@@ -159,8 +169,8 @@ def skipped(check: Check, why: str) -> Finding:
 
 def cache_key(world: World, check: Check, content: str) -> str:
     """A name for (tree less aigon's two files, command, environment)."""
-    env = {k: v for k, v in world.check_env.items() if not k.startswith("AIGON_")} | dict(check.env)
-    command = [list(check.argv), _programs(check), check.cwd, check.parser]
+    env = {k: v for k, v in world.check_env.items() if not k.startswith(OF_THE_TERMINAL)} | dict(check.env)
+    command = [check.name, check.role, list(check.argv), _programs(check), check.cwd, check.parser]
     parts = [content, command, sorted(env.items()), world.toolchain()]
     return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()
 

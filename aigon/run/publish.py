@@ -45,8 +45,11 @@ def publish(
     """Commit a judged turn; park a broken-off one; a look without a turn commits only ticks that a resume proved."""
     if not look.complete:
         return (yield from _park(job, world, snapshot, state))
-    if not state.turn_ended and not _ticks_due(job, world, draft, outcome, state):
-        return (yield draft)
+    if not state.turn_ended:
+        if isinstance(outcome, Met) and world.workspace.changes(snapshot.tip.parent):
+            draft = replace(draft, number=state.finished + 1)  # what was kept of a broken-off turn proves everything
+        elif not _ticks_due(job, world, draft, outcome, state):
+            return (yield draft)
     return (yield from _commit(job, world, snapshot, draft, state))
 
 
@@ -118,6 +121,8 @@ def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: Sta
 def _park(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, State]:
     """Keep what was not committed under a ref of its own; the files stay as they are."""
     workspace = world.workspace
+    if snapshot.tip.ref != snapshot.tip.parent:  # a branch that the agent had rewritten, parked by the snapshot
+        workspace.publish(snapshot.tip.parent, snapshot.tip.ref)
     if not workspace.changes(snapshot.tip.parent):
         return state
     message = f"aigon: parked at an interruption (iteration {state.iteration})\n"

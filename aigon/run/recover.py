@@ -54,7 +54,7 @@ def published(workspace: Workspace, state: State) -> IterationFinished | None:
     if intended is None or tip is None or not workspace.is_ancestor(intended.commit, tip):
         return None
     if tip == intended.commit and workspace.trusted.attempt("diff-index", "--cached", "--quiet", tip)[0]:
-        workspace.trusted.run("read-tree", "-m", tip)
+        workspace.trusted.run("read-tree", "--reset", tip)
         workspace.trusted.attempt("update-index", "-q", "--refresh")
         workspace.hand_over_index()
     return intended.finished

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from aigon.core.errors import environment, usage
+from aigon.core.errors import AigonError, environment, usage
 from aigon.core.events import Event, Notice, RunStarted
 from aigon.core.state import State, replay
+from aigon.ports import reaper
 from aigon.ports import secrets as credentials
 from aigon.ports.git import Checkout
-from aigon.ports.home import repository_home
+from aigon.ports.home import git_directory, repository_home
 from aigon.ports.stop import Stop
 from aigon.ports.store import lock
 from aigon.ports.workspace import Workspace
@@ -76,9 +77,24 @@ def opened(checkout: Checkout, prepared: Prepared, options: Options, stop: Stop,
         place = hashlib.sha256(str(checkout.root).encode()).hexdigest()[:12]
         held.enter_context(lock(home / "locks" / f"checkout-{place}.lock", "This checkout"))
         held.enter_context(lock(home / "locks" / f"feature-{name}.lock", f"Feature {name}"))
-        past = records.events() if options.resume else []
-        opening = _take_up if past else _begin
+        past = records.events() if options.resume else _readable(records)
+        _end_leftovers(replay(past))
+        opening = _take_up if past and options.resume else _begin
         yield opening(checkout, prepared, options, stop, confirm, home, records, current, past)
+
+
+def _readable(records: Records) -> list[Event]:
+    """What the old run's journal holds; nothing where it is damaged or too new, which must not hinder a new run."""
+    try:
+        return records.events()
+    except AigonError:
+        return []
+
+
+def _end_leftovers(old: State) -> None:
+    """An aigon that was killed could not end its agent, which would go on editing beside the next one."""
+    if old.started and old.outcome is None:
+        reaper.end_leftovers(old.started.run_id)
 
 
 def _begin(
@@ -90,33 +106,29 @@ def _begin(
     home: Path,
     records: Records,
     current: str,
-    _past: list[Event],
+    past: list[Event],
 ) -> Session:
     """A new run: the spec in progress, on its branch, everything committed; an old run's record is put aside."""
-    _refuse_unfinished(checkout, prepared, records)
+    old = replay(past)
+    _refuse_unfinished(checkout, prepared, old)
     own = branch.own_changes(checkout, [prepared.feature.path])
     branch.enter(checkout, prepared.branch)
     branch.ignore_runtime_files(checkout)
-    workspace = Workspace(checkout, home / "git", prepared.branch)
+    workspace = Workspace(checkout, git_directory(home, checkout.git_dir, checkout.common_dir), prepared.branch)
     feature, moved = to_stage(checkout.root, prepared.feature, "in-progress")
     branch.take_up(workspace.trusted, feature, [*own, *moved])
     prepared = relocated(prepared, checkout.root, feature)
     workspace.take_over_index()
     head = str(workspace.tip())
-    old = replay(records.events()) if records.journal.exists() else State()
-    if old.started:
-        records.archive(old.started.run_id)
+    records.archive(old.started.run_id if old.started else f"unread-{_run_id()}")
     origin = _origin(workspace, records, current, prepared, head)
     found = _Found(prepared, [], [], head, origin, resumed=False)
     return _session(checkout, options, stop, home, records, workspace, found)
 
 
-def _refuse_unfinished(checkout: Checkout, prepared: Prepared, records: Records) -> None:
+def _refuse_unfinished(checkout: Checkout, prepared: Prepared, state: State) -> None:
     """A new run over a broken-off turn would mix its edits in; `--resume` knows what to do with them."""
-    if not records.journal.exists() or not checkout.changed():
-        return
-    state = replay(records.events())
-    if state.iteration > state.finished and checkout.branch == prepared.branch:
+    if state.iteration > state.finished and checkout.branch == prepared.branch and checkout.changed():
         name = prepared.feature.id or prepared.feature.slug
         raise environment(
             f"The last run of feature {name} stopped in the middle of iteration {state.iteration}",
@@ -154,8 +166,12 @@ def _take_up(
     if current != started.branch:
         branch.own_changes(checkout, [prepared.feature.path])
         branch.enter(checkout, started.branch)
-    recover.remove_own_lock(checkout.git_dir, home / "git", intended=state.intended is not None)
-    workspace = Workspace(checkout, home / "git", started.branch)
+    recover.remove_own_lock(
+        checkout.git_dir,
+        git_directory(home, checkout.git_dir, checkout.common_dir),
+        intended=state.intended is not None,
+    )
+    workspace = Workspace(checkout, git_directory(home, checkout.git_dir, checkout.common_dir), started.branch)
     opening: list[Event] = []
     if state.intended and (finished := recover.published(workspace, state)):
         opening.append(finished)
@@ -223,7 +239,7 @@ def _session(
         stop=stop,
         agent_env=prepared.env,
         check_env={**prepared.check_env, "AIGON_RUN": run_id},
-        redact=credentials.redactor(prepared.env),
+        redact=credentials.redactor(prepared.env, prepared.agent.env if prepared.agent else {}),
         own_files=_own_files(checkout.root, workspace, job, found.head),
     )
     world.folder.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """The work tree at one moment: taken once, after every process of the agent is gone."""
 
+import os
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,7 +68,14 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
 def _tampered(world: World) -> list[str]:
     """aigon's own files that are not as aigon left them."""
     root = world.workspace.root
-    return [path for path, wanted in world.own_files.items() if _bytes(root / path) != wanted]
+    return [path for path, wanted in world.own_files.items() if not _as_left(root / path, wanted)]
+
+
+def _as_left(path: Path, wanted: bytes | None) -> bool:
+    """Whether these bytes stand there, or nothing at all; what is reached through a link does not count."""
+    if wanted is None:
+        return not os.path.lexists(path)
+    return _bytes(path) == wanted and path.parent.resolve() == path.parent
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -21,7 +21,7 @@ from aigon.core.events import (
 from aigon.core.model import Finding
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
-from aigon.sinks.phrases import price, result, title, took, turn
+from aigon.sinks.phrases import asked_by, price, result, took, turn
 from aigon.sinks.pipe import write_line
 from aigon.sinks.place import Place
 
@@ -45,12 +45,21 @@ class LineSink:
     def __call__(self, event: Event) -> None:
         """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
         self._place = self._place.apply(event)
-        if self._open:
+        if self._open and not _told_later(event):
             self._open = write_line(self._stream, line(event, self._place))
 
     def close(self) -> None:
         """Write nothing from here on. The stream stays open: it is the caller's."""
         self._open = False
+
+
+def _told_later(event: Event) -> bool:
+    """Whether this is about a criterion's own command: the verdict, with what it means, has a line of its own."""
+    match event:
+        case CheckStarted(check=name) | CheckFinished(finding=Finding(check=name)):
+            return asked_by(name) is not None
+        case _:
+            return False
 
 
 def line(event: Event, place: Place) -> str:
@@ -63,7 +72,7 @@ def _words(event: Event, place: Place) -> str:
         case RunStarted() | IterationStarted() | IterationFinished() | RunFinished():
             return _step(event, place)
         case CheckStarted():
-            return f"{title(event.check, event.title)}: running"
+            return f"{event.title}: running"
         case CheckFinished():
             return _found(event.finding)
         case CriterionJudged():
@@ -102,7 +111,7 @@ def _run(event: RunStarted) -> str:
 
 
 def _found(finding: Finding) -> str:
-    return f"{_mark(finding)} {title(finding.check, finding.title)}: {result(finding)} ({took(finding)})"
+    return f"{_mark(finding)} {finding.title}: {result(finding)} ({took(finding)})"
 
 
 def _judged(event: CriterionJudged) -> str:

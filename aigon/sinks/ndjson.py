@@ -3,7 +3,9 @@
 from typing import TextIO
 
 from aigon.core.codec import compact, encode
+from aigon.core.errors import AigonError, as_document
 from aigon.core.events import Event, RunFinished
+from aigon.core.outcome import Refused
 from aigon.sinks.pipe import write_line
 
 SCHEMA_VERSION = 1
@@ -29,11 +31,21 @@ class NdjsonSink:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._open = True
+        self._ended = False
 
     def __call__(self, event: Event) -> None:
         """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
         if self._open:
-            self._open = write_line(self._stream, compact(document(event))) and not isinstance(event, RunFinished)
+            self._ended = isinstance(event, RunFinished)
+            self._open = write_line(self._stream, compact(document(event))) and not self._ended
+
+    def refused(self, error: AigonError, at: str) -> None:
+        """Write the end of a run that could not begin, or could not go on, unless its end is written already."""
+        if self._ended:
+            return
+        text = str(error)
+        event = RunFinished(at, Refused(text), "refused", int(error.code), text, "")
+        write_line(self._stream, compact({**document(event), "error": as_document(error)}))
 
     def close(self) -> None:
         """Write nothing from here on. The stream stays open: it is the caller's."""

@@ -21,12 +21,6 @@ def asked_by(check: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def title(check: str, shown: str) -> str:
-    """What people call a check: the title it has, `shown`, or the criterion that it is the command of."""
-    number = asked_by(check)
-    return shown if number is None else f"criterion {number}"
-
-
 def result(finding: Finding) -> str:
     """What a check found, in a few words: its summary, or its status where it has none."""
     return finding.summary or finding.status

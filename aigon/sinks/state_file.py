@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted
+from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, TurnEnded
 from aigon.core.model import Finding, Turn, Verdict
 from aigon.core.outcome import describe
 from aigon.core.state import State
@@ -22,33 +22,37 @@ class StateFileSink:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._iterations: list[str] = []
+        self._iterations: dict[int, str] = {}
+        self._turns: dict[int, Turn] = {}
 
     @classmethod
     def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
         """A sink that knows the iterations of earlier invocations."""
-        sink, state = cls(path), State()
+        sink = cls(path)
         for event in past:
-            state = state.apply(event)
-            sink.remember(event, state)
+            sink.remember(event)
         return sink
 
     def __call__(self, event: Event, state: State) -> None:
-        self.remember(event, state)
+        self.remember(event)
         if isinstance(event, (RunStarted, IterationStarted, RunFinished)):
             self.write(event, state)
 
-    def remember(self, event: Event, state: State) -> None:
-        """Encode a finished iteration; a look that committed nothing, other than the one at the base, is not one."""
-        if not isinstance(event, IterationFinished) or not (event.checkpoint or event.number == 0):
-            return
-        turn = state.turn if state.turn and state.turn.number == event.number else None
-        self._iterations.append(json.dumps(_iteration(event, turn), ensure_ascii=False))
+    def remember(self, event: Event) -> None:
+        """Encode a finished iteration; a look that committed nothing, other than the one at the base, is not one.
+
+        A resume's own look at an iteration (an approval, a broken-off first turn) takes the place of the one before.
+        """
+        if isinstance(event, TurnEnded):
+            self._turns[event.turn.number] = event.turn
+        if isinstance(event, IterationFinished) and (event.checkpoint or event.number == 0):
+            turn = self._turns.get(event.number)
+            self._iterations[event.number] = json.dumps(_iteration(event, turn), ensure_ascii=False)
 
     def write(self, event: Event, state: State) -> None:
         """Write the file whole."""
         head = json.dumps(_head(event, state), ensure_ascii=False, indent=2)
-        body = ",\n    ".join(self._iterations)
+        body = ",\n    ".join(self._iterations.values())
         text = head[: head.rindex("\n}")] + f',\n  "iterations": [\n    {body}\n  ]\n}}\n'
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(self._path, text.encode("utf-8", "replace"))

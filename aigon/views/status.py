@@ -12,6 +12,9 @@ from aigon.core.features import Feature
 NEWEST = 1
 """The state schema this version reads."""
 
+SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
+"""Keys without which a state says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -31,6 +34,7 @@ def read(root: Path, feature: Feature, title: str) -> Row:
     try:
         state = json.loads(path.read_bytes())
         newer = state["schema_version"] > NEWEST
+        _ = [state[key] for key in SHOWN] if not newer else []
     except (ValueError, KeyError, TypeError) as error:
         hint = "It is a projection of the journal: `--resume` writes it anew"
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None

@@ -129,7 +129,7 @@ def test_verdicts_warnings_and_what_was_parked_are_said() -> None:
     )
     assert said(Spent(at(0), 1, "judge", None, "unknown")) == "judge: cost unknown"
     assert said(RunFinished(at(0), NeedsHuman((3,), "look"), "needs_human", 4, "Needs a human", "")) == (
-        "needs_human (exit code 4): Needs a human"
+        "needs_human (exit code 4): Needs a human: look"
     )
 
 
@@ -155,11 +155,13 @@ def test_a_pass_with_warnings_and_a_skipped_check_are_marked_as_warnings() -> No
     assert said(CheckFinished(at(0), 1, finding("types", "skipped", ""))) == "⚠️ Type check: skipped (2.1s)"
 
 
-def test_the_command_of_a_criterion_is_called_after_it() -> None:
+def test_the_command_of_a_criterion_has_no_line_but_its_verdict() -> None:
     started = CheckStarted(at(0), 1, "criterion-2", "Validation script (criterion-2)")
-    assert said(started) == "criterion 2: running"
     red = replace(finding("tests", "fail", "exit code 1"), check="criterion-2", title=started.title)
-    assert said(CheckFinished(at(0), 1, red)) == "❌ criterion 2: exit code 1 (2.1s)"
+    judged = CriterionJudged(at(0), 1, Verdict(2, "unmet", "verify", reason="exit code 1"), "It works")
+    assert written(started, CheckFinished(at(0), 1, red), judged) == [
+        "10:15:00 criterion 2 open: It works (exit code 1)\n"
+    ]
 
 
 def test_a_stream_without_unicode_gets_question_marks_and_no_error() -> None:

@@ -1,0 +1,50 @@
+"""What a person decided, and for how long it holds."""
+
+from dataclasses import replace
+
+import pytest
+
+from aigon.core.decisions import Decision, applying, verdict
+from aigon.core.model import Criterion
+
+CRITERION = Criterion(3, 9, "the menu reads well", False, "human", None, 100)
+APPROVED = Decision(3, CRITERION.text, "approve", "looked at it", "content", "c" * 40, "Ada", "2026-11-20T10:00:00")
+REJECTED = replace(APPROVED, decision="reject", why="the second entry is cut", at="2026-11-20T11:00:00")
+
+
+def test_a_decision_holds_for_the_criterion_and_the_code_it_was_taken_on() -> None:
+    assert applying([APPROVED], CRITERION, "content") == APPROVED
+
+
+@pytest.mark.parametrize(
+    ("criterion", "content"),
+    [
+        (CRITERION, "other code"),
+        (CRITERION, ""),
+        (replace(CRITERION, text="the menu reads very well"), "content"),
+        (replace(CRITERION, number=4), "content"),
+    ],
+)
+def test_when_the_code_or_the_text_changes_it_is_open_again(criterion: Criterion, content: str) -> None:
+    assert applying([APPROVED], criterion, content) is None
+
+
+def test_a_decision_without_content_decides_nothing() -> None:
+    assert applying([replace(APPROVED, content="")], CRITERION, "") is None
+
+
+def test_the_latest_decision_counts_whatever_the_order() -> None:
+    assert applying([APPROVED, REJECTED], CRITERION, "content") == REJECTED
+    assert applying([REJECTED, APPROVED], CRITERION, "content") == REJECTED
+
+
+def test_an_approval_names_who_when_and_on_what() -> None:
+    given = verdict(APPROVED)
+    assert (given.status, given.method, given.reason) == ("met", "approval", "looked at it")
+    assert given.evidence == "approved by Ada on 2026-11-20 (cccccccc)"
+
+
+def test_a_rejection_is_unmet_and_its_why_is_the_reason() -> None:
+    given = verdict(REJECTED)
+    assert (given.criterion, given.status, given.reason) == (3, "unmet", "the second entry is cut")
+    assert given.evidence.startswith("rejected by Ada")

@@ -1,0 +1,160 @@
+"""One check: the exit code decides, and a pass also needs something to have run."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from aigon.core.model import Check
+from aigon.run.one_check import shown
+from tests.lab import Lab, until
+from tests.run.bench import alive, plan, ran, results_of, script, world_of
+
+JUNIT = (
+    '<testsuites><testsuite name="s" tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}">'
+    "{cases}</testsuite></testsuites>"
+)
+CASE = '<testcase classname="test_a" name="test_{0}">{1}</testcase>'
+
+
+def junit(passed: int = 0, failed: int = 0, skipped: int = 0) -> str:
+    inner = [""] * passed + ['<failure message="no"/>'] * failed + ["<skipped/>"] * skipped
+    cases = "".join(CASE.format(n, text) for n, text in enumerate(inner))
+    return JUNIT.format(tests=len(inner), failures=failed, skipped=skipped, cases=cases)
+
+
+def runner(report: str | None, code: int = 0, said: str = "") -> Check:
+    """A test runner that writes this report and exits with `code`."""
+    write = f"cat > $1 <<'END'\n{report}\nEND\n" if report is not None else ""
+    command = f"{write}echo '{said}'\nexit {code}"
+    return Check("tests", "tests", ("bash", "-c", command, "runner", "{report}"), parser="pytest")
+
+
+@pytest.mark.parametrize(
+    ("check", "status", "summary"),
+    [
+        (runner(junit(passed=2)), "pass", "2/2 passed"),
+        (runner(junit(passed=1, failed=1), 1), "fail", "1/2 passed"),
+        (runner(junit(passed=2), 1), "fail", "2/2 passed"),
+        (runner(junit()), "fail", "no tests"),
+        (runner(junit(skipped=2)), "fail", ""),
+        (runner(None), "error", "without writing its report"),
+        (runner(None, 0, "2 passed in 0.01s"), "error", "without writing its report"),
+        (runner(None, 5, "no tests ran in 0.01s"), "fail", "no tests"),
+        (runner("not xml at all", 1), "fail", "exit 1"),
+    ],
+)
+def test_a_pass_needs_exit_0_a_report_and_a_test_that_ran(lab: Lab, check: Check, status: str, summary: str) -> None:
+    with world_of(lab) as world:
+        finding = ran(world, [check])["tests"]
+    assert finding.status == status, finding.summary
+    assert summary in finding.summary
+
+
+def test_a_real_test_runner_without_tests_is_no_pass(lab: Lab) -> None:
+    argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml={report}")
+    with world_of(lab) as world:
+        finding = ran(world, [Check("tests", "tests", argv, parser="pytest")])["tests"]
+    assert (finding.status, finding.exit_code) == ("fail", 5)
+    assert "no tests" in finding.summary
+
+
+def test_an_opaque_command_is_decided_by_its_exit_code_and_has_no_count(lab: Lab) -> None:
+    lab.write("Makefile", "test:\n\t@echo 0 tests; exit $(CODE)\n")
+    opaque = Check("tests", "tests", ("bash", "-c", "make test CODE=0 || exit"), parser="text")
+    with world_of(lab) as world:
+        finding = ran(world, [opaque])["tests"]
+    assert (finding.status, finding.counts, finding.summary) == ("pass", None, "passed")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "summary"),
+    [
+        ("echo broken >&2; exit 3", "fail", "Failed (exit 3: broken)"),
+        ("exit 1", "fail", "Failed (exit 1: no output)"),
+        ("no-such-tool --check", "error", "a command was not found (exit 127"),
+        ("kill -9 $$", "fail", "exit -9"),
+    ],
+)
+def test_a_failure_says_how_it_ended(lab: Lab, text: str, status: str, summary: str) -> None:
+    with world_of(lab) as world:
+        finding = ran(world, [script("own", text)])["own"]
+    assert finding.status == status and summary in finding.summary
+    assert len(finding.fingerprints) == 1
+
+
+def test_a_program_that_is_not_there_is_an_error_and_no_failure(lab: Lab) -> None:
+    with world_of(lab) as world:
+        finding = ran(world, [Check("own", "script", ("/no/such/program",))])["own"]
+    assert finding.status == "error" and "did not start" in finding.summary
+
+
+def test_a_missing_tool_is_named_with_how_to_get_it(lab: Lab) -> None:
+    check = Check("lint", "lint", ("ruff", "check"), missing="ruff", hint="Install it: pip install ruff")
+    with world_of(lab) as world:
+        finding = ran(world, [check])["lint"]
+    assert (finding.status, finding.summary) == ("error", "ruff is not installed. Install it: pip install ruff")
+
+
+def test_a_deadline_ends_the_whole_group_and_is_an_error(lab: Lab, tmp_path: Path) -> None:
+    text = f"sleep 300 & echo $! > {tmp_path}/child; echo $$ > {tmp_path}/leader; wait"
+    with world_of(lab) as world:
+        finding = ran(world, [script("stuck", text, timeout=0.5)])["stuck"]
+    assert (finding.status, finding.summary) == ("error", "timed out after 0.5 s")
+    pids = [int((tmp_path / name).read_text()) for name in ("leader", "child")]
+    until(lambda: not any(alive(pid) for pid in pids), 5)
+
+
+def test_what_a_check_leaves_in_the_background_does_not_outlive_it(lab: Lab, tmp_path: Path) -> None:
+    with world_of(lab) as world:
+        finding = ran(world, [script("server", f"sleep 300 & echo $! > {tmp_path}/child")])["server"]
+    assert finding.status == "pass" and finding.duration < 30
+    pid = int((tmp_path / "child").read_text())
+    until(lambda: not alive(pid), 5)
+
+
+def test_the_whole_output_is_in_a_file_of_its_own(lab: Lab) -> None:
+    checks = [script("one", "seq 5000; echo err >&2; exit 1"), script("two", "echo two")]
+    with world_of(lab) as world:
+        found = ran(world, checks)
+    assert Path(found["one"].log).read_text().split() == [*map(str, range(1, 5001)), "err"]
+    assert Path(found["two"].log).read_text() == "two\n"
+    assert found["one"].excerpt.endswith("4999\n5000\nerr") and len(found["one"].excerpt) <= 3000
+
+
+def test_a_check_runs_in_its_folder_with_its_environment(lab: Lab) -> None:
+    lab.write("web/x", "")
+    check = script("own", 'echo "$PWD $MODE"', cwd="web", env={"MODE": "ci"})
+    with world_of(lab) as world:
+        (result,), _ = results_of(world, [check])
+    assert result.output.decode().strip() == f"{lab.root}/web ci"
+
+
+def test_a_remembered_pass_keeps_its_numbers(lab: Lab) -> None:
+    with world_of(lab) as world:
+        first = ran(world, [runner(junit(passed=2))])["tests"]
+        second = ran(world, [runner(junit(passed=2))], plan(world))["tests"]
+    assert second.cached and (second.counts, second.summary) == (first.counts, first.summary)
+
+
+def test_half_a_file_in_the_memory_of_passes_is_no_pass(lab: Lab) -> None:
+    check = script("own", "true")
+    with world_of(lab) as world:
+        ran(world, [check])
+        (kept,) = (world.home / "cache").rglob("*.json")
+        kept.write_bytes(kept.read_bytes()[:40])
+        assert ran(world, [check])["own"].cached is False
+
+
+@pytest.mark.parametrize(
+    ("argv", "wanted"),
+    [
+        (("bash", "-c", "make test"), "make test"),
+        (("/bin/bash", "-e", "-c", "a\nb"), "a\nb"),
+        (("bash", "check.sh", "all"), "bash check.sh all"),
+        (("/usr/bin/python3", "-m", "pytest", "--junitxml={report}"), "python3 -m pytest"),
+        (("bash", "/x/.aigon/validation.sh"), "bash /x/.aigon/validation.sh"),
+    ],
+)
+def test_a_command_is_shown_as_a_person_would_type_it(argv: tuple[str, ...], wanted: str) -> None:
+    assert shown(Check("x", "script", argv)) == wanted

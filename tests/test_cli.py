@@ -1,0 +1,122 @@
+"""The command line as a whole: verbs, help, versions, JSON, exit codes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from aigon import __version__
+from aigon.cli import VERBS
+from aigon.commands.root import root, run
+from aigon.core.errors import Exit
+from tests.lab import Lab, scrubbed
+
+
+def command_of(verb: str) -> click.Command:
+    found = root.get_command(click.Context(root), verb)
+    assert found is not None
+    return found
+
+
+def process(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "aigon", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=scrubbed(folder))
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_the_help_lists_every_verb_with_what_it_is_for(arguments: list[str], tmp_path: Path) -> None:
+    done = process(tmp_path, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    assert [verb for verb, (_, text) in VERBS.items() if [verb, text] not in lines] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([verb, "--help"]) == Exit.MET
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: aigon {verb}")
+    assert str(command_of(verb).help).split("\n")[0][:40] in shown
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_answers_in_json_and_has_its_own_name(verb: str) -> None:
+    command = command_of(verb)
+    assert "--json" in [option for parameter in command.params for option in parameter.opts]
+    assert command.name == verb
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_of_a_verb_says_what_it_does(verb: str) -> None:
+    options = [parameter for parameter in command_of(verb).params if isinstance(parameter, click.Option)]
+    assert [option.opts for option in options if not option.help] == []
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--version", "--version"]])
+def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_path: Path) -> None:
+    done = process(tmp_path, *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"aigon {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["feature-implment", "1"], "feature-implement"),
+        (["nonsense"], "aigon --help"),
+        (["feature-status", "--nonsense"], "feature-status"),
+        (["feature-implement"], "ID"),
+        (["feature-implement", "1", "--max-time", "soon"], "soon"),
+        (["feature-implement", "1", "--on-partial", "nonsense"], "rollback"),
+        (["approve", "1", "first"], "first"),
+    ],
+)
+def test_what_is_not_known_is_exit_2_with_a_word_that_helps(
+    arguments: list[str], near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == Exit.USAGE
+    said = capsys.readouterr()
+    assert near in said.err
+    assert said.out == ""
+    assert run([*arguments, "--json"]) == Exit.USAGE
+    assert json.loads(capsys.readouterr().out)["error"]["exit_code"] == Exit.USAGE
+
+
+def test_an_error_is_said_once_for_people_and_once_as_json(tmp_path: Path) -> None:
+    done = process(tmp_path, "feature-status", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == document["error"]["exit_code"] == Exit.ENVIRONMENT
+    assert document["schema_version"] == 1
+    assert document["error"]["what"] in done.stderr
+    assert document["error"]["hint"] in done.stderr
+
+
+def test_json_goes_to_standard_output_and_nothing_else_does(lab: Lab) -> None:
+    created = lab.aigon("feature-create", "dark", "mode", "--json")
+    assert created.json["schema_version"] == 1
+    assert created.json["path"] == "docs/specs/features/01-inbox/feature-dark-mode.md"
+    assert lab.aigon("feature-prioritise", "dark-mode", "--json").json["id"] == "01"
+    assert [row["slug"] for row in lab.aigon("feature-status", "--json").json["features"]] == ["dark-mode"]
+
+
+def test_every_line_of_a_run_in_json_is_an_event_and_the_last_one_says_how_it_ended(lab: Lab) -> None:
+    lab.spec("it is done <!-- verify: test -f done.txt -->")
+    lab.agent("touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.events[-1]["event"] == "run_finished"
+    assert ran.events[-1]["exit_code"] == 0
+    assert "proven" in ran.err
+    plan = lab.aigon("feature-implement", "42", "--dry-run", "--json")
+    assert plan.json["schema_version"] == 1
+
+
+@pytest.mark.parametrize("arguments", [["approve", "1", "1"], ["reject", "1", "1", "--why", "no"]])
+def test_what_only_a_person_may_decide_is_refused_without_a_terminal_and_without_waiting(
+    arguments: list[str], lab: Lab
+) -> None:
+    refused = lab.aigon(*arguments, timeout=20)
+    assert refused.code == Exit.NEEDS_HUMAN
+    assert "--yes" in refused.err

@@ -1,0 +1,102 @@
+"""What the pages say is true: commands, exit codes, options, links and paths."""
+
+import os
+import re
+import textwrap
+from pathlib import Path
+
+import click
+import pytest
+
+from aigon.cli import VERBS
+from aigon.commands.root import root
+from aigon.core.errors import Exit
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", ".aigon.example/README.md")
+DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"
+TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 2"
+_FENCED = re.compile(r"(?ms)^```.*?^```$")
+_PATH = re.compile(r"`((?:aigon|tests|profiles|templates|benchmarks|\.ci|\.aigon\.example)/[\w./-]*)`")
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(root)
+    found = {verb: root.get_command(context, verb) for verb in VERBS}
+    return {verb: command for verb, command in found.items() if command}
+
+
+def test_the_readme_has_two_commands_that_do_all_their_set_up() -> None:
+    blocks = re.findall(r"(?ms)^```sh\n(.*?)^```$", page("README.md"))
+    assert f"{DEMO}\n" in blocks
+    assert f"{TESTS}\n" in blocks
+
+
+def test_ci_runs_the_very_test_command_of_the_readme() -> None:
+    script = ROOT / ".ci" / "run"
+    lines = [line.strip() for line in script.read_text(encoding="utf-8").splitlines()]
+    assert TESTS in lines
+    assert "set -euo pipefail" in lines
+    assert os.access(script, os.X_OK)
+
+
+def test_ci_checks_style_types_and_arrows_too() -> None:
+    script = page(".ci/run")
+    for tool in ("ruff check", "ruff format --check", "mypy", "lint-imports"):
+        assert f".venv/bin/{tool}\n" in script
+
+
+def test_the_contributing_page_names_the_same_commands() -> None:
+    assert TESTS in page("CONTRIBUTING.md")
+    assert ".ci/run" in page("CONTRIBUTING.md")
+
+
+def test_the_table_of_exit_codes_is_complete() -> None:
+    rows = re.findall(r"(?m)^\| (\d+) \|", page("README.md"))
+    assert [int(row) for row in rows] == sorted(Exit)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_to_a_file_leads_to_one(name: str) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page(name))
+    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_path_of_the_project_that_a_page_names_is_there(name: str) -> None:
+    named = set(_PATH.findall(_built(page(name))))
+    assert sorted(path for path in named if not (ROOT / path).exists() and "NAME" not in path) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_verb_that_a_page_names_is_one(name: str) -> None:
+    said = set(re.findall(r"`aigon ([a-z][a-z-]+)", _built(page(name))))
+    assert sorted(said - set(VERBS)) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_option_that_a_page_names_is_one(name: str) -> None:
+    known = {option for command in commands().values() for parameter in command.params for option in parameter.opts}
+    said = set(re.findall(r"`aigon [^`]*?(--[a-z][a-z-]*)|`(--[a-z][a-z-]*)", _built(page(name))))
+    foreign = {"--help", "--version", "--no-ff", "--growth", "--dangerously-skip-permissions"}
+    assert sorted({one or other for one, other in said} - known - foreign) == []
+
+
+def test_the_readme_names_every_verb_of_the_way_of_a_feature() -> None:
+    text = page("README.md")
+    assert [verb for verb in VERBS if f"aigon {verb}" not in text] == []
+
+
+def test_the_loop_that_the_design_shows_is_the_loop() -> None:
+    (shown,) = re.findall(r"(?ms)^```python\n(.*?)^```$", page("DESIGN.md"))
+    assert textwrap.indent(shown, "    ") in page("aigon/run/loop.py")
+
+
+def _built(text: str) -> str:
+    """The page without its code blocks, and without what it says is not built yet."""
+    text = re.sub(r"(?ms)^## Not built yet\n.*?(?=^## |\Z)", "", text)
+    return _FENCED.sub("", text)

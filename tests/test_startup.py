@@ -1,0 +1,43 @@
+"""Start-up is a feature: what `--help` and `--version` may import. Counted, because times drift with the machine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lab import scrubbed
+
+HEAVY = {"anthropic", "git", "pydantic", "rich", "yaml", "markdown_it", "psutil", "httpx", "filelock", "platformdirs"}
+
+
+# `-X importtime` would be blind to `importlib.import_module`, which is how a verb is found.
+AT_THE_END = "import atexit, sys; atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr)); "
+AIGON = "from aigon.cli import main; main()"
+
+
+def modules(folder: Path, code: str, *arguments: str) -> list[str]:
+    """Every module that is there when a program ends, in the order of import."""
+    command = [sys.executable, "-c", AT_THE_END + code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=scrubbed(folder))
+    assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()
+
+
+def beyond_python(folder: Path, *arguments: str) -> list[str]:
+    """The modules that aigon adds to those of an interpreter that does nothing."""
+    bare = set(modules(folder, "pass"))
+    return [name for name in modules(folder, AIGON, *arguments) if name not in bare]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], []])
+def test_the_version_and_the_help_need_nothing_but_two_modules(arguments: list[str], tmp_path: Path) -> None:
+    assert beyond_python(tmp_path, *arguments) == ["aigon", "aigon.cli"]
+
+
+@pytest.mark.parametrize("verb", ["feature-implement", "feature-status", "demo", "spec-show", "init"])
+def test_the_help_of_a_verb_imports_nothing_heavy(verb: str, tmp_path: Path) -> None:
+    added = beyond_python(tmp_path, verb, "--help")
+    assert f"aigon.commands.{verb.replace('-', '_')}" in added
+    assert HEAVY.isdisjoint(name.partition(".")[0] for name in added)
+    assert len(added) <= 140, added

@@ -1,0 +1,74 @@
+"""The tour in README.md is a transcript: it is run here, and what comes back is what README.md shows.
+
+`AIGON_UPDATE_TRANSCRIPTS=1 pytest tests/test_tour.py` writes README.md anew after a change that is meant.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aigon.cli import VERBS
+from tests import transcript
+from tests.lab import scrubbed
+
+README = Path(__file__).parents[1] / "README.md"
+TOUR = "Use it on your repository"
+WAY = (
+    "init",
+    "feature-create",
+    "feature-prioritise",
+    "feature-setup",
+    "feature-implement",
+    "feature-status",
+    "feature-validate",
+    "feature-done",
+)
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> dict[str, str]:
+    """The environment of somebody whom git knows."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.invalid\n")
+    return scrubbed(home)
+
+
+def test_the_tour_in_the_readme_is_what_really_happens(tmp_path: Path, person: dict[str, str]) -> None:
+    page = README.read_text(encoding="utf-8")
+    section = transcript.section(page, TOUR)
+    (sample,) = transcript.scripts(section)
+    transcript.run([transcript.Step(sample, "")], tmp_path, person)
+    tour = transcript.steps(section)
+    happened = transcript.run(tour, tmp_path / "greeter", person)
+    if os.environ.get("AIGON_UPDATE_TRANSCRIPTS"):
+        README.write_text(page.replace(section, transcript.rewritten(section, happened)), encoding="utf-8")
+        return
+    for told, real in zip(tour, happened, strict=True):
+        assert transcript.normalised(str(told)) == transcript.normalised(str(real))
+
+
+def test_the_tour_goes_the_whole_way_of_a_feature_without_a_git_command_by_hand() -> None:
+    tour = transcript.steps(transcript.section(README.read_text(encoding="utf-8"), TOUR))
+    verbs = [step.command.split()[1] for step in tour if step.command.startswith("aigon ")]
+    assert list(dict.fromkeys(verbs)) == list(WAY)
+    assert set(verbs) <= set(VERBS)
+    assert not [step.command for step in tour if "git " in step.command.replace(".gitignore", "")]
+
+
+def test_a_transcript_that_says_something_else_is_noticed() -> None:
+    told = "11:32:47 ✅ Tests: 20/20 passed (1.0s)\n11:32:47 checkpoint a9ad0b9 on main\n"
+    same = "09:00:00 ✅ Tests: 20/20 passed (23.4s)\n09:00:01 checkpoint 6e98230 on main\n"
+    other = "09:00:00 ✅ Tests: 19/20 passed (23.4s)\n09:00:01 checkpoint 6e98230 on main\n"
+    assert transcript.normalised(told) == transcript.normalised(same)
+    assert transcript.normalised(told) != transcript.normalised(other)
+    assert transcript.normalised(told) != transcript.normalised(told.splitlines(keepends=True)[0])
+
+
+def test_a_transcript_is_read_and_written_back_byte_for_byte() -> None:
+    text = "before\n\n```console\n$ cat <<'END'\n> one\n>\n> two\n> END\none\n\ntwo\n$ true\n```\n\nafter\n"
+    found = transcript.steps(text)
+    assert [step.command for step in found] == ["cat <<'END'\none\n\ntwo\nEND", "true"]
+    assert found[0].output == "one\n\ntwo\n"
+    assert transcript.rewritten(text, found) == text

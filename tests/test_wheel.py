@@ -1,0 +1,125 @@
+"""The wheel, installed into a fresh environment, holds all that aigon needs: the demo runs from it.
+
+The dependencies are linked from the environment of the tests, so that nothing is downloaded; aigon itself is not.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests import transcript
+from tests.lab import scrubbed
+
+ROOT = Path(__file__).parents[1]
+DATA = ("profiles", "templates", ".aigon.example")
+LEFT_OUT = ("aigon", "_editable_impl_aigon", "__editable__", "__pycache__")
+
+
+def both(*command: str, cwd: Path, env: dict[str, str]) -> tuple[str, str]:
+    """Standard output and standard error of a command that succeeds."""
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=110)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def run(*command: str, cwd: Path, env: dict[str, str]) -> str:
+    """Standard output of a command that succeeds."""
+    return both(*command, cwd=cwd, env=env)[0]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of a copy of the sources, so that building leaves nothing behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    junk = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "dist", "build")
+    sources = shutil.copytree(ROOT, folder / "sources", ignore=junk)
+    options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--wheel-dir", str(folder))
+    run(sys.executable, "-m", "pip", "wheel", *options, str(sources), cwd=folder, env=scrubbed(folder))
+    (built,) = folder.glob("aigon-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel in it."""
+    folder = tmp_path_factory.mktemp("installed")
+    environment = folder / "env"
+    venv.create(environment, symlinks=True)
+    _link_dependencies(environment)
+    pip = (sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "install", "--quiet")
+    run(*pip, "--no-index", "--no-deps", str(wheel), cwd=folder, env=scrubbed(folder))
+    return environment
+
+
+def _link_dependencies(environment: Path) -> None:
+    """Every package of this interpreter but aigon itself, and the one dependency that is a program."""
+    (target,) = environment.glob("lib/python3*/site-packages")
+    for source in {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}:
+        for entry in source.iterdir():
+            if not entry.name.startswith(LEFT_OUT) and entry.suffix != ".pth":
+                (target / entry.name).symlink_to(entry)
+    ruff = shutil.which("ruff", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]))
+    assert ruff, "ruff is a dependency of aigon"
+    (environment / "bin" / "ruff").symlink_to(ruff)
+
+
+def test_the_wheel_holds_every_file_of_the_data_folders(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    files = [path for folder in DATA for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
+    wanted = [f"aigon/_data/{path.relative_to(ROOT)}" for path in files if "__pycache__" not in path.parts]
+    assert len(wanted) > 20
+    assert [name for name in wanted if name not in inside] == []
+
+
+def test_aigon_and_its_data_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    code = (
+        "import json, aigon; from aigon.ports.resources import resource, profiles; "
+        f"places = [str(resource(name)) for name in {DATA}]; "
+        "print(json.dumps([aigon.__file__, *places])); assert 'library' in profiles()"
+    )
+    places = json.loads(run(str(installed / "bin" / "python"), "-c", code, cwd=tmp_path, env=scrubbed(tmp_path)))
+    assert [place for place in places if not Path(place).is_relative_to(installed)] == []
+
+
+def test_the_demo_of_an_installed_wheel_ends_proven_and_says_what_the_readme_shows(
+    installed: Path, tmp_path: Path
+) -> None:
+    folder, home = tmp_path / "demo", tmp_path / "home"
+    home.mkdir()
+    env = {**scrubbed(home), "PATH": os.defpath}
+    aigon = str(installed / "bin" / "aigon")
+    out, said = both(aigon, "demo", "--json", "--dir", str(folder), cwd=tmp_path, env=env)
+    document = json.loads(out)
+    assert (document["outcome"], document["exit_code"]) == ("met", 0)
+    _shown_in_order(said + document["summary"])
+    subjects = run("git", "log", "--format=%s", "main..", cwd=folder, env=env).splitlines()
+    assert len([subject for subject in subjects if "iteration" in subject]) >= 3
+    boxes = _boxes(folder, env)
+    assert len(boxes) >= 5
+    assert set(boxes) == {"x"}
+    assert run("git", "status", "--porcelain", cwd=folder, env=env) == ""
+    assert run("git", "fsck", "--full", "--strict", cwd=folder, env=env) == ""
+
+
+def _shown_in_order(said: str) -> None:
+    """Every line of the excerpt in README.md occurs, one after the other; `...` stands for lines left out."""
+    section = transcript.section((ROOT / "README.md").read_text(encoding="utf-8"), "See it work")
+    (excerpt,) = re.findall(r"(?ms)^```text\n(.*?)^```$", section)
+    left = iter(transcript.normalised(said))
+    missing = [line for line in transcript.normalised(excerpt) if line != "..." and line not in left]
+    assert missing == []
+
+
+def _boxes(folder: Path, env: dict[str, str]) -> str:
+    (spec,) = folder.glob("docs/specs/features/03-in-progress/feature-*.md")
+    text = run("git", "show", f"HEAD:{spec.relative_to(folder)}", cwd=folder, env=env)
+    return "".join(line[3] for line in text.splitlines() if line.startswith("- ["))
