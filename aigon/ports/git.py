@@ -36,7 +36,9 @@ LOCAL_VARIABLES = (
     "GIT_WORK_TREE",
 )
 """What `git rev-parse --local-env-vars` prints: inherited from a hook or an alias they point every call elsewhere."""
-NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+NO_MONITOR = ("-c", "core.fsmonitor=false")
+"""A program that any look at the files would start, and that an agent of an earlier run could have named."""
+NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
 def forget_inherited_repository() -> None:
@@ -97,7 +99,7 @@ class Checkout:
         """Standard output of the person's own git. Raises AigonError (exit 7) with git's own words."""
         git = _library()
         try:
-            return str(self._repo.git.execute(["git", *arguments], start_new_session=True))
+            return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], start_new_session=True))
         except git.GitCommandError as error:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
             raise environment(f"git {arguments[0]} failed", where=str(self.root), hint=said) from error

@@ -8,6 +8,7 @@
 The id is written into the repository's git directory (`aigon/id`), so that a moved repository finds its folder again.
 """
 
+import errno
 import json
 import os
 import uuid
@@ -33,6 +34,8 @@ def repository_home(common_dir: Path) -> Path:
     repos = state_home() / "repos"
     try:
         home = _known(repos, common_dir) or _new(repos, common_dir)
+        if not os.access(home, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(home))
     except OSError as error:
         raise environment(
             f"The state folder cannot be written: {error.strerror}",

@@ -58,18 +58,18 @@ def sweep() -> int:
     ended: set[int] = set()
     limit = time.monotonic() + SWEEP_SECONDS
     while time.monotonic() < limit:
-        living = descendants()
+        living = [pid for pid in descendants() if not _zombie(pid)]
         for pid in living:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        ended.update(pid for pid in living if not _reaped_quietly(pid))
+        ended.update(living)
         if not _reap():
             break
     return len(ended)
 
 
-def _reaped_quietly(pid: int) -> bool:
-    """A zombie that only waited to be collected is not a survivor."""
+def _zombie(pid: int) -> bool:
+    """Whether a process is dead and only waits to be collected: that is no survivor."""
     try:
         return b") Z " in Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

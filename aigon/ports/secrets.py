@@ -12,14 +12,14 @@ _PROVIDER = re.compile(
     r"^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_API|MISTRAL|OPENROUTER|CLAUDE|CODEX|AWS|AZURE|GH|GITHUB)_", re.I
 )
 _HARMLESS = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY", "PWD"})
-_KEY = rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"
 _SHAPES = re.compile(
     rb"(?<![A-Za-z0-9])(?:sk-(?:ant-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"
     rb"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})"
-    rb"|" + _KEY + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=\\\s]*"
 )
-"""Token shapes that providers document; a private key with its headers up to the line that ends it."""
-_BEGUN = re.compile(_KEY)
+"""Token shapes that providers document."""
+_BEGUN = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY = re.compile(_BEGUN.pattern + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=\\\s]*")
+"""A private key with its headers, up to the line that ends it."""
 SHORTEST = 8
 """A shorter value is as likely a word of the output as a secret."""
 SHORTEST_LINE = 16
@@ -45,7 +45,7 @@ def redactor(*environments: Mapping[str, str]) -> Callable[[bytes], bytes]:
     def redact(chunk: bytes) -> bytes:
         if known:
             chunk = known.sub(b"[redacted]", chunk)
-        return _SHAPES.sub(b"[redacted]", chunk)
+        return _SHAPES.sub(b"[redacted]", _KEY.sub(b"[redacted]", chunk))
 
     return redact
 

@@ -1,7 +1,8 @@
 """Carry the events of a loop to the sinks: durable ones may stop the run, observers may not."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,7 +44,7 @@ class Recorder:
             try:
                 record(event, after)
             except OSError as error:
-                raise _unwritten(error) from error
+                raise _no_further("The record of the run cannot be written", error) from error
         self.show(event)
         return after
 
@@ -56,28 +57,36 @@ class Recorder:
     def show(self, event: Event) -> None:
         """Tell those who watch."""
         for observer in self.observers:
-            try:
+            with _forgiven():
                 observer(event)
-            except Exception:
-                logging.getLogger("aigon").exception("an observer failed; the run goes on")
 
     def close(self) -> None:
         """Close observers first: the terminal is a person's."""
         for observer in self.observers:
-            observer.close()
+            with _forgiven():
+                observer.close()
         for record in self.records:
             record.close()
 
 
-def _unwritten(error: OSError) -> AigonError:
+@contextmanager
+def _forgiven() -> Iterator[None]:
+    """What goes wrong in here is a watcher's own: it is said, and the run goes on."""
+    try:
+        yield
+    except Exception:
+        logging.getLogger("aigon").exception("an observer failed; the run goes on")
+
+
+def _no_further(what: str, error: OSError) -> AigonError:
     return environment(
-        f"The record of the run cannot be written: {error.strerror}",
+        f"{what}: {error.strerror or error}",
         where=str(error.filename or ""),
         hint="Make room or mend the disk, then run again with --resume",
     )
 
 
-def drive(loop: Loop, world: World, state: State, recorder: Recorder) -> RunFinished:
+def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
     """Run `loop` to its end, which is its last event. Raises AigonError where it could not go on, after noting that."""
     try:
         event = next(loop)
@@ -88,13 +97,17 @@ def drive(loop: Loop, world: World, state: State, recorder: Recorder) -> RunFini
         assert isinstance(last, RunFinished), "a loop ends with its run_finished"
         return last
     except AigonError as error:
-        _note(error, world, state, recorder)
+        _note(error, state, recorder)
         raise
+    except OSError as error:  # a full disk, a folder that is gone
+        refusal = _no_further("The run cannot go on", error)
+        _note(refusal, state, recorder)
+        raise refusal from error
 
 
-def _note(error: AigonError, world: World, state: State, recorder: Recorder) -> None:
+def _note(error: AigonError, state: State, recorder: Recorder) -> None:
     """Write down that the run was refused; a record that cannot be written is what may have refused it."""
-    end = RunFinished(world.now(), Refused(str(error)), "refused", int(error.code), str(error), "")
+    end = RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), "")
     try:
         recorder.deliver(end, state)
     except AigonError:

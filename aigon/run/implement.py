@@ -38,7 +38,7 @@ def implement(checkout: Checkout, options: Options, *, observers: Observers, con
         recorder = Recorder(records, observers(session))
         try:
             state = recorder.deliver_all([*session.opening, *_said_before(prepared, session)], session.state)
-            return drive(run(session.job, session.world, state), session.world, state, recorder)
+            return drive(run(session.job, session.world, state), state, recorder)
         finally:
             reaper.sweep()
             recorder.close()

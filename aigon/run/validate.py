@@ -11,7 +11,7 @@ from aigon.core.events import IterationFinished
 from aigon.core.model import Check
 from aigon.core.outcome import Outcome, Stopped, describe, exit_code, status
 from aigon.core.state import State
-from aigon.ports import secrets
+from aigon.ports import reaper, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.ports.stop import Stop
@@ -80,6 +80,7 @@ def validate(checkout: Checkout, options: Options, observers: Sequence[Observer]
     prepared = prepare(checkout, options, with_agent=False)
     if not options.skip_validation:
         require_tools(prepared.checks.checks)
+    reaper.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop().handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
         look = _look(job, world, snapshot, Recorder((), observers))

@@ -1,16 +1,16 @@
 """A world to run checks in: a real repository and real processes, without a loop around them."""
 
-import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
+
+import psutil
 
 from aigon.core.decide import Demand, Limits
 from aigon.core.events import CheckFinished, CheckStarted, Event
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
-from aigon.core.model import Check, Criterion, Finding, Spec, Verdict
+from aigon.core.model import Check, Finding, Spec, Verdict
 from aigon.core.spec import parse
 from aigon.core.state import State
 from aigon.ports.git import Checkout
@@ -152,16 +152,9 @@ def only(look: Look) -> Verdict:
     return verdict
 
 
-def criterion(number: int, kind: str, command: str | None = None, text: str = "it works") -> Criterion:
-    return Criterion(number, number, text, False, kind, command, 0)  # type: ignore[arg-type]
-
-
 def alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and waits to be reaped does not."""
     try:
-        return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
-    except FileNotFoundError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    except OSError:
-        os.kill(pid, 0)
-        return True

@@ -1,0 +1,134 @@
+"""Checks and criteria as a feature meets them: run on every tree, believed when green, taken back when not."""
+
+from pathlib import Path
+
+from tests.lab import DONE_WHEN, LOG, SPEC, Lab
+
+EACH_TIME = 'echo "$AIGON_ITERATION" > turn.txt\n'
+
+
+def prompts(lab: Lab) -> list[str]:
+    """What the agent was told, turn by turn."""
+    return [path.read_text() for path in sorted(lab.path(".aigon/runs").glob("*/*/prompt.md"))]
+
+
+def test_an_unchanged_tree_costs_no_second_run_and_what_checks_write_is_named(lab: Lab) -> None:
+    counter = lab.home / "runs"
+    lab.config(checks={"tests": {"command": f"echo . >> {counter}; echo data > coverage.xml"}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "All tests pass")
+    lab.write(".gitignore", "coverage.xml\n")
+    lab.commit("ignore")
+    lab.agent("true")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2")
+    assert ran.code == 3, ran.out + ran.err
+    assert counter.read_text() == ".\n"
+    assert [it["checks"][0]["cached"] for it in lab.state()["iterations"]] == [False, True, True]
+    assert lab.boxes() == " x"
+
+
+def test_what_a_check_writes_is_not_committed_with_the_iteration_it_judged(lab: Lab) -> None:
+    lab.config(checks={"tests": {"command": "test ! -f done.txt || echo 1 > report-$(wc -l < turns.txt).xml"}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "All tests pass")
+    lab.agent("echo x >> turns.txt; touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.git("show", "--format=", "--name-only", "HEAD").split() == [SPEC, LOG, "done.txt", "turns.txt"]
+    assert lab.git("status", "--porcelain") == "?? report-1.xml"
+    git = next(check for check in lab.state()["checks"] if check["role"] == "git")
+    assert (git["status"], "report-1.xml" in git["summary"]) == ("pass", True)
+    assert "report-1.xml" in lab.read(LOG)
+
+
+def test_failures_of_the_base_are_told_as_such_and_a_new_one_is_not(lab: Lab) -> None:
+    lab.config(
+        checks={
+            "old": {"command": "echo old$((1)) trouble; exit 1"},
+            "new": {"command": "test ! -f turn.txt || { echo new$((1)) trouble; exit 1; }"},
+        }
+    )
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent(EACH_TIME)
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2")
+    assert ran.code == 3, ran.out + ran.err
+    first, second = prompts(lab)
+    assert "old1 trouble" in first and "new1 trouble" not in first
+    old, new = (
+        next(line for line in second.splitlines() if name in line and "##" in line) for name in ("(old)", "(new)")
+    )
+    assert "base" in old and "base" not in new, (old, new)
+    assert all(f"{name}1 trouble" in second for name in ("old", "new"))
+    assert "not proven" in second and "it is done" in second
+
+
+def test_a_failure_that_the_spec_knows_of_may_stay_and_is_printed(lab: Lab) -> None:
+    lab.config(checks={"old": {"command": "exit 1"}, "tests": {"command": "true"}}, ralph={"stopOnFirstFailure": True})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", frontmatter="---\nknown_failures: [old]\n---\n")
+    lab.agent("touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert "known failure: Validation script (old)" in ran.out
+    assert "known failure" in lab.state()["stop_reason"]
+
+
+def test_a_tick_that_no_longer_holds_is_taken_back_in_the_next_commit(lab: Lab) -> None:
+    lab.spec("one <!-- verify: test -f one.txt -->", "two <!-- verify: test -f two.txt -->")
+    lab.agent("case $AIGON_ITERATION in 1) touch one.txt;; 2) rm one.txt; touch two.txt;; 3) touch one.txt;; esac")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    ticks = [
+        "".join(line[3] for line in lab.git("show", f"HEAD~{n}:{SPEC}").splitlines() if line.startswith("- ["))
+        for n in (2, 1, 0)
+    ]
+    assert ticks == ["x ", " x", "xx"]
+
+
+def test_skipped_validation_is_said_everywhere_and_proves_only_what_stands_alone(lab: Lab, tmp_path: Path) -> None:
+    lab.config(checks={"tests": {"command": f"touch {tmp_path}/ran"}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it is long <!-- metric: wc -c < done.txt >= 3 -->")
+    lab.agent("echo done > done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--skip-validation")
+    assert ran.code == 0, ran.out + ran.err
+    assert "validation skipped" in ran.out.splitlines()[-20:][0] + ran.out
+    assert lab.state()["validation_skipped"] is True and "validation skipped" in lab.state()["stop_reason"]
+    assert "skipped" in lab.git("log", "-1", "--format=%(trailers:key=Aigon-Checks,valueonly)")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_with_validation_skipped_a_criterion_bound_to_a_check_stays_open(lab: Lab) -> None:
+    lab.config(checks={"tests": {"command": "true"}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "All tests pass")
+    lab.agent("touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--skip-validation")
+    assert ran.code == 4, ran.out + ran.err
+    assert lab.boxes() == "x "
+    assert "validation is skipped" in lab.state()["criteria"][1]["reason"]
+
+
+def test_a_missing_tool_is_named_before_anything_is_done(lab: Lab) -> None:
+    lab.config(checks={"lint": {"command": ["no-such-linter", "--strict"]}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt")
+    before = lab.fingerprint()
+    for verb in (("feature-implement", "42", "--loop"), ("feature-validate", "42")):
+        ran = lab.aigon(*verb)
+        assert ran.code == 7, ran.out + ran.err
+        assert "no-such-linter (for lint)" in ran.err and "Install no-such-linter" in ran.err
+    assert lab.fingerprint() == before
+    assert lab.aigon("feature-implement", "42", "--loop", "--skip-validation").code == 0
+
+
+def test_a_final_check_runs_once_the_rest_is_green_and_decides_then(lab: Lab) -> None:
+    counter = lab.home / "runs"
+    lab.config(
+        checks={
+            "tests": {"command": "test -f done.txt"},
+            "suite": {"command": f"echo . >> {counter}; test -f polished.txt", "when": "final"},
+        }
+    )
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("case $AIGON_ITERATION in 2) touch done.txt;; 3) touch polished.txt;; *) echo x > x.txt;; esac")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    suites = [next(c for c in it["checks"] if c["name"] == "suite") for it in lab.state()["iterations"]]
+    assert [suite["status"] for suite in suites] == ["skipped", "skipped", "fail", "pass"]
+    assert counter.read_text().count(".") == 2

@@ -1,0 +1,544 @@
+"""Take a run up again: after an interruption, a kill, a person's edits and decisions."""
+
+import json
+import signal
+import subprocess
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran, finish, interrupt, until
+from tests.loop.processes import LOOP, RESUME, begun, go, left_behind, parked, turns
+
+HALF = """
+    echo turn >> "$HOME/turns"
+    echo "$AIGON_ITERATION" >> "$HOME/numbers"
+    ls > "$HOME/found"
+    echo half > half.txt
+    touch "$HOME/begun"
+    until [ -e "$HOME/go" ]; do sleep 0.02; done
+    echo done > done.txt
+"""
+"""Begins its work, waits to be told `go`, then finishes it."""
+
+
+def journal(lab: Lab) -> Path:
+    """The journal of feature 42."""
+    (found,) = (lab.home / "state").glob("repos/*/features/42/journal.jsonl")
+    return found
+
+
+def events(lab: Lab) -> list[dict[str, Any]]:
+    """What the journal holds."""
+    return [json.loads(line.partition(" ")[2]) for line in journal(lab).read_text().splitlines()]
+
+
+def named(lab: Lab, name: str) -> list[dict[str, Any]]:
+    """The events of one kind."""
+    return [event for event in events(lab) if event["event"] == name]
+
+
+def ok(ran: Ran, code: int = 0) -> Ran:
+    """The same, after a look at the exit code."""
+    assert ran.code == code, ran.out + ran.err
+    return ran
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    """kill -9 of aigon alone: what it started goes on."""
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def stopped_in_its_turn(lab: Lab, *, how: str = "SIGTERM") -> None:
+    """A run that was ended in the middle of the agent's first turn."""
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent(HALF)
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    interrupt(process, signal.Signals[how])
+    process.communicate()
+
+
+def hint(ran: Ran) -> str:
+    """The command that an error message offers first."""
+    (line,) = (line for line in ran.err.splitlines() if line.strip().startswith("do:"))
+    return line.split("do:")[1].strip().split("   ")[0]
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_a_half_finished_turn_is_parked_rolled_back_and_repeated_under_its_number(lab: Lab, how: str) -> None:
+    stopped_in_its_turn(lab, how=how)
+    if how == "SIGKILL":
+        assert left_behind(lab), "the agent goes on without aigon"
+    (lab.home / "begun").unlink()
+    process = lab.start(*RESUME, "--max-iterations", "1")
+    begun(lab, process)
+    assert "half.txt" not in (lab.home / "found").read_text().split()
+    assert len(left_behind(lab)) >= 2, "aigon and the agent of the second try"
+    go(lab)
+    ok(finish(process))
+    assert lab.git("show", f"{parked(lab)[-1]}:half.txt") == "half"
+    assert (lab.home / "numbers").read_text().split() == ["1", "1"]
+    assert [i["number"] for i in lab.state()["iterations"]] == [0, 1]
+    assert left_behind(lab) == []
+    lab.sound()
+
+
+def test_an_agent_that_outlived_a_killed_aigon_is_ended_before_its_turn_is_repeated(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("""
+        echo turn >> "$HOME/turns"
+        setsid bash -c 'trap "" INT TERM HUP; while :; do echo "$PPID" > meddled.txt; sleep 0.02; done' &
+        touch "$HOME/begun"
+        [ -e "$HOME/go" ] || sleep 60
+        rm -f meddled.txt
+        touch done.txt
+    """)
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    kill(process)
+    go(lab)
+    ok(lab.aigon(*RESUME))
+    assert left_behind(lab) == []
+    assert turns(lab) == 2
+    time.sleep(0.1)
+    lab.sound()
+
+
+def test_with_keep_the_repeated_turn_finds_the_files_and_nothing_is_lost(lab: Lab) -> None:
+    stopped_in_its_turn(lab)
+    go(lab)
+    ok(lab.aigon(*RESUME, "--on-partial", "keep"))
+    assert "half.txt" in (lab.home / "found").read_text().split()
+    assert (lab.home / "numbers").read_text().split() == ["1", "1"]
+    assert lab.git("show", "HEAD:half.txt") == "half"
+    assert len(parked(lab)) == 2
+    lab.sound()
+
+
+def test_kept_files_that_prove_everything_are_committed_without_another_turn(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt "$HOME/begun"; sleep 60')
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    interrupt(process, signal.SIGTERM)
+    process.communicate()
+    ok(lab.aigon(*RESUME, "--on-partial", "keep"))
+    assert turns(lab) == 1
+    assert lab.boxes() == "x"
+    assert lab.git("ls-tree", "--name-only", "HEAD", "done.txt") == "done.txt"
+    assert [i["number"] for i in lab.state()["iterations"]] == [0, 1]
+    lab.sound()
+
+
+def test_numbers_go_on_the_limit_starts_anew_and_the_spend_is_kept(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent('echo "$AIGON_ITERATION" >> n.txt; echo \'{"cost_usd": 0.25}\'')
+    ok(lab.aigon(*LOOP, "--max-iterations", "2"), 3)
+    first = lab.state()
+    assert (first["iteration"], first["spend"]["usd"], first["stop_reason"][:7]) == (2, 0.5, "Stopped")
+    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    second = lab.state()
+    assert (second["iteration"], second["max_iterations"], second["spend"]["usd"]) == (3, 1, 0.75)
+    assert [i["number"] for i in second["iterations"]] == [0, 1, 2, 3]
+    assert (second["run_id"], second["base_commit"]) == (first["run_id"], first["base_commit"])
+    assert lab.read("n.txt").split() == ["1", "2", "3"]
+    assert lab.read("docs/specs/features/logs/feature-42-dark-mode-log.md").count("\n## Iteration ") == 3
+
+
+def test_a_persons_commits_in_between_are_kept_and_become_the_new_start(lab: Lab) -> None:
+    lab.spec("theirs and ours <!-- verify: test -f theirs.txt && test -f done.txt -->")
+    lab.agent("test -f theirs.txt && touch done.txt; true")
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    lab.write("theirs.txt", "a person's\n")
+    theirs = lab.commit("by hand")
+    ran = ok(lab.aigon(*RESUME))
+    assert "your commits since the run stopped are kept" in ran.out
+    assert lab.git("rev-parse", "HEAD^") == theirs
+    lab.sound()
+
+
+def test_commits_over_half_finished_work_are_kept_too(lab: Lab) -> None:
+    stopped_in_its_turn(lab)
+    theirs = lab.commit("the half-finished work, by hand")
+    go(lab)
+    ok(lab.aigon(*RESUME))
+    assert lab.git("rev-parse", "HEAD^") == theirs
+    assert (lab.home / "numbers").read_text().split() == ["1", "1"]
+    lab.sound()
+
+
+def test_a_rewritten_branch_is_refused_with_a_command_that_helps(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt')
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    lab.git("commit", "-q", "--amend", "-m", "rewritten")
+    before = lab.fingerprint()
+    ran = ok(lab.aigon(*RESUME), 7)
+    assert f"The branch {BRANCH} was rewritten" in ran.err
+    assert lab.fingerprint() == before
+    lab.git(*hint(ran).split()[1:])
+    ok(lab.aigon(*RESUME))
+    assert lab.state()["iteration"] == 2
+    lab.sound()
+
+
+def test_a_deleted_branch_is_refused_with_a_command_that_helps(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.commit("the spec")
+    lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt')
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    lab.git("switch", "-q", "main")
+    lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt')
+    lab.commit("configuration")
+    lab.git("branch", "-q", "-D", BRANCH)
+    before = lab.fingerprint()
+    ran = ok(lab.aigon(*RESUME), 7)
+    assert f"The branch {BRANCH} was deleted" in ran.err
+    assert lab.fingerprint() == before
+    lab.git(*hint(ran).split()[1:])
+    ok(lab.aigon(*RESUME))
+    assert lab.git("branch", "--show-current") == BRANCH
+    lab.sound()
+
+
+def test_a_resume_from_another_branch_finds_the_feature_where_it_is(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", name=SPEC.replace("03-in-progress", "02-backlog"))
+    lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt')
+    lab.commit("a spec in the backlog")
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    lab.git("switch", "-q", "main")
+    ok(lab.aigon(*RESUME))
+    assert lab.git("branch", "--show-current") == BRANCH
+    assert lab.boxes() == "x"
+    lab.sound()
+
+
+@pytest.mark.parametrize(("committed", "during_a_turn"), [(True, False), (False, True)])
+def test_a_spec_that_a_person_edited_is_shown_and_waits_for_a_word(
+    lab: Lab, committed: bool, during_a_turn: bool
+) -> None:
+    if during_a_turn:
+        stopped_in_its_turn(lab)
+    else:
+        lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+        lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt')
+        ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    go(lab)
+    lab.write(SPEC, lab.read(SPEC).replace("it is done", "it is well done"))
+    if committed:
+        lab.git("commit", "-q", "-m", "the spec, edited", SPEC)
+    before = (lab.fingerprint(), journal(lab).read_bytes())
+    ran = ok(lab.aigon(*RESUME), 4)
+    assert "-- [ ] it is done" in ran.err
+    assert "+- [ ] it is well done" in ran.err
+    assert "--accept-spec" in ran.err
+    assert (lab.fingerprint(), journal(lab).read_bytes()) == before
+    ok(lab.aigon(*RESUME, "--accept-spec", "--yes"))
+    assert "- [x] it is well done" in lab.git("show", f"HEAD:{SPEC}")
+    ok(lab.aigon(*RESUME)), "it was accepted once and for all"
+    lab.sound()
+
+
+def test_a_spec_that_the_agent_of_a_killed_run_edited_is_put_back(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("""
+        echo turn >> "$HOME/turns"
+        if [ ! -e "$HOME/begun" ]; then
+            sed -i 's/it is done/made up/' "$AIGON_SPEC"
+            touch "$HOME/begun"; sleep 60
+        fi
+        touch done.txt
+    """)
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    kill(process)
+    ok(lab.aigon(*RESUME))
+    assert lab.git("show", f"{parked(lab)[-1]}:{SPEC}").count("made up") == 1
+    assert "made up" not in lab.git("show", f"HEAD:{SPEC}")
+    lab.sound()
+
+
+def test_a_new_run_over_an_old_state_archives_the_journal(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent("true")
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    first, record = lab.state()["run_id"], journal(lab).read_bytes()
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    second = lab.state()
+    assert second["run_id"] != first
+    assert [i["number"] for i in second["iterations"]] == [0, 1]
+    assert journal(lab).with_name(f"journal-{first}.jsonl").read_bytes() == record
+
+
+def test_a_new_run_over_half_finished_work_is_refused(lab: Lab) -> None:
+    stopped_in_its_turn(lab)
+    before = lab.fingerprint()
+    ran = ok(lab.aigon(*LOOP), 7)
+    assert "stopped in the middle of iteration 1" in ran.err
+    assert "--resume" in ran.err
+    assert lab.fingerprint() == before
+
+
+def test_without_a_state_there_is_nothing_to_resume(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent("true")
+    before = lab.fingerprint()
+    ran = ok(lab.aigon(*RESUME), 2)
+    assert "nothing to resume" in ran.err
+    assert lab.fingerprint() == before
+
+
+def test_a_proven_run_is_resumed_without_a_turn_and_without_a_commit(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt')
+    ok(lab.aigon(*LOOP))
+    head = lab.git("rev-parse", "HEAD")
+    ok(lab.aigon(*RESUME))
+    assert lab.git("rev-parse", "HEAD") == head
+    assert turns(lab) == 1
+    state = lab.state()
+    assert (state["status"], state["proven_commit"]) == ("met", head)
+    assert [i["number"] for i in state["iterations"]] == [0, 1]
+    lab.sound()
+
+
+def test_a_damaged_journal_is_refused_and_a_new_run_starts_over_it(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent("true")
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    data = bytearray(journal(lab).read_bytes())
+    data[len(data) // 2] ^= 1
+    journal(lab).write_bytes(data)
+    ran = ok(lab.aigon(*RESUME), 7)
+    assert "The journal of this run is damaged" in ran.err
+    assert journal(lab).read_bytes() == data
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    kept = [file.read_bytes() for file in journal(lab).parent.glob("journal-*.jsonl")]
+    assert kept == [data]
+
+
+def waiting_for_a_person(lab: Lab) -> None:
+    """A run whose only open criterion is a person's."""
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it looks good <!-- human -->")
+    lab.agent('echo turn >> "$HOME/turns"; cat > "$HOME/prompt"; echo "$AIGON_ITERATION" > done.txt')
+    ran = ok(lab.aigon(*LOOP), 4)
+    assert "aigon approve 42 2" in ran.out
+    assert (lab.state()["status"], lab.boxes(), turns(lab)) == ("needs_human", "x ", 1)
+
+
+def test_an_approval_is_enough_to_be_proven_without_a_turn(lab: Lab) -> None:
+    waiting_for_a_person(lab)
+    ok(lab.aigon("approve", "42", "2", "--yes"))
+    ok(lab.aigon(*RESUME))
+    assert (lab.boxes(), turns(lab)) == ("xx", 1)
+    state = lab.state()
+    assert [(i["number"], i["agent"]) for i in state["iterations"]] == [(0, None), (1, "mine")]
+    assert (state["criteria"][1]["method"], state["proven_commit"]) == ("approval", lab.git("rev-parse", "HEAD"))
+    ok(lab.aigon(*RESUME))
+    assert lab.state()["proven_commit"] == state["proven_commit"]
+    lab.sound()
+
+
+def test_an_approval_lapses_when_the_code_changes_afterwards(lab: Lab) -> None:
+    waiting_for_a_person(lab)
+    ok(lab.aigon("approve", "42", "2", "--yes"))
+    lab.write("more.txt", "not seen by the one who approved\n")
+    lab.commit("more")
+    ok(lab.aigon(*RESUME), 4)
+    assert (lab.boxes(), turns(lab)) == ("x ", 1)
+    ok(lab.aigon("approve", "42", "2", "--yes"))
+    ok(lab.aigon(*RESUME))
+    assert (lab.boxes(), turns(lab)) == ("xx", 1)
+    lab.sound()
+
+
+def test_a_rejection_is_told_to_the_agent(lab: Lab) -> None:
+    waiting_for_a_person(lab)
+    ok(lab.aigon("reject", "42", "2", "--why", "the blue is too dark", "--yes"))
+    ok(lab.aigon(*RESUME), 4)
+    assert turns(lab) == 2
+    assert "the blue is too dark" in (lab.home / "prompt").read_text()
+    assert lab.boxes() == "x ", "nobody has seen what the agent made of it"
+
+
+@pytest.mark.parametrize("where", ["in a loop", "below a loop"])
+def test_an_agent_cannot_approve_its_own_work(lab: Lab, where: str) -> None:
+    command = " ".join(lab.command("approve", "42", "1", "--yes"))
+    lab.spec("it looks good <!-- human -->")
+    lab.agent(f'{"unset AIGON_RUN;" * (where == "below a loop")} {command} 2> "$HOME/refused"; echo $? > "$HOME/code"')
+    ok(lab.aigon(*LOOP), 4)
+    assert (lab.home / "code").read_text() == "4\n"
+    assert "is for a person" in (lab.home / "refused").read_text()
+    assert lab.boxes() == " "
+
+
+TOP = {
+    "schema_version", "feature_id", "run_id", "agent", "mode", "branch", "base_commit", "status", "stop_reason",
+    "iteration", "max_iterations", "started_at", "updated_at", "criteria_met", "criteria_total", "spend", "iterations",
+}  # fmt: skip
+EACH = {
+    "number", "started_at", "ended_at", "agent", "model", "checkpoint", "checks", "criteria", "cost", "feedback",
+}  # fmt: skip
+
+
+def test_the_state_file_holds_what_the_contract_says(lab: Lab) -> None:
+    lab.write(".aigon/validation.sh", "test -f first.txt\n")
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "checked <!-- check: script -->")
+    lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt; touch first.txt; echo \'{"cost_usd": 0.5}\'')
+    base = lab.git("rev-parse", "HEAD")
+    ok(lab.aigon(*LOOP, "--max-iterations", "4"))
+    state = lab.state()
+    assert set(state) >= TOP
+    assert (state["schema_version"], state["feature_id"], state["agent"], state["mode"]) == (1, "42", "mine", "solo")
+    assert (state["branch"], state["status"], state["iteration"], state["max_iterations"]) == (BRANCH, "met", 2, 4)
+    assert lab.git("rev-parse", f"{state['base_commit']}^") == base
+    assert (state["criteria_met"], state["criteria_total"], state["spend"]["usd"]) == (2, 2, 1.0)
+    assert state["started_at"] <= state["updated_at"]
+    for number, each in enumerate(state["iterations"]):
+        assert set(each) >= EACH
+        assert each["number"] == number
+    first, second = state["iterations"][1:]
+    assert first["started_at"] <= first["ended_at"] <= second["started_at"]
+    assert [first["checkpoint"], second["checkpoint"]] == lab.git("rev-parse", "HEAD^", "HEAD").splitlines()
+    assert [(c["number"], c["verdict"]) for c in first["criteria"]] == [(1, "unmet"), (2, "met")]
+    assert [(c["role"], c["status"]) for c in first["checks"] if c["role"] == "script"] == [("script", "pass")]
+    assert first["cost"] == {"usd": 0.5, "status": "reported"}
+    assert "it is done" in first["feedback"]
+    assert lab.git("check-ignore", STATE) == STATE
+    assert list(lab.path(".aigon").glob(".*.tmp")) == []
+
+
+# kill -9
+
+
+def test_a_kill_during_a_check_costs_no_turn(lab: Lab) -> None:
+    waits = 'touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done'
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} || exit 1; {waits} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt')
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    kill(process)
+    go(lab)
+    ok(lab.aigon(*RESUME))
+    assert (lab.boxes(), turns(lab)) == ("x", 1)
+    assert left_behind(lab) == []
+    lab.sound()
+
+
+def rewound(lab: Lab, to: str) -> None:
+    """The journal as it was after its last event of the kind `to`."""
+    lines = journal(lab).read_bytes().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if f'"event":"{to}"'.encode() in line)
+    journal(lab).write_bytes(b"".join(lines[: last + 1]))
+
+
+@pytest.mark.parametrize("lock", ["", "empty", "half"])
+def test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn(lab: Lab, lock: str) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt; cp .git/index "$HOME/index"')
+    ok(lab.aigon(*LOOP))
+    head = lab.git("rev-parse", "HEAD")
+    rewound(lab, "checkpoint_intended")
+    new = lab.path(".git/index").read_bytes()
+    lab.path(".git/index").write_bytes((lab.home / "index").read_bytes())
+    assert lab.git("status", "--porcelain") != "", "the index is the old one"
+    if lock:
+        lab.write(".git/index.lock", b"" if lock == "empty" else new[: len(new) // 2])
+    ok(lab.aigon(*RESUME))
+    assert lab.git("rev-parse", "HEAD") == head
+    assert turns(lab) == 1
+    assert [i["number"] for i in lab.state()["iterations"]] == [0, 1]
+    lab.sound()
+
+
+@pytest.mark.parametrize("lock", [False, True])
+def test_a_kill_before_the_branch_moved_publishes_the_same_tree(lab: Lab, lock: bool) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt; cp .git/index "$HOME/index"')
+    ok(lab.aigon(*LOOP))
+    before = lab.git("show", "HEAD:done.txt", f"HEAD:{SPEC}")
+    rewound(lab, "checkpoint_intended")
+    lab.git("update-ref", f"refs/heads/{BRANCH}", "HEAD^")
+    lab.path(".git/index").write_bytes((lab.home / "index").read_bytes())
+    if lock:
+        lab.write(".git/index.lock", "")
+    ok(lab.aigon(*RESUME))
+    assert lab.git("show", "HEAD:done.txt", f"HEAD:{SPEC}") == before
+    assert lab.read("docs/specs/features/logs/feature-42-dark-mode-log.md").count("\n## Iteration ") == 1
+    assert turns(lab) == 1
+    lab.sound()
+
+
+def test_a_lock_that_is_not_aigons_own_is_named_and_left(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt; echo somebody > .git/index.lock")
+    process = lab.start(*LOOP)
+    until(lambda: lab.path(".git/index.lock").exists())
+    time.sleep(0.5)
+    lab.path(".git/index.lock").unlink()
+    ok(finish(process))
+    lab.write(".git/index.lock", "somebody")
+    lab.aigon(*RESUME)
+    assert lab.read(".git/index.lock") == "somebody"
+
+
+@pytest.mark.parametrize("event", ["check_started", "iteration_started", "turn_ended", "checkpoint_intended"])
+def test_a_kill_at_an_event_repeats_at_most_one_turn(lab: Lab, event: str) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "both <!-- verify: sleep 0.05; test -f second.txt -->")
+    lab.agent('echo turn >> "$HOME/turns"; sleep 0.05; [ -e done.txt ] && echo 2 > second.txt; echo 1 > done.txt')
+    process = lab.start(*LOOP)
+    wanted, files = f'"event":"{event}"', "state/repos/*/features/42/journal.jsonl"
+    until(lambda: process.poll() is not None or any(wanted in file.read_text() for file in lab.home.glob(files)))
+    kill(process)
+    ok(lab.aigon(*RESUME))
+    assert (lab.boxes(), lab.read("done.txt"), lab.read("second.txt")) == ("xx", "1\n", "2\n")
+    assert turns(lab) <= 3
+    assert [i["number"] for i in lab.state()["iterations"]] == [0, 1, 2]
+    assert left_behind(lab) == []
+    lab.sound()
+
+
+def test_a_torn_last_line_never_counted(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt')
+    ok(lab.aigon(*LOOP))
+    rewound(lab, "turn_ended")
+    lab.git("update-ref", f"refs/heads/{BRANCH}", "HEAD^")
+    with journal(lab).open("ab") as file:
+        file.write(b'%08x {"event":"iter' % zlib.crc32(b"x"))
+    ok(lab.aigon(*RESUME))
+    assert turns(lab) == 1
+    lab.sound()
+
+
+# a record that cannot be written
+
+
+def limited(lab: Lab, blocks: int, *arguments: str) -> Ran:
+    """Run aigon where no file may grow beyond `blocks` KiB."""
+    line = ["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "limited", *lab.command(*arguments)]
+    done = subprocess.run(line, cwd=lab.root, env=lab.env, capture_output=True, text=True, timeout=60)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def test_a_journal_that_cannot_be_written_ends_the_run_and_nothing_is_lost(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; echo "$AIGON_ITERATION" > work.txt; [ ! -e "$HOME/go" ] || touch done.txt')
+    lab.config(guards={"repeatedError": 0, "stall": 0})
+    ran = ok(limited(lab, 24, *LOOP, "--max-iterations", "20"), 7)
+    assert "The record of the run cannot be written" in ran.err
+    assert "Traceback" not in ran.err
+    before = turns(lab)
+    assert left_behind(lab) == []
+    assert json.loads(lab.read(STATE))["feature_id"] == "42", "the last state stays readable"
+    go(lab)
+    ok(lab.aigon(*RESUME))
+    assert turns(lab) - before <= 2
+    numbers = [i["number"] for i in lab.state()["iterations"]]
+    assert numbers == list(range(len(numbers)))
+    lab.sound()

@@ -1,0 +1,271 @@
+"""The verbs around the loop: each does its small thing, commits only its own, and answers people and programs."""
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran
+
+WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
+DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"
+
+
+def touched(lab: Lab) -> list[str]:
+    """The paths of the last commit."""
+    return lab.git("show", "--format=", "--name-only", "--no-renames", "HEAD").splitlines()
+
+
+def document(ran: Ran) -> dict[str, Any]:
+    """The one document of a verb that succeeded."""
+    assert ran.code == 0, ran.out + ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    assert found["schema_version"] == 1
+    return found
+
+
+# init
+
+
+def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> None:
+    lab.write(".gitignore", b"*.log\r\nbuild/")
+    first = document(lab.aigon("init", "--json"))
+    assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
+    ignores = lab.path(".gitignore").read_bytes()
+    assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*.json\r\n")
+    assert ignores.count(b"\n") == ignores.count(b"\r\n") == 7
+    lab.config(ralph={"maxIterations": 9})
+    config = lab.read(".aigon/config.json")
+    again = lab.aigon("init")
+    assert again.code == 0 and "Kept .aigon/config.json as it is" in again.out and "Wrote" not in again.out
+    assert (lab.read(".aigon/config.json"), lab.path(".gitignore").read_bytes()) == (config, ignores)
+    lab.write(".aigon/STOP", "")
+    lab.write(STATE, "{}")
+    assert sorted(lab.git("status", "--porcelain", "-uall").split()[1::2]) == [".aigon/config.json", ".gitignore"]
+
+
+def test_init_says_what_was_found_what_is_missing_and_what_there_is_not(lab: Lab) -> None:
+    lab.config(checks={"lint": {"command": ["no-such-linter"]}, "tests": {"command": "make test"}})
+    found = document(lab.aigon("init", "--json"))
+    assert found["profile"] == "generic"
+    assert {"name": "tests", "role": "tests", "command": "make test"} in found["checks"]
+    (missing,) = found["missing"]
+    assert (missing["tool"], "Install no-such-linter" in missing["hint"]) == ("no-such-linter", True)
+    assert {absent["role"] for absent in found["absent"]} == {"types", "build"}
+
+
+# the way of a feature
+
+
+def test_a_feature_goes_its_way_past_whatever_else_is_staged_or_changed(lab: Lab) -> None:
+    lab.write("staged.txt", "1")
+    lab.git("add", "staged.txt")
+    lab.write("README.md", "changed\n")
+    created = document(lab.aigon("feature-create", "Dark", "mode", "--json"))
+    inbox = "docs/specs/features/01-inbox/feature-dark-mode.md"
+    assert (created["path"], touched(lab)) == (inbox, [inbox])
+    moved = document(lab.aigon("feature-prioritise", "dark-mode", "--json"))
+    backlog = "docs/specs/features/02-backlog/feature-01-dark-mode.md"
+    assert (moved["id"], moved["path"]) == ("01", backlog)
+    assert touched(lab) == [inbox, backlog]
+    assert lab.git("status", "--porcelain").splitlines() == [" M README.md", "A  staged.txt"]
+    before = lab.fingerprint()
+    refused = lab.aigon("feature-setup", "1")
+    assert refused.code == 7 and "README.md, staged.txt" in refused.err and "git stash" in refused.err
+    assert lab.fingerprint() == before
+    lab.commit("mine")
+    set_up = document(lab.aigon("feature-setup", "1", "--json"))
+    progress = "docs/specs/features/03-in-progress/feature-01-dark-mode.md"
+    assert (set_up["path"], set_up["branch"]) == (progress, "feature-01-dark-mode")
+    assert (lab.git("branch", "--show-current"), touched(lab)) == ("feature-01-dark-mode", [backlog, progress])
+    assert lab.git("show", "main:README.md") == "changed"
+    lab.sound()
+
+
+def test_a_feature_in_progress_is_not_prioritised_again(lab: Lab) -> None:
+    lab.spec(WORKS)
+    before = lab.fingerprint()
+    ran = lab.aigon("feature-prioritise", "42")
+    assert ran.code == 2 and "in the stage in-progress already" in ran.err
+    assert lab.fingerprint() == before
+
+
+# feature-done
+
+
+@pytest.fixture
+def proven(lab: Lab) -> Lab:
+    """A feature that a run has proven, on its branch."""
+    lab.spec(WORKS)
+    lab.commit("spec")
+    lab.agent("echo feature > shared.txt; touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    return lab
+
+
+@pytest.mark.parametrize("start", ["main", BRANCH])
+def test_a_proven_feature_is_merged_with_the_persons_own_git(proven: Lab, start: str) -> None:
+    hook = proven.write(".git/hooks/pre-merge-commit", f"#!/bin/sh\ntouch {proven.home}/hook\n", executable=True)
+    proven.git("switch", "-q", start)
+    done = document(proven.aigon("feature-done", "042", "--json"))
+    assert (done["id"], done["into"], done["path"]) == ("42", "main", DONE)
+    assert proven.git("branch", "--show-current") == "main" and proven.path(DONE).exists()
+    assert proven.git("log", "-1", "--format=%s %p").split()[:2] == ["Merge", BRANCH]
+    assert len(proven.git("log", "-1", "--format=%p").split()) == 2
+    assert hook.exists() and (proven.home / "hook").exists()
+    assert proven.boxes(DONE) == "x"
+    proven.sound()
+
+
+def test_a_feature_that_is_not_proven_is_not_merged(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.commit("spec")
+    document(lab.aigon("feature-setup", "42", "--json"))
+    before = lab.fingerprint()
+    never = lab.aigon("feature-done", "42")
+    assert never.code == 3 and "not proven: it has not run" in never.err, never.err
+    lab.agent("true")
+    assert lab.aigon("feature-implement", "42").code == 3
+    after = lab.fingerprint()
+    ran = lab.aigon("feature-done", "42")
+    assert ran.code == 3 and "not proven: Stopped by the guard" in ran.err
+    assert lab.fingerprint() == after != before
+
+
+def test_a_branch_that_changed_since_it_was_proven_is_not_merged(proven: Lab) -> None:
+    proven.write("later.txt", "")
+    proven.commit("one more thing")
+    before = proven.fingerprint()
+    ran = proven.aigon("feature-done", "42")
+    assert ran.code == 3 and "has changed since it was proven" in ran.err and "--resume" in ran.err
+    assert proven.fingerprint() == before
+    again = proven.aigon("feature-implement", "42", "--resume")
+    assert again.code == 0, again.out + again.err
+    assert proven.aigon("feature-done", "42").code == 0
+
+
+def test_a_merge_is_refused_on_a_dirty_tree(proven: Lab) -> None:
+    proven.write("dirty.txt", "")
+    before = proven.fingerprint()
+    ran = proven.aigon("feature-done", "42")
+    assert ran.code == 7 and "dirty.txt" in ran.err
+    assert proven.fingerprint() == before
+
+
+def test_a_merge_with_conflicts_is_undone_and_they_are_named(proven: Lab) -> None:
+    proven.git("switch", "-q", "main")
+    proven.write("shared.txt", "main\n")
+    proven.commit("meanwhile")
+    for start in ("main", BRANCH):
+        proven.git("switch", "-q", start)
+        before = proven.fingerprint()
+        ran = proven.aigon("feature-done", "42")
+        assert ran.code == 7 and "where: shared.txt" in ran.err, ran.err
+        assert f"Merge main into {BRANCH}" in ran.err
+        assert proven.fingerprint() == before
+    proven.sound()
+
+
+def test_a_merge_that_a_hook_forbids_is_undone(proven: Lab) -> None:
+    proven.write(".git/hooks/pre-merge-commit", "#!/bin/sh\necho not on a Friday >&2; exit 1\n", executable=True)
+    before = proven.fingerprint()
+    ran = proven.aigon("feature-done", "42")
+    assert ran.code == 7 and "not on a Friday" in ran.err
+    assert proven.fingerprint() == before
+    proven.sound()
+
+
+# feature-status
+
+
+def test_the_status_of_a_feature_before_during_and_after_a_run(lab: Lab) -> None:
+    lab.spec(WORKS, "it reads well <!-- human -->")
+    lab.commit("spec")
+    assert "[not started]" in lab.aigon("feature-status").out
+    lab.agent("touch done.txt")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 4
+    text = lab.aigon("feature-status", "42").out
+    assert "[needs_human, 1/2 criteria, iteration 1]" in text and f"branch: {BRANCH}" in text
+    assert "[x] 1 met" in text and "[ ] 2 unclear: a person decides" in text
+    (row,) = document(lab.aigon("feature-status", "42", "--json"))["features"]
+    assert (row["id"], row["stage"], row["running"], row["state"]["status"]) == (
+        "42",
+        "in-progress",
+        False,
+        "needs_human",
+    )
+    standing = {**lab.state(), "status": "running", "host": socket.gethostname()}
+    for pid, said in ((os.getpid(), "[running, 1/2"), (2**22 + 1, "broken off; aigon feature-implement 42 --resume")):
+        lab.write(STATE, json.dumps({**standing, "pid": pid}))
+        assert said in lab.aigon("feature-status").out
+
+
+@pytest.mark.parametrize(
+    ("state", "what", "do"),
+    [
+        ('{"schema_version": 2, "status": "running"}', "from a newer aigon", "Upgrade aigon"),
+        ('{"schema_version": 1}', "cannot be read", "--resume"),
+        ('{"schema_version"', "cannot be read", "--resume"),
+        ("[]", "cannot be read", "--resume"),
+    ],
+)
+def test_a_state_that_cannot_be_understood_is_refused(lab: Lab, state: str, what: str, do: str) -> None:
+    lab.spec(WORKS)
+    lab.write(STATE, state)
+    ran = lab.aigon("feature-status", "42", "--json")
+    assert ran.code == 7 and what in ran.json["error"]["what"] and do in ran.json["error"]["hint"]
+    assert STATE in ran.json["error"]["where"]
+
+
+# spec-show
+
+
+def test_the_criteria_of_a_spec_as_data_by_id_and_by_path_outside_any_repository(lab: Lab, tmp_path: Path) -> None:
+    text = f"# Dark mode\n\n## Acceptance Criteria\n\n* [x] {WORKS}\n1. [ ] All tests pass\n+ [ ] it is elegant\n"
+    lab.write(SPEC, text + "- [ ] it reads well <!-- human -->\n- [ ] it scores <!-- metric: ./s.sh >= 8 -->\n")
+    found = document(lab.aigon("spec-show", "42", "--json"))
+    assert found["criteria"] == [
+        {"number": 1, "line": 5, "text": "it works", "checked": True, "kind": "verify", "command": DONE_WHEN},
+        {"number": 2, "line": 6, "text": "All tests pass", "checked": False, "kind": "check", "command": "tests"},
+        {"number": 3, "line": 7, "text": "it is elegant", "checked": False, "kind": "judge", "command": None},
+        {"number": 4, "line": 8, "text": "it reads well", "checked": False, "kind": "human", "command": None},
+        {"number": 5, "line": 9, "text": "it scores", "checked": False, "kind": "metric", "command": "./s.sh >= 8"},
+    ]
+    outside = tmp_path / "elsewhere" / "idea.md"
+    outside.parent.mkdir()
+    outside.write_bytes(lab.path(SPEC).read_bytes())
+    again = document(lab.aigon("spec-show", "idea.md", "--json", cwd=outside.parent))
+    assert (again["criteria"], again["spec"]) == (found["criteria"], "idea.md")
+
+
+# programs read along
+
+
+def test_the_end_of_a_run_is_the_last_line_for_programs_whatever_the_end(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.agent("touch done.txt")
+    refused = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "21", "--json")
+    (line,) = refused.events
+    assert (line["event"], line["outcome"], line["exit_code"], refused.code) == ("run_finished", "refused", 2, 2)
+    assert "21" in line["error"]["what"] and "21" in refused.err
+    ran = lab.aigon("feature-implement", "42", "--loop", "--json")
+    assert {event["schema_version"] for event in ran.events} == {1}
+    last = ran.events[-1]
+    assert (last["event"], last["outcome"], last["exit_code"], ran.code) == ("run_finished", "met", 0, 0)
+    assert "Every criterion is proven" in ran.err
+    assert [event["event"] for event in ran.events].count("run_finished") == 1
+
+
+def test_a_run_that_is_refused_on_the_way_ends_with_one_last_line(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.agent(f"rm {STATE}; mkdir {STATE}")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--json")
+    assert ran.code == 7, ran.out + ran.err
+    assert [event["event"] for event in ran.events].count("run_finished") == 1
+    last = ran.events[-1]
+    assert (last["event"], last["outcome"], last["exit_code"]) == ("run_finished", "refused", 7)
+    assert "record of the run cannot be written" in ran.err and "loop-state-42.json" in ran.err

@@ -1,0 +1,101 @@
+"""aigon's own folder for a repository: found again after a move, not shared with a copy."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aigon.core.errors import AigonError, Exit
+from aigon.ports.home import git_directory, known_home, repository_home, state_home
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of this test's own, by the variable that people use."""
+    monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def repository(folder: Path) -> Path:
+    """The git directory of a new repository."""
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder / ".git"
+
+
+def test_the_state_folder_is_the_one_of_the_environment_or_the_persons_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("AIGON_STATE_HOME", "~/mine")
+    assert state_home() == tmp_path / "mine"
+    monkeypatch.delenv("AIGON_STATE_HOME")
+    assert state_home().is_relative_to(tmp_path)
+    assert state_home().name == "aigon"
+
+
+def test_a_repository_keeps_its_folder(state: Path, tmp_path: Path) -> None:
+    git = repository(tmp_path / "shop")
+    home = repository_home(git)
+    assert home.parent == state / "repos"
+    assert home.name.startswith("shop-")
+    assert repository_home(git) == known_home(git) == home
+
+
+def test_asking_for_a_known_folder_makes_nothing(state: Path, tmp_path: Path) -> None:
+    git = repository(tmp_path / "shop")
+    assert known_home(git) is None
+    assert not state.exists() and not (git / "aigon").exists()
+
+
+def test_a_moved_repository_finds_its_folder_again(state: Path, tmp_path: Path) -> None:
+    home = repository_home(repository(tmp_path / "old"))
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert state.exists()
+    assert repository_home(tmp_path / "new" / ".git") == home
+    assert repository_home(tmp_path / "new" / ".git") == home
+
+
+def test_a_copy_gets_a_folder_of_its_own_and_the_original_keeps_its(state: Path, tmp_path: Path) -> None:
+    git = repository(tmp_path / "one")
+    home = repository_home(git)
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    other = repository_home(tmp_path / "two" / ".git")
+    assert other != home and other.parent == home.parent == state / "repos"
+    assert repository_home(git) == home
+    assert repository_home(tmp_path / "two" / ".git") == other
+
+
+def test_a_repository_whose_folder_was_removed_gets_a_new_one(state: Path, tmp_path: Path) -> None:
+    git = repository(tmp_path / "one")
+    shutil.rmtree(repository_home(git))
+    assert known_home(git) is None
+    assert repository_home(git).is_relative_to(state)
+
+
+def test_two_repositories_of_one_name_do_not_share(state: Path, tmp_path: Path) -> None:
+    homes = {repository_home(repository(tmp_path / where / "same")) for where in ("a", "b")}
+    assert len(homes) == 2
+    assert all(home.is_relative_to(state) for home in homes)
+
+
+def test_a_state_folder_that_cannot_be_made_is_an_error_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "file" / "state"))
+    git = repository(tmp_path / "one")
+    with pytest.raises(AigonError) as caught:
+        repository_home(git)
+    assert caught.value.code == Exit.ENVIRONMENT
+    assert caught.value.where.startswith(str(tmp_path / "file"))
+    assert "AIGON_STATE_HOME" in caught.value.hint
+    assert not (git / "aigon").exists()
+
+
+def test_a_linked_worktree_has_a_git_directory_of_its_own(tmp_path: Path) -> None:
+    common = tmp_path / "repo" / ".git"
+    main = git_directory(tmp_path, common, common)
+    linked = git_directory(tmp_path, common / "worktrees" / "side", common)
+    assert (main.name, linked.name) == ("git", "git-side")
