@@ -98,15 +98,25 @@ def compare(files: int, rounds: int, folder: Path, env: dict[str, str]) -> float
     return ratio
 
 
-def growth(folder: Path, env: dict[str, str]) -> float:
-    """The last iterations of 200 against those around the 10th, printed."""
-    root = repository(folder, 100, env)
-    times: list[float] = []
-    for number in range(200 // PER_INVOCATION):
-        times += aigon_loop(root, ["--loop" if number == 0 else "--resume", "--max-iterations", "20"], env)
-    early, late = statistics.median(times[2:19]), statistics.median(times[-17:])
-    ratio = late / early
-    print(f"200th iteration {late * 1000:.1f} ms, 10th {early * 1000:.1f} ms, ratio {ratio:.2f}  bound {GROWTH_BOUND}")
+def growth(folder: Path, env: dict[str, str], rounds: int) -> float:
+    """The iterations around the 200th of a feature against those around the 10th of a fresh one, in turns; printed."""
+    (folder / "old").mkdir()
+    old = repository(folder / "old", 100, env)
+    for number in range(9):
+        aigon_loop(old, ["--loop" if number == 0 else "--resume", "--max-iterations", "20"], env)
+    early: list[float] = []
+    late: list[float] = []
+    for number in range(rounds):
+        (folder / f"fresh-{number}").mkdir()
+        early += aigon_loop(repository(folder / f"fresh-{number}", 100, env), ["--loop", "--max-iterations", "20"], env)
+        late += aigon_loop(old, ["--resume", "--max-iterations", "20"], env)
+    own, reference = statistics.median(late), statistics.median(early)
+    ratio = own / reference
+    verdict = "ok" if ratio <= GROWTH_BOUND else "OVER"
+    print(
+        f"around the 200th iteration {own * 1000:.1f} ms, around the 10th {reference * 1000:.1f} ms, "
+        f"ratio {ratio:.2f}  bound {GROWTH_BOUND}  {verdict}"
+    )
     return ratio
 
 
@@ -120,7 +130,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="aigon-bench-") as scratch:
         env = {"PATH": os.environ["PATH"], "HOME": scratch, "AIGON_STATE_HOME": f"{scratch}/state", "LANG": "C.UTF-8"}
         if given.growth:
-            growth(Path(scratch), env)
+            growth(Path(scratch), env, given.rounds)
             return
         for files in given.files:
             folder = Path(scratch) / str(files)

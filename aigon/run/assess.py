@@ -48,6 +48,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     results = yield from run_checks(world, (*each, *asked), plan)
     ran = list(results[: len(each)])
     ran += yield from _final(job, world, plan, results)
+    snapshot.settle()
     reaper.sweep()  # what a check left running could change the tree, and would outlive the run
     findings = _in_order(job, [result.finding for result in ran]) + _git_check(job, world, snapshot, (*ran, *results))
     content = snapshot.content().key() if _decisions_matter(job) else ""

@@ -25,7 +25,7 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
         checkpoint="",
         findings=look.findings,
         verdicts=look.verdicts,
-        changes=world.workspace.changes(state.checkpoint) if state.turn_ended else (),
+        changes=snapshot.changes.result() if snapshot.changes else (),
         fingerprint=look.fingerprint,
         score=look.score,
         feedback=_feedback(job, world, snapshot, look, state),

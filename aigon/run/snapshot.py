@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Generator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.core.events import Event, Notice, Parked
+from aigon.core.model import Change
 from aigon.core.state import State
 from aigon.ports.workspace import Content, Tip, Workspace
 from aigon.run.job import Job
@@ -26,7 +28,13 @@ class Snapshot:
     own_files: frozenset[str]
     complaints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    changes: Future[tuple[Change, ...]] | None = None
     _content: Content | None = field(default=None)
+
+    def settle(self) -> None:
+        """Wait until nothing of aigon's own is running for this snapshot: a sweep would take it for a survivor."""
+        if self.changes:
+            self.changes.result()
 
     def content(self) -> Content:
         """What it holds beyond the base, asked of git once and only when something wants to know."""
@@ -50,7 +58,9 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
         notes.append(f"your edits to {', '.join(changed)} were put back: only aigon writes these")
     for note in notes:
         yield Notice(world.now(), note, "warning")
-    return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes))
+    # Nothing but the log waits for the list of changes: git makes it while the checks run.
+    changes = world.aside.submit(workspace.changes, state.checkpoint) if state.turn_ended else None
+    return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes), changes)
 
 
 def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ class World:
 
     `checkout` is the main checkout; `folder` the run folder; `home` aigon's folder for this repository; `own_files`
     what spec and log must look like in the workspace, byte for byte; `begun` is monotonic; `keeps` says whether
-    passes are remembered.
+    passes are remembered; `aside` is for what need not be waited for at once.
     """
 
     run_id: str
@@ -33,6 +34,7 @@ class World:
     own_files: dict[str, bytes | None]
     begun: float = field(default_factory=time.monotonic)
     keeps: bool = True
+    aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="aside"))
 
     @staticmethod
     def now() -> str:

@@ -240,7 +240,7 @@ def test_a_spec_that_a_person_edited_is_shown_and_waits_for_a_word(
     assert (lab.fingerprint(), journal(lab).read_bytes()) == before
     ok(lab.aigon(*RESUME, "--accept-spec", "--yes"))
     assert "- [x] it is well done" in lab.git("show", f"HEAD:{SPEC}")
-    ok(lab.aigon(*RESUME)), "it was accepted once and for all"
+    ok(lab.aigon(*RESUME))  # it was accepted once and for all
     lab.sound()
 
 
@@ -474,7 +474,7 @@ def test_a_kill_before_the_branch_moved_publishes_the_same_tree(lab: Lab, lock: 
     lab.sound()
 
 
-def test_a_lock_that_is_not_aigons_own_is_named_and_left(lab: Lab) -> None:
+def test_a_lock_that_is_not_aigons_own_is_waited_for_and_never_removed(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent("touch done.txt; echo somebody > .git/index.lock")
     process = lab.start(*LOOP)

@@ -114,18 +114,21 @@ def test_a_stop_at_once_ends_even_who_does_not_listen(tmp_path: Path) -> None:
 
 
 def test_a_stop_at_once_is_noticed_at_once(tmp_path: Path) -> None:
-    stop_file = tmp_path / "STOP"
+    assert min(_seconds_to_stop(tmp_path / f"STOP-{number}") for number in range(3)) < 0.45, "sooner than a next look"
+
+
+def _seconds_to_stop(stop_file: Path) -> float:
+    """How long a program runs that is stopped after 0.2 s by another thread."""
     stop = Stop([stop_file])
 
     def ask() -> None:
         stop_file.touch()
         stop.look()
 
-    timer = threading.Timer(0.2, ask)
-    timer.start()
-    exited = bash("sleep 30", tmp_path, stop)
+    threading.Timer(0.2, ask).start()
+    exited = bash("sleep 30", stop_file.parent, stop)
     assert exited.killed
-    assert exited.duration < 0.6
+    return exited.duration
 
 
 def test_a_stop_wins_over_a_deadline_that_is_being_enforced(tmp_path: Path) -> None:
@@ -138,14 +141,16 @@ def test_a_stop_wins_over_a_deadline_that_is_being_enforced(tmp_path: Path) -> N
 
 
 FLOOD = """
-    import resource, sys
+    import re, sys
     from pathlib import Path
     from aigon.ports.process import Command, run
     from aigon.ports.secrets import redactor
     redact = redactor({"MY_TOKEN": "not-in-the-flood"})
     ran = run(Command(["bash", "-c", sys.argv[1]], Path.cwd(), {"PATH": sys.argv[2]}, log=Path("log"), redact=redact))
     assert ran.stdout == Path("log").read_bytes()
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(ran.stdout), ran.exit_code)
+    # Not ru_maxrss: that is inherited from the process that started this one.
+    peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]
+    print(peak, len(ran.stdout), ran.exit_code)
     print(ran.stdout[:5].decode(), ran.stdout[-5:].decode(), b"bytes left out" in ran.stdout)
 """
 
@@ -243,7 +248,7 @@ def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> Non
 
 def test_a_log_can_be_followed_while_the_program_runs(tmp_path: Path) -> None:
     log = tmp_path / "new" / "folder" / "log"
-    script = f"echo begun; until grep -q begun {log}; do sleep 0.02; done; echo seen"
+    script = f"echo begun; until grep -qs begun {log}; do sleep 0.02; done; echo seen"
     exited = bash(script, tmp_path, log=log, deadline=10, ladder=QUICK)
     assert (exited.stdout, exited.timed_out) == (b"begun\nseen\n", False)
 
