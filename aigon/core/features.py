@@ -38,6 +38,11 @@ class Feature:
         """`feature-42-dark-mode`: the branch in solo mode and the file name's stem."""
         return f"feature-{self.id}-{self.slug}" if self.id else f"feature-{self.slug}"
 
+    @property
+    def name_for_people(self) -> str:
+        """What a person types for it: its ID, or its slug where it has none."""
+        return self.id or self.slug
+
     def at(self, stage: Stage, id: str | None = None) -> str:
         """The path of the spec in another stage, under another ID where given."""
         moved = Feature(self.id if id is None else id, self.slug, "", stage)
@@ -50,7 +55,7 @@ class Feature:
 
     def state_file(self, label: str = "") -> str:
         """The path of the state file."""
-        return f".aigon/loop-state-{self.id or self.slug}{f'-{label}' if label else ''}.json"
+        return f".aigon/loop-state-{self.name_for_people}{f'-{label}' if label else ''}.json"
 
 
 def feature_at(path: str) -> Feature | None:

@@ -151,7 +151,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The decision on one criterion. `method` names what decided: verify, metric, check:NAME, judge, approval."""
+    """The decision on one criterion. `method` names what decided.
+
+    That is verify, metric, check:NAME, judge, approval (a person did), human (one has to), or judge:unavailable.
+    """
 
     criterion: int
     status: VerdictStatus

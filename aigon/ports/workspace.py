@@ -6,7 +6,6 @@ Everything goes through aigon's own git (`aigon.ports.trusted`) with a private i
 import contextlib
 import hashlib
 import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -125,15 +124,10 @@ class Workspace:
 
     def diff(self, base: str, without: frozenset[str]) -> str:
         """The text of the difference between the commit `base` and the snapshot, aigon's own files left out."""
-        tree = self.tree()
-        names = self._git("diff-tree", "-r", "--name-only", "-z", "--no-renames", base, tree).decode(
-            errors="surrogateescape"
-        )
-        paths = [name for name in names.split("\0") if name and name not in without]
-        if not paths:
-            return ""
         options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-        return self._git("diff", *options, base, tree, "--", *paths).decode(errors="replace")
+        excluded = [f":(top,exclude,literal){path}" for path in sorted(without)]
+        text = self._git("--no-literal-pathspecs", "diff", *options, base, self.tree(), "--", ":/", *excluded)
+        return text.decode(errors="replace")
 
     def left_over(self) -> tuple[str, ...]:
         """Paths that differ from the snapshot by now or are not in it: what checks wrote."""
@@ -180,7 +174,7 @@ class Workspace:
         Raises AigonError (exit 7) when the branch moved meanwhile (nothing is lost: both commits stay) or another git
         holds the index for longer than 10 s (before the branch moves).
         """
-        with locked(self._checkout_index) as lock:
+        with locked(self._checkout_index, self._index) as lock:
             code, said = self.trusted.refs("update-ref", "-m", "aigon", f"refs/heads/{self.branch}", commit, old)
             if code:
                 kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
@@ -189,7 +183,6 @@ class Workspace:
                     where=said.splitlines()[0] if said else "",
                     hint="Look at both with `git log --oneline --all`, then run again with --resume",
                 )
-            shutil.copyfile(self._index, lock)
             lock.rename(self._checkout_index)
 
     def history(self, base: str) -> list[tuple[str, str]]:
@@ -213,8 +206,7 @@ class Workspace:
 
     def hand_over_index(self) -> None:
         """Make the checkout's index equal to the private one."""
-        with locked(self._checkout_index) as lock:
-            shutil.copyfile(self._index, lock)
+        with locked(self._checkout_index, self._index) as lock:
             lock.rename(self._checkout_index)
 
     def keep(self, name: str, commit: str) -> str:

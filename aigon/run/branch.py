@@ -117,7 +117,7 @@ def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str 
     """Commit aigon's own uncommitted paths; the commit, or None where there were none."""
     if not paths:
         return None
-    message = f"docs(feature-{feature.id or feature.slug}): take up the spec and aigon's configuration\n"
+    message = f"docs(feature-{feature.name_for_people}): take up the spec and aigon's configuration\n"
     return commit_paths(trusted, paths, message)
 
 

@@ -21,8 +21,8 @@ def decide(
     """Record the decision; number and text of each criterion. Raises AigonError (exit 2) for what cannot be decided."""
     feature = specs.locate(checkout.root, wanted)
     spec = specs.read(checkout.root, feature)
-    records = records_of(repository_home(checkout.common_dir), feature.id or feature.slug)
-    state = _looked_at(replay(records.events()), feature.id or feature.slug)
+    records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
+    state = _looked_at(replay(records.events()), feature.name_for_people)
     known = {criterion.number: criterion for criterion in spec.criteria}
     for number in numbers:
         _require(number, {n: c.kind for n, c in known.items()}, feature.path)

@@ -43,7 +43,7 @@ def _finish(checkout: Checkout, feature: Feature, into: str | None, force: bool)
 
 
 def _target(checkout: Checkout, feature: Feature) -> str:
-    origin = records_of(repository_home(checkout.common_dir), feature.id or feature.slug).origin()
+    origin = records_of(repository_home(checkout.common_dir), feature.name_for_people).origin()
     if origin and origin.branch:
         return origin.branch
     raise usage(f"It is not known where feature {feature.id} began", where=feature.path, hint="Name it: --into main")
@@ -51,7 +51,7 @@ def _target(checkout: Checkout, feature: Feature) -> str:
 
 def _require_proven(checkout: Checkout, feature: Feature, tip: str) -> None:
     """Raise AigonError (exit 3) unless the last run ended as met on exactly this commit."""
-    name = feature.id or feature.slug
+    name = feature.name_for_people
     state = _state(checkout, feature)
     again = f"aigon feature-implement {name} --resume   (or --force, if you know better)"
     if state.get("status") != "met":
@@ -80,7 +80,7 @@ def _state(checkout: Checkout, feature: Feature) -> dict[str, Any]:
 def _merge(checkout: Checkout, feature: Feature, target: str, tip: str) -> tuple[Feature, str, str]:
     branch.enter(checkout, feature.name)
     if not (checkout.root / feature.path).exists():  # another branch may have the spec in another stage
-        feature = specs.locate(checkout.root, feature.id or feature.slug)
+        feature = specs.locate(checkout.root, feature.name_for_people)
     moved, paths = to_stage(checkout.root, feature, "done")
     if paths:
         commit_paths(bookkeeping.trusted(checkout), paths, f"docs(feature-{feature.id}): done\n")

@@ -84,7 +84,7 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
     criteria = [f"  {c.number}. {c.text}\n     {how_decided(c, job.checks, str(judge))}" for c in job.spec.criteria]
     model = f" ({job.rungs[0].model})" if job.rungs[0].model else ""
     lines = [
-        f"Feature {prepared.feature.id or prepared.feature.slug}: {job.spec.title or prepared.feature.slug}",
+        f"Feature {prepared.feature.name_for_people}: {job.spec.title or prepared.feature.slug}",
         f"Spec: {prepared.feature.path}",
         f"Branch: {prepared.branch}",
         f"Agent: {job.rungs[0].name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",

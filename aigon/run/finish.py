@@ -36,7 +36,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
 
 def next_command(job: Job, outcome: Outcome) -> str:
     """What a person would type next."""
-    name = job.feature.id or job.feature.slug
+    name = job.feature.name_for_people
     match outcome:
         case Met():
             return f"aigon feature-done {name}"

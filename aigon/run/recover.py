@@ -31,17 +31,13 @@ def require_branch(checkout: Checkout, state: State) -> None:
         raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
 
 
-def remove_own_lock(git_dir: Path, own: Path, *, intended: bool) -> None:
+def remove_own_lock(git_dir: Path, own: Path) -> None:
     """Remove a lock on the checkout's index that this program left when it was killed; no other is touched.
 
-    It holds aigon's private index or the beginning of that, and is still empty only in the moment after a checkpoint
-    was `intended`.
+    It holds aigon's private index, whole: nobody else's does.
     """
     lock, index = git_dir / "index.lock", own / "index"
-    if not lock.exists() or not index.exists():
-        return
-    content = lock.read_bytes()
-    if index.read_bytes().startswith(content) and (content or intended):
+    if lock.exists() and index.exists() and lock.read_bytes() == index.read_bytes():
         lock.unlink()
 
 

@@ -56,7 +56,7 @@ def _ask(job: Job, world: World, state: State, number: int) -> Ask:
     file.write_text(text, encoding="utf-8", errors="replace")
     return Ask(
         number=number,
-        feature_id=job.feature.id or job.feature.slug,
+        feature_id=job.feature.name_for_people,
         run_id=world.run_id,
         workspace=str(world.workspace.root),
         checkout=str(world.checkout),

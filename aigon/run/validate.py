@@ -93,7 +93,7 @@ def _opened(
 ) -> tuple[World, Job, Snapshot]:
     """A world whose git objects go into a temporary folder: the repository is only read."""
     home = known_home(checkout.common_dir)
-    records = records_of(home, prepared.feature.id or prepared.feature.slug) if home else None
+    records = records_of(home, prepared.feature.name_for_people) if home else None
     origin = records.origin() if records else None
     workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
     base = origin.commit if origin and checkout.commit_of(origin.commit) else checkout.head or workspace.empty_tree()

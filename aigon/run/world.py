@@ -36,6 +36,10 @@ class World:
     keeps: bool = True
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="aside"))
 
+    def close(self) -> None:
+        """Wait for what was put aside, and end its thread."""
+        self.aside.shutdown()
+
     @staticmethod
     def now() -> str:
         """Wall-clock time for people: ISO 8601 with offset, in milliseconds."""

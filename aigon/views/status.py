@@ -89,7 +89,7 @@ def _standing(row: Row) -> str:
         return "not started"
     status = state["status"]
     if status == "running" and not row.running:
-        status = f"broken off; aigon feature-implement {row.feature.id or row.feature.slug} --resume"
+        status = f"broken off; aigon feature-implement {row.feature.name_for_people} --resume"
     return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
 
 

@@ -140,7 +140,7 @@ def test_a_stop_wins_over_a_deadline_that_is_being_enforced(tmp_path: Path) -> N
     assert exited.duration < 10
 
 
-FLOOD = """
+FLOOD = r"""
     import re, sys
     from pathlib import Path
     from aigon.ports.process import Command, run

@@ -1,0 +1,52 @@
+"""What is known when a run is opened, and what opening it finds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core.events import Event
+from aigon.ports.git import Checkout
+from aigon.ports.home import git_directory
+from aigon.ports.workspace import Workspace
+from aigon.run.options import Options
+from aigon.run.prepare import Prepared
+from aigon.run.records import Origin, Records
+from aigon.run.recover import Confirm
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The question: which feature, in which checkout, on which branch it stands (`current`), by whose leave."""
+
+    checkout: Checkout
+    prepared: Prepared
+    options: Options
+    confirm: Confirm
+    home: Path
+    records: Records
+    current: str
+
+    @property
+    def own_git(self) -> Path:
+        """aigon's own git directory for this checkout."""
+        return git_directory(self.home, self.checkout.git_dir, self.checkout.common_dir)
+
+    def workspace(self, branch: str) -> Workspace:
+        """The work tree, to be committed to `branch`."""
+        return Workspace(self.checkout, self.own_git, branch)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made."""
+
+    prepared: Prepared
+    workspace: Workspace
+    head: str
+    origin: Origin
+    past: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    @property
+    def resumed(self) -> bool:
+        """Whether an old run goes on."""
+        return bool(self.past)

@@ -1,0 +1,77 @@
+"""An old run goes on: what was published is counted, what was broken off is parked, people's commits are kept."""
+
+from collections.abc import Sequence
+
+from aigon.core.events import Event, Notice
+from aigon.core.model import Spec
+from aigon.core.state import State, replay
+from aigon.ports.workspace import Workspace
+from aigon.run import branch, recover
+from aigon.run.opening import Opened, Opening
+from aigon.run.prepare import Prepared, relocated
+from aigon.run.records import Origin
+from aigon.run.world import World
+
+
+def take_up(opening: Opening, past: Sequence[Event]) -> Opened:
+    """Bring branch, index and files to where the run can go on. Raises AigonError (exit 4 or 7) where it cannot."""
+    state = replay(list(past))
+    started = state.started
+    assert started is not None, "a journal begins with its run_started"
+    workspace = _workspace(opening, state, started.branch)
+    events: list[Event] = []
+    if state.intended and (finished := recover.published(workspace, state)):
+        events.append(finished)
+        state = state.apply(finished)
+    tip = str(workspace.tip())
+    if tip != state.checkpoint:
+        events.append(Notice(World.now(), f"your commits since the run stopped are kept; it goes on from {tip[:12]}"))
+    feature = opening.prepared.feature
+    spec, edited = _spec(opening, workspace, state, tip)
+    keep = state.half_turn and _keep(opening, state)
+    if state.half_turn:
+        events += recover.roll_back(workspace, feature, state, tip, World.now(), keep=keep)
+        workspace.write(feature.path, spec.raw)
+    prepared = relocated(opening.prepared, opening.checkout.root, feature)
+    head = _head(opening, workspace, prepared, tip, unjudged=keep or state.turn_ended, edited=edited)
+    origin = opening.records.origin() or Origin("", started.base_commit)
+    return Opened(prepared, workspace, head, origin, tuple(past), tuple(events))
+
+
+def _workspace(opening: Opening, state: State, name: str) -> Workspace:
+    """The work tree on the run's branch, which has to be as the run left it or further on."""
+    checkout = opening.checkout
+    recover.require_branch(checkout, state)
+    if opening.current != name:
+        branch.own_changes(checkout, [opening.prepared.feature.path])
+        branch.enter(checkout, name)
+    recover.remove_own_lock(checkout.git_dir, opening.own_git)
+    return opening.workspace(name)
+
+
+def _spec(opening: Opening, workspace: Workspace, state: State, tip: str) -> tuple[Spec, bool]:
+    """The spec to go on with, and whether a person changed it since the run stopped, which has to be accepted."""
+    assert state.started is not None
+    path = opening.prepared.feature.path
+    spec = recover.spec_of(workspace, opening.prepared.spec, path, state, tip)
+    edited = recover.spec_name(spec) != state.started.spec_sha
+    if edited:
+        before = (opening.checkout.ask("show", f"{state.checkpoint}:{state.started.spec_path}") or "").encode()
+        recover.accept_spec(before, spec, path, opening.options.accept_spec, opening.confirm)
+    return spec, edited
+
+
+def _keep(opening: Opening, state: State) -> bool:
+    """Whether the files of a turn that was broken off stay in the work tree."""
+    wanted = opening.options.on_partial
+    question = f"Iteration {state.iteration} was broken off. Keep its half-finished work in the work tree?"
+    return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
+
+
+def _head(opening: Opening, workspace: Workspace, prepared: Prepared, tip: str, *, unjudged: bool, edited: bool) -> str:
+    """The commit to start from: it holds an edited spec and aigon's own changes; work that is to be judged waits."""
+    spec = prepared.feature.path
+    own = ([spec] if edited else []) if unjudged else branch.own_changes(opening.checkout, [spec])
+    taken = branch.take_up(workspace.trusted, prepared.feature, own)
+    workspace.take_over_index()
+    return taken or tip
