@@ -1,6 +1,6 @@
 """The end of a run: one event with the outcome and a summary that fits on a screen."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from aigon.core import report
 from aigon.core.events import Event, RunFinished
@@ -41,11 +41,23 @@ def next_command(job: Job, outcome: Outcome) -> str:
         case Met():
             return f"aigon feature-done {name}"
         case NeedsHuman(criteria=numbers):
-            listed = " ".join(map(str, numbers))
-            return f"aigon approve {name} {listed} (or reject), then aigon feature-implement {name} --resume"
+            return _by_a_person(job, name, numbers)
         case Stopped(guard="stop-file"):
             return f"remove the stop file, then aigon feature-implement {name} --resume"
         case Refused():
             return f"aigon feature-status {name}"
         case _:
             return f"aigon feature-implement {name} --resume"
+
+
+def _by_a_person(job: Job, name: str, numbers: Sequence[int]) -> str:
+    """How a person settles what is open: by approval where that decides, else by what was missing."""
+    resume = f"aigon feature-implement {name} --resume"
+    decidable = [str(c.number) for c in job.spec.criteria if c.number in numbers and c.kind in ("human", "judge")]
+    if decidable:
+        return f"aigon approve {name} {' '.join(decidable)} (or reject), then {resume}"
+    return (
+        f"{resume} (without --skip-validation)"
+        if job.demand.skip_validation
+        else f"mend {job.spec_path}, then {resume}"
+    )
