@@ -4,6 +4,7 @@ Guards are functions of the limits, the state after the latest look and a probe 
 Where several apply, the documented precedence of exit codes decides: 0, 130/143, 7, 6, 5, 4, 3.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ class Demand:
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
 
+_IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
+
 Guard = Callable[[Limits, State, Probe], Outcome | None]
 
 
@@ -55,7 +58,7 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     for guard in GUARDS:
         if outcome := guard(limits, state, probe):
             return outcome
-    waiting = None if limits.single else needs_human(demand, state)
+    waiting = None if limits.single else needs_human(demand, state) or given_up(state)
     return waiting or exhausted(limits, state, probe)
 
 
@@ -191,6 +194,21 @@ def needs_human(demand: Demand, state: State) -> NeedsHuman | None:
     if not leaning or _checked(look.findings):
         return None
     return _waiting(leaning, "no check ran, so a judge's word alone is no proof")
+
+
+def given_up(state: State) -> NeedsHuman | None:
+    """The agent says that it cannot be done: a claim, but one that a person should look at before more is paid.
+
+    Offering this way out took one benchmark's cheating from 54 to 9 % (facts on reward hacking, 2026).
+    """
+    turn, look = state.turn, state.last
+    if turn is None or look is None or turn.number != look.number:
+        return None
+    said = _IMPOSSIBLE.search(turn.said)
+    if said is None:
+        return None
+    numbers = tuple(v.criterion for v in look.verdicts if v.status != "met")
+    return NeedsHuman(numbers, f"the agent says it is impossible: {' '.join(said[1].split())[:500]}")
 
 
 def _waiting(verdicts: Sequence[Verdict], why: str) -> NeedsHuman:

@@ -56,8 +56,6 @@ def _by_a_person(job: Job, name: str, numbers: Sequence[int]) -> str:
     decidable = [str(c.number) for c in job.spec.criteria if c.number in numbers and c.kind in ("human", "judge")]
     if decidable:
         return f"aigon approve {name} {' '.join(decidable)} (or reject), then {resume}"
-    return (
-        f"{resume} (without --skip-validation)"
-        if job.demand.skip_validation
-        else f"mend {job.spec_path}, then {resume}"
-    )
+    if job.demand.skip_validation:
+        return f"{resume} (without --skip-validation)"
+    return f"mend {job.spec_path}, then {resume} --accept-spec"

@@ -254,6 +254,28 @@ def test_where_no_check_ran_a_judges_word_waits_for_a_person() -> None:
     assert "no check ran" in outcome.reason
 
 
+def _claiming(said: str, number: int = 1) -> State:
+    state = State(iteration=1, finished=1, used=1, turn=replace(turn("finished", number), said=said))
+    return replace(state, last=look((finding("fail"),), (verdict("unmet"),)))
+
+
+def test_an_agent_that_says_it_is_impossible_leaves_it_to_a_person() -> None:
+    outcome = decide(demand(), NO_LIMITS, _claiming("I tried.\n<impossible>1 contradicts\n2</impossible>"), Probe())
+    assert outcome == NeedsHuman((1,), "the agent says it is impossible: 1 contradicts 2")
+
+
+def test_giving_up_is_for_the_turn_that_said_so_and_never_for_a_single_iteration() -> None:
+    said = "<impossible>no way</impossible>"
+    assert decide(demand(), NO_LIMITS, _claiming("impossible"), Probe()) is None
+    assert decide(demand(), NO_LIMITS, _claiming(said, number=7), Probe()) is None
+    assert decide(demand(), replace(NO_LIMITS, single=True), _claiming(said), Probe()) is None
+
+
+def test_what_is_proven_is_met_whatever_the_agent_says() -> None:
+    state = replace(_claiming("<impossible>no</impossible>"), last=look((finding(),), (verdict(),)))
+    assert decide(demand(), NO_LIMITS, state, Probe()) == Met()
+
+
 def test_a_judge_that_cannot_be_asked_ends_the_run_when_nothing_else_is_open() -> None:
     lost = look((finding(),), (verdict("unclear", method=JUDGE_UNAVAILABLE, reason="401 invalid key"),))
     outcome = decide(demand(), NO_LIMITS, replace(OPEN, last=lost, finished=0), Probe())

@@ -136,3 +136,14 @@ def test_flags_go_before_the_environment_before_the_project_before_the_person(la
     assert limits() == (3, 7.5)
     assert limits(AIGON_MAX_ITERATIONS="4", AIGON_MAX_COST="8") == (4, 8)
     assert limits("--max-iterations", "6", "--max-cost", "9", AIGON_MAX_ITERATIONS="4", AIGON_MAX_COST="8") == (6, 9)
+
+
+def test_an_agent_that_says_it_is_impossible_ends_the_run_for_a_person_to_decide(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent("echo 'I looked at it. <impossible>1 contradicts itself</impossible>'")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 4, ran.out + ran.err
+    assert "the agent says it is impossible: 1 contradicts itself" in ran.out
+    assert "--accept-spec" in ran.out
+    assert lab.state()["iteration"] == 1
+    lab.sound()
