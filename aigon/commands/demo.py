@@ -33,7 +33,10 @@ def command(folder: str | None, agent: str | None, as_json: bool) -> int:
     click.echo(before(root, agent), err=as_json)
     options = Options("1", loop=True, agents=(agent or RECORDED,))
     with Checkout.open(root) as checkout:
-        ended = implement(checkout, options, observers=lambda s: _observers(s, as_json), confirm=confirm)
+        live = sys.stdout.isatty() and not as_json
+        ended = implement(
+            checkout, options, observers=lambda s: _observers(s, as_json), confirm=confirm, announce=not live
+        )
         answer(_document(str(root), ended), f"\n{ended.summary}\n{after(checkout, agent)}", as_json)
     return ended.exit_code
 

@@ -11,8 +11,9 @@ from aigon.commands.common import answer, here, json_option
 def command(title: tuple[str, ...], as_json: bool) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
     from aigon.run.bookkeeping import create
+    from aigon.run.locks import alone
 
-    with here() as checkout:
+    with here() as checkout, alone(checkout):
         feature = create(checkout, " ".join(title))
     text = f"Wrote {feature.path}\nNext: aigon feature-prioritise {feature.slug}"
     answer({"slug": feature.slug, "path": feature.path, "stage": feature.stage}, text, as_json)

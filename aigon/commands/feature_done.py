@@ -13,8 +13,9 @@ from aigon.commands.common import answer, here, json_option
 def command(feature: str, into: str | None, force: bool, as_json: bool) -> int:
     """Merge the proven feature ID with `git merge --no-ff` (your hooks and signing apply), its spec to done."""
     from aigon.run.done import finish
+    from aigon.run.locks import alone
 
-    with here() as checkout:
+    with here() as checkout, alone(checkout):
         moved, target, commit = finish(checkout, feature, into, force)
     text = (
         f"Merged {moved.name} into {target} ({commit[:12]}); the spec is {moved.path}\n"

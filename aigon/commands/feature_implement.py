@@ -91,7 +91,8 @@ def _run(options: Options) -> int:
     from aigon.run.implement import implement
 
     with here() as checkout:
-        ended = implement(checkout, options, observers=observers, confirm=confirm)
+        live = sys.stdout.isatty()
+        ended = implement(checkout, options, observers=observers, confirm=confirm, announce=not live)
     print(f"\n{ended.summary.rstrip()}")
     return ended.exit_code
 
@@ -129,6 +130,7 @@ def observers(session: "Session") -> "list[Observer]":
                 checks=job.checks,
                 spend=session.state.spend,
                 finished=done,
+                stopping=lambda: session.world.stop.reason == "SIGINT",
             )
         ]
     from aigon.sinks.lines import LineSink

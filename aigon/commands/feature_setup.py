@@ -11,8 +11,9 @@ from aigon.commands.common import answer, here, json_option
 def command(feature: str, as_json: bool) -> int:
     """Start feature ID: make its branch at HEAD, check it out, and move its spec to in-progress."""
     from aigon.run.bookkeeping import set_up
+    from aigon.run.locks import alone
 
-    with here() as checkout:
+    with here() as checkout, alone(checkout):
         moved, branch = set_up(checkout, feature)
     text = (
         f"On branch {branch}\nSpec: {moved.path}\n"

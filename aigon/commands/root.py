@@ -6,7 +6,7 @@ import sys
 import click
 
 from aigon.cli import VERBS, help_text
-from aigon.core.errors import AigonError, Exit, as_document, explained, usage
+from aigon.core.errors import AigonError, Exit, as_document, environment, explained, usage
 
 
 class LazyVerbs(click.Group):
@@ -75,6 +75,12 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return Exit.INTERNAL
+    except OSError as error:  # a full disk, a file system that is read-only
+        where = str(error.filename or "")
+        refusal = environment(
+            f"The system refused: {error.strerror or error}", where=where, hint="Mend that, then try again"
+        )
+        return _explain(refusal, "--json" in arguments)
 
 
 def _as_usage(error: click.ClickException) -> AigonError:

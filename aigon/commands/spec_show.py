@@ -27,7 +27,7 @@ def _parsed(wanted: str) -> tuple[str, Spec]:
         return wanted, specs.read_file(path, wanted)
     with here() as checkout:
         feature = specs.locate(checkout.root, wanted)
-        return feature.path, specs.read(checkout.root, feature)
+        return feature.path, specs.read_file(checkout.root / feature.path, feature.path)
 
 
 def _document(name: str, spec: Spec) -> dict[str, object]:

@@ -6,7 +6,7 @@ Where several apply, the documented precedence of exit codes decides: 0, 130/143
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aigon.core.errors import Exit
 from aigon.core.model import Criterion, Finding, Probe, Verdict
@@ -37,7 +37,6 @@ class Demand:
     criteria: tuple[Criterion, ...]
     known_failures: tuple[str, ...] = ()
     skip_validation: bool = False
-    judge: str = "none"
 
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
@@ -68,16 +67,34 @@ def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]
     if not demand.criteria or any(c.number not in proven for c in demand.criteria):
         return None
     red = [f for f in findings if f.status != "pass"]
-    if any(f.check not in demand.known_failures for f in red):
+    if not all(_forgiven(demand, f) for f in red):
         return None
     if not _checked(findings) and not all(_stands_alone(v) for v in verdicts):
         return None
     return Met(_caveats(demand, red))
 
 
+def supported(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """`verdicts`, but unclear where one leans on checks and none passed: a judge's word alone is no proof."""
+    if _checked(findings):
+        return tuple(verdicts)
+    return tuple(_leaning(v) if v.status == "met" and not _stands_alone(v) else v for v in verdicts)
+
+
+def _leaning(verdict: Verdict) -> Verdict:
+    said = f" ({verdict.reason})" if verdict.reason else ""
+    why = f"no check passed, so the {verdict.method}'s word alone is no proof{said}; `aigon approve` decides"
+    return replace(verdict, status="unclear", reason=why)
+
+
+def _forgiven(demand: Demand, finding: Finding) -> bool:
+    """Listed as a known failure. Never the git check: what is in no commit cannot be proven."""
+    return finding.role != "git" and finding.check in demand.known_failures
+
+
 def _checked(findings: Sequence[Finding]) -> bool:
-    """Whether any check of the project's own is among them."""
-    return any(f.role != "git" for f in findings)
+    """Whether any check of the project's own passed."""
+    return any(f.role != "git" and f.status == "pass" for f in findings)
 
 
 def _stands_alone(verdict: Verdict) -> bool:
@@ -183,17 +200,12 @@ def needs_human(demand: Demand, state: State) -> NeedsHuman | None:
     look = state.last
     if look is None or not state.finished:
         return None
-    if any(f.status != "pass" and f.check not in demand.known_failures for f in look.findings):
+    if any(f.status != "pass" and not _forgiven(demand, f) for f in look.findings):
         return None
     open_ = [v for v in look.verdicts if v.status != "met"]
-    if any(v.status != "unclear" for v in open_):
+    if not open_ or any(v.status != "unclear" for v in open_):
         return None
-    if open_:
-        return _waiting(open_, open_[0].reason)
-    leaning = [v for v in look.verdicts if not _stands_alone(v)]
-    if not leaning or _checked(look.findings):
-        return None
-    return _waiting(leaning, "no check ran, so a judge's word alone is no proof")
+    return _waiting(open_, open_[0].reason)
 
 
 def given_up(state: State) -> NeedsHuman | None:

@@ -26,10 +26,13 @@ class Decision:
 
 
 def applying(decisions: Iterable[Decision], criterion: Criterion, content: str) -> Decision | None:
-    """The latest decision on this criterion that speaks of this content."""
+    """The last of `decisions`, oldest first, on this criterion that speaks of this content.
+
+    Their order is that of the record: clocks are put back, and times with offsets do not sort as text.
+    """
     wanted = (criterion.number, criterion.text, content)
-    fitting = (d for d in decisions if content and (d.criterion, d.text, d.content) == wanted)
-    return max(fitting, key=lambda d: d.at, default=None)
+    fitting = [d for d in decisions if content and (d.criterion, d.text, d.content) == wanted]
+    return fitting[-1] if fitting else None
 
 
 def verdict(decision: Decision) -> Verdict:
@@ -38,3 +41,9 @@ def verdict(decision: Decision) -> Verdict:
     if decision.decision == "approve":
         return Verdict(decision.criterion, "met", "approval", f"approved by {who}", decision.why)
     return Verdict(decision.criterion, "unmet", "approval", f"rejected by {who}", decision.why)
+
+
+def ticked_by_a_person(criteria: Iterable[Criterion], decisions: Iterable[Decision]) -> tuple[str, ...]:
+    """The texts of `human` items that stand ticked and that aigon itself did not tick for an approval of other code."""
+    approved = {d.text for d in decisions if d.decision == "approve"}
+    return tuple(c.text for c in criteria if c.kind == "human" and c.checked and c.text not in approved)

@@ -32,7 +32,7 @@ class RunStarted:
     max_iterations: int
     resumed: bool = False
     skip_validation: bool = False
-    human_ticks: tuple[int, ...] = ()
+    human_ticks: tuple[str, ...] = ()
     pid: int = 0
     host: str = ""
     event: Literal["run_started"] = "run_started"

@@ -69,8 +69,12 @@ def tick(spec: Spec, met: Mapping[int, bool]) -> bytes:
 
 
 def known_failures(spec: Spec) -> tuple[str, ...]:
-    """What the frontmatter lists as failing already. Raises a usage error for anything but strings."""
-    return frontmatter.strings(spec.frontmatter, "known_failures")
+    """What the frontmatter lists as failing already. Raises a usage error for anything but strings, and for `git`."""
+    names = frontmatter.strings(spec.frontmatter, "known_failures")
+    if "git" in names:
+        what = "`known_failures` cannot list git: what git did not take is in no commit"
+        raise usage(what, where="frontmatter", hint="Take `git` out of the list, and mend what the git check names")
+    return names
 
 
 def _title(read: Page) -> str:

@@ -50,7 +50,6 @@ class State:
     intended: CheckpointIntended | None = None
     checkpoint: str = ""
     last: IterationFinished | None = None
-    previous: IterationFinished | None = None
     base: IterationFinished | None = None
     fingerprint: str = ""
     repeats: int = 0
@@ -60,7 +59,7 @@ class State:
     failed_turns: int = 0
     spend: Spend = Spend()
     outcome: Outcome | None = None
-    human_ticks: tuple[int, ...] = ()
+    human_ticks: tuple[str, ...] = ()
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
@@ -99,7 +98,8 @@ class State:
         """A new invocation: its counts start anew, what is known stays; a broken-off turn is repeated."""
         fresh = replace(self, started=event, began=event.at, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
         if self.half_turn:
-            fresh = replace(fresh, iteration=self.finished, turn_open=False)
+            unpaid = fresh.spend.plus(None) if self.turn_open else fresh.spend
+            fresh = replace(fresh, iteration=self.finished, turn_open=False, spend=unpaid)
         return replace(
             fresh,
             # A turn that was judged already is history: why it failed must not end the next invocation.
@@ -115,7 +115,6 @@ class State:
         return replace(
             self,
             last=event,
-            previous=self.last,
             finished=event.number,
             used=self.used + 1,
             intended=None,

@@ -15,6 +15,7 @@ import uuid
 from pathlib import Path
 
 from aigon.core.errors import environment
+from aigon.ports.store import write_atomic
 
 
 def state_home() -> Path:
@@ -33,7 +34,7 @@ def repository_home(common_dir: Path) -> Path:
     """
     repos = state_home() / "repos"
     try:
-        home = _known(repos, common_dir) or _new(repos, common_dir)
+        home = _known(repos, common_dir) or _made(repos, common_dir)
         if not os.access(home, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(home))
     except OSError as error:
@@ -66,25 +67,47 @@ def _known(repos: Path, common_dir: Path) -> Path | None:
     home = repos / marker.read_text().strip()
     if not (home / "repository.json").exists():
         return None
-    seen = Path(json.loads((home / "repository.json").read_text())["git_dir"])
+    seen = _described(home)
     if seen == common_dir:
         return home
-    if seen.joinpath("aigon", "id").exists() and seen.joinpath("aigon", "id").read_text() == marker.read_text():
+    if (
+        seen
+        and seen.joinpath("aigon", "id").exists()
+        and seen.joinpath("aigon", "id").read_text() == marker.read_text()
+    ):
         return None
     _describe(home, common_dir)
     return home
 
 
-def _new(repos: Path, common_dir: Path) -> Path:
-    name = f"{common_dir.parent.name or 'repository'}-{uuid.uuid4().hex[:12]}"
-    home = repos / name
-    home.mkdir(parents=True)
+def _made(repos: Path, common_dir: Path) -> Path:
+    """A new folder, or the one that another aigon made for this repository at the same moment."""
+    from filelock import FileLock
+
+    repos.mkdir(parents=True, exist_ok=True)
     marker = common_dir / "aigon" / "id"
     marker.parent.mkdir(exist_ok=True)
-    marker.write_text(name + "\n")
+    with FileLock(marker.with_suffix(".lock")):
+        return _known(repos, common_dir) or _new(repos, common_dir)
+
+
+def _new(repos: Path, common_dir: Path) -> Path:
+    """Described before the repository names it: a folder that is named is complete."""
+    name = f"{common_dir.parent.name or 'repository'}-{uuid.uuid4().hex[:12]}"
+    home = repos / name
+    home.mkdir()
     _describe(home, common_dir)
+    write_atomic(common_dir / "aigon" / "id", f"{name}\n".encode())
     return home
 
 
+def _described(home: Path) -> Path | None:
+    """The git directory that the folder was last seen with; None where its description is damaged."""
+    try:
+        return Path(json.loads((home / "repository.json").read_text())["git_dir"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def _describe(home: Path, common_dir: Path) -> None:
-    (home / "repository.json").write_text(json.dumps({"git_dir": str(common_dir)}) + "\n")
+    write_atomic(home / "repository.json", json.dumps({"git_dir": str(common_dir)}).encode() + b"\n")

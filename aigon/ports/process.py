@@ -77,18 +77,32 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
     waiting = _Waiting(command.ladder, begun + command.deadline if command.deadline else None)
     with _captures(process, command) as captures:
         _attend(process, captures, waiting, stop)
+        code = _exit_code(process.pid)
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
         _drain(captures)
         out = [capture.close() for capture in captures.values()]
     return Exited(
-        process.returncode,
+        code,
         stdout=out[0],
         stderr=out[1] if len(out) > 1 else b"",
         timed_out=waiting.timed_out,
-        killed=waiting.killed,
+        killed=waiting.killed or code is None,
         duration=time.monotonic() - begun,
     )
+
+
+def _exit_code(pid: int) -> int | None:
+    """How the exited leader ended, negative for a signal; None when somebody else collected it.
+
+    Asked without collecting it: to Popen a child that is gone already looks as if it had exited with 0.
+    """
+    try:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    assert ended is not None, "waited for, not polled"
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 def _spawn(command: Command) -> "subprocess.Popen[bytes]":

@@ -42,6 +42,11 @@ class Stop:
         """A descriptor that is readable once `now` is set."""
         return self._read
 
+    def halt(self) -> None:
+        """End whatever still runs, at once: the run is over, for whatever reason."""
+        if not self.now:
+            self._at_once(self.reason)
+
     def close(self) -> None:
         """Give the descriptors back."""
         os.close(self._read)
@@ -72,3 +77,5 @@ class Stop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if self.reason == "SIGINT":  # asked and done: a second Ctrl+C must not turn the outcome into a crash
+                signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,8 +5,9 @@ import errno
 import json
 import os
 import socket
+import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,13 +15,40 @@ from aigon.core.errors import environment
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one.
+
+    Its name begins like the file's, so that what ignores the one ignores the other, should a kill leave it.
+    """
+    _renamed(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data, durable=True)
+
+
+def write_whole(path: Path, data: bytes, asides: Sequence[Path]) -> None:
+    """Like `write_atomic` for a file that git commits: what a kill leaves must be where git does not look.
+
+    The temporary file is in the first of the folders `asides` that is on the file system of `path`. Nothing is
+    flushed: git's object is the durable copy.
+    """
+    for aside in asides:
+        aside.mkdir(parents=True, exist_ok=True)
+        try:
+            _renamed(path, aside / f"{path.name}.{os.getpid()}.tmp", data, durable=False)
+        except OSError as error:
+            if error.errno != errno.EXDEV or aside == asides[-1]:
+                raise
+        else:
+            return
+
+
+def _renamed(path: Path, temporary: Path, data: bytes, *, durable: bool) -> None:
+    """The mode bits of the old file stay."""
     try:
         with temporary.open("wb") as file:  # buffered: a raw write may be short on a full disk, and say nothing
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if path.is_file():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -7,10 +7,11 @@ safely is refused by name. Never gc, repack, prune, fetch or merge in it: it hol
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from aigon.core.errors import environment
+from aigon.core.runtime_files import IGNORED_LINES
 from aigon.ports import process
 from aigon.ports.git import Checkout, Identity
 
@@ -54,8 +55,6 @@ FIXED = {
     "advice.addembeddedrepo": "false",
     "commit.gpgsign": "false",
 }
-RUNTIME_IGNORED = (".aigon/loop-state-*.json", ".aigon/runs/", ".aigon/STOP", "EMERGENCY_STOP_RALPH")
-"""aigon's runtime files: out of every checkpoint, whatever the project's .gitignore says."""
 
 
 class TrustedGit:
@@ -144,7 +143,7 @@ def _environment(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
 def refuse_unsupported(checkout: Checkout) -> None:
     """Raise AigonError (exit 7) for a repository whose snapshots aigon could not take faithfully."""
     config = checkout.config
-    if any(name.startswith("remote.") and name.endswith(".promisor") and _is_on(config[name]) for name in config):
+    if any(name.startswith("remote.") and name.endswith(".promisor") and is_on(config[name]) for name in config):
         raise environment(
             "This is a partial clone, which aigon does not support: objects could be missing offline",
             where=str(checkout.root),
@@ -167,7 +166,7 @@ def refuse_unsupported(checkout: Checkout) -> None:
             )
 
 
-def _is_on(value: str) -> bool:
+def is_on(value: str) -> bool:
     """A boolean as git reads one."""
     return value.lower() not in ("", "false", "no", "off", "0")
 
@@ -235,8 +234,9 @@ def _config_text(settings: Mapping[str, str]) -> str:
 def _copy_rules(checkout: Checkout, directory: Path) -> None:
     """Excludes, attributes, sparse patterns and shallow boundary as they are now, before an agent can edit them."""
     common, info = checkout.common_dir / "info", directory / "info"
-    excludes: Sequence[str] = (_text(_global_file(checkout, "excludes")), _text(common / "exclude"), *RUNTIME_IGNORED)
-    (info / "exclude").write_text("\n".join(excludes) + "\n")
+    theirs = (_text(_global_file(checkout, "excludes")), _text(common / "exclude"))
+    # aigon's runtime files are out of every checkpoint, whatever the project's .gitignore says.
+    (info / "exclude").write_text("\n".join([*theirs, *IGNORED_LINES, ""]))
     everywhere = _text(_global_file(checkout, "attributes"))
     (info / "attributes").write_text(_text(common / "attributes"))
     (directory / "attributes").write_text(everywhere)

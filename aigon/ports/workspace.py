@@ -6,17 +6,20 @@ Everything goes through aigon's own git (`aigon.ports.trusted`) with a private i
 import contextlib
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.core.errors import environment
+from aigon.core.errors import AigonError, environment
 from aigon.core.model import Change
 from aigon.ports import submodules
 from aigon.ports.git import Checkout
+from aigon.ports.hidden import hidden, is_sparse
 from aigon.ports.index_file import copied, locked
-from aigon.ports.store import write_atomic
+from aigon.ports.obstacles import obstacles
+from aigon.ports.store import write_atomic, write_whole
 from aigon.ports.trusted import TrustedGit
 
 _NESTED = "warning: adding embedded git repository: "
@@ -45,16 +48,26 @@ class Workspace:
         self._checkout_index = checkout.git_dir / "index"
         self._ref_file = checkout.common_dir / "refs" / "heads" / branch
         self._head_file = checkout.git_dir / "HEAD"
+        self._own = checkout.git_dir / "aigon"
+        self._sparse = is_sparse(checkout)
         self.take_over_index()
 
     def take_over_index(self) -> None:
-        """Start from a copy of the checkout's index: its stat data, its sparse bits."""
+        """Start from a copy of the checkout's index: its stat data, its sparse bits, and nothing hidden in it."""
         if not copied(self._checkout_index, self._index, self.trusted.directory):
             self._index.unlink(missing_ok=True)
             tip = self.tip()
             self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
+        self._look_everywhere()
         has_some = (self.root / ".gitmodules").is_file()
         self._submodules = submodules.listed(self._git("ls-files", "--stage", "-z")) if has_some else ()
+
+    def _look_everywhere(self) -> None:
+        """Clear the bits by which git overlooks changes: a checkpoint is the work tree that was judged."""
+        found = hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
+        for option, paths in (("--no-assume-unchanged", found.assumed), ("--no-skip-worktree", found.skipped)):
+            if paths:
+                self._git("update-index", option, "-z", "--stdin", stdin=b"\0".join(paths))
 
     def tip(self) -> str | None:
         """The commit that the branch names; read as a file where git keeps it in one."""
@@ -129,11 +142,13 @@ class Workspace:
         text = self._git("--no-literal-pathspecs", "diff", *options, base, self.tree(), "--", ":/", *excluded)
         return text.decode(errors="replace")
 
-    def left_over(self) -> tuple[str, ...]:
-        """Paths that differ from the snapshot by now or are not in it: what checks wrote."""
+    def left_over(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Paths that differ from the snapshot by now, and paths that are not in it: what checks wrote."""
         options = ("--modified", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
-        out = self._git("ls-files", "-z", *options)
-        return tuple(sorted({path for path in out.decode(errors="replace").split("\0") if path}))
+        lines = self._git("ls-files", "-z", "-t", *options).decode(errors="replace").split("\0")
+        others = {line[2:] for line in lines if line.startswith("? ")}
+        changed = {line[2:] for line in lines if line} - others
+        return tuple(sorted(changed)), tuple(sorted(others))
 
     def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:
         """A commit of the snapshot plus `files` (written to the work tree too) on `parent`; no ref moves."""
@@ -155,14 +170,15 @@ class Workspace:
             target.unlink(missing_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+            write_whole(target, data, (self._own, self.root / ".aigon" / "runs"))
 
-    def _displace(self, obstacle: Path) -> None:
-        """Move what stands where aigon's file belongs into git's own folder: it may hold ignored files."""
+    def _displace(self, obstacle: Path) -> Path:
+        """Move what stands where another file belongs into git's own folder: it may hold what no commit does."""
+        place = self._own / "displaced" / f"{time.time_ns()}-{obstacle.name}"
         if os.path.lexists(obstacle):
-            place = self._head_file.parent / "aigon" / "displaced" / f"{time.time_ns()}-{obstacle.name}"
             place.parent.mkdir(parents=True, exist_ok=True)
-            obstacle.rename(place)
+            shutil.move(obstacle, place)
+        return place
 
     def commit_tree(self, tree: str, parent: str, message: str) -> str:
         """A commit object; no ref moves."""
@@ -171,19 +187,29 @@ class Workspace:
     def publish(self, commit: str, old: str) -> None:
         """Move the branch from `old` to `commit` and make the checkout's index agree with it.
 
-        Raises AigonError (exit 7) when the branch moved meanwhile (nothing is lost: both commits stay) or another git
-        holds the index for longer than 10 s (before the branch moves).
+        Raises AigonError (exit 7) when the branch moved meanwhile (nothing is lost: both commits stay), git could not
+        move it, or another git holds the index for longer than 10 s (before the branch moves).
         """
         with locked(self._checkout_index, self._index) as lock:
             code, said = self.trusted.refs("update-ref", "-m", "aigon", f"refs/heads/{self.branch}", commit, old)
             if code:
-                kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
-                raise environment(
-                    f"The branch {self.branch} moved while aigon was working; both commits are kept, ours as {kept}",
-                    where=said.splitlines()[0] if said else "",
-                    hint="Look at both with `git log --oneline --all`, then run again with --resume",
-                )
+                raise self._refused(commit, old, said)
             lock.rename(self._checkout_index)
+
+    def _refused(self, commit: str, old: str, said: str) -> AigonError:
+        where = said.splitlines()[0] if said else ""
+        if (self.tip() or "0" * len(old)) == old:
+            return environment(
+                f"git could not move the branch {self.branch} to the checkpoint",
+                where=where,
+                hint="Remove what is in the way (a .lock file that no running git holds), then run again with --resume",
+            )
+        kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
+        return environment(
+            f"The branch {self.branch} moved while aigon was working; both commits are kept, ours as {kept}",
+            where=where,
+            hint="Look at both with `git log --oneline --all`, then run again with --resume",
+        )
 
     def history(self, base: str) -> list[tuple[str, str]]:
         """Hash and subject of the branch's commits since `base`, newest first; at most 50."""
@@ -220,10 +246,19 @@ class Workspace:
                 break
         raise environment("Work could not be parked", where=ref, hint=said)
 
-    def restore(self, commit: str) -> None:
-        """Make the work tree equal to `commit`: what the snapshot holds beyond it is removed. Park it first."""
+    def obstacles(self, commit: str) -> tuple[str, ...]:
+        """What the snapshot does not hold and a `restore` of `commit` has to move away."""
+        return obstacles(self._git, self.root, commit)
+
+    def restore(self, commit: str) -> tuple[Path, ...]:
+        """Make the work tree equal to `commit`: what the snapshot holds beyond it is removed. Park it first.
+
+        What the snapshot does not hold either stays, or is moved where it is in the way: to the places given back.
+        """
+        moved = tuple(self._displace(self.root / path) for path in self.obstacles(commit))
         self._git("read-tree", "--reset", "-u", commit)
         self.hand_over_index()
+        return moved
 
 
 def stands_as_folder(path: Path) -> bool:

@@ -22,6 +22,11 @@ def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str
     if len(options.agents) > 1:
         raise usage("Several agents at once are not supported yet", where="--agent", hint="Name one agent")
     name = next(iter(options.agents), None) or config.default_agent or _only_agent(config)
+    if name is None and len(config.agents) > 1:
+        known = " or ".join(f"--agent {each}" for each in sorted(config.agents))
+        raise usage(
+            "Several agents are configured and none was named", where="--agent", hint=f"{known}, or defaultAgent"
+        )
     if name is None and not shutil.which("claude", path=env.get("PATH")):
         raise unavailable(
             "There is no agent to work with", where="--agent", hint=f"Install Claude Code, or add {SAMPLE}"
@@ -39,20 +44,22 @@ def _configured(root: Path, config: Config, name: str) -> Agent:
     if own is None:
         if name == "command":
             raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
-        _require_adapter(name, "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json")
+        _require_adapter(name, "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json", config.agents)
         return Agent(name, name)
-    _require_adapter(own.adapter, f"agents.{name}.adapter in .aigon/config.json")
+    _require_adapter(own.adapter, f"agents.{name}.adapter in .aigon/config.json", {})
     command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
     recording = str((root / own.recording).absolute()) if own.recording else ""
     return Agent(name, own.adapter, own.model, own.effort, command, tuple(own.args), own.env, recording)
 
 
-def _require_adapter(name: str, where: str) -> None:
+def _require_adapter(name: str, where: str, own: Mapping[str, object]) -> None:
     """Raise AigonError (exit 2), saying where the name stands, for one that is no adapter's."""
     try:
         adapter(name)
     except AigonError as error:
         error.where = where
+        if own:
+            error.hint = f"{error.hint}. Configured here: {', '.join(sorted(own))}"
         raise
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
+from aigon.core.decide import supported
 from aigon.core.events import CriterionJudged, Event
 from aigon.core.fingerprint import combined, fingerprint
 from aigon.core.model import Check, Finding, Problem, Verdict
@@ -12,6 +13,7 @@ from aigon.run import criteria
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
 from aigon.run.judging import judged
+from aigon.run.one_check import cache_key, forget
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
 
@@ -51,10 +53,12 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     snapshot.settle()
     reaper.sweep()  # what a check left running could change the tree, and would outlive the run
     findings = _in_order(job, [result.finding for result in ran]) + _git_check(job, world, snapshot, (*ran, *results))
+    if any(finding.role == "git" and finding.status == "fail" for finding in findings):
+        _forget(job, world, plan)
     content = snapshot.content().key() if _decisions_matter(job) else ""
     human = state.human_ticks
     verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
-    verdicts = yield from judged(job, world, snapshot.number, verdicts, findings)
+    verdicts = supported(findings, (yield from judged(job, world, snapshot.number, verdicts, findings)))
     if world.stop.now:
         return Look(findings, tuple(_undecided(verdict) for verdict in verdicts), content, complete=False)
     for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):
@@ -99,7 +103,10 @@ def _in_order(job: Job, findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _git_check(job: Job, world: World, snapshot: Snapshot, results: Sequence[Result]) -> tuple[Finding, ...]:
-    """Nothing is left out of the commit but ignored files and what the checks themselves wrote, which is named."""
+    """Nothing is left out of the commit but ignored files and what the checks wrote beside it, which is named.
+
+    A file of the commit that the checks changed is a failure: they passed on files that nobody commits.
+    """
     if snapshot.complaints:
         problems = tuple(Problem(text) for text in snapshot.complaints[:20])
         names = tuple(fingerprint("git", text) for text in snapshot.complaints)
@@ -107,10 +114,30 @@ def _git_check(job: Job, world: World, snapshot: Snapshot, results: Sequence[Res
         return (Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names),)
     if job.demand.skip_validation or all(result.finding.cached for result in results):
         return ()
-    left = world.workspace.left_over()
+    changed, left = world.workspace.left_over()
+    if changed:
+        return (_changed_by_checks(changed),)
     warnings = tuple(Problem("written by the checks, not committed", path, severity="warning") for path in left[:20])
     summary = f"{len(left)} files written by the checks are not committed ({', '.join(left[:3])})" if left else "clean"
     return (Finding("git", "git", "Git", "pass", summary, problems=warnings),)
+
+
+def _changed_by_checks(changed: Sequence[str]) -> Finding:
+    some = ", ".join([*changed[:3], *([f"{len(changed) - 3} more"] if len(changed) > 3 else [])])
+    summary = (
+        f"the checks changed files that the commit holds ({some}), so what they saw is not what it holds: "
+        "have the checks only look or write elsewhere, or let git ignore the file (and `git rm --cached` it)"
+    )
+    problems = tuple(Problem("changed while the checks ran", path) for path in changed[:20])
+    names = tuple(fingerprint("git", "changed", path) for path in changed)
+    return Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names)
+
+
+def _forget(job: Job, world: World, plan: Plan) -> None:
+    """Passes beside a failed git check were on other files than their names say."""
+    for check in job.checks:
+        if check.remember:
+            forget(world, cache_key(world, check, plan.content_key(check.paths)))
 
 
 def _decisions_matter(job: Job) -> bool:

@@ -5,16 +5,16 @@ from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch
 from aigon.run.opening import Opened, Opening
-from aigon.run.prepare import relocated
-from aigon.run.records import Origin
+from aigon.run.prepare import Prepared, relocated
+from aigon.run.records import Origin, Records
 from aigon.run.run_id import new_run_id
 from aigon.run.stages import to_stage
 
 
-def begin(opening: Opening, old: State) -> Opened:
+def begin(opening: Opening, records: Records, prepared: Prepared, old: State) -> Opened:
     """Put the checkout onto the feature's branch and commit what is aigon's to commit. Raises AigonError (exit 7)."""
-    checkout, prepared = opening.checkout, opening.prepared
-    _refuse_unfinished(opening, old)
+    checkout = opening.checkout
+    _refuse_unfinished(opening, prepared, old)
     own = branch.own_changes(checkout, [prepared.feature.path])
     branch.enter(checkout, prepared.branch)
     branch.ignore_runtime_files(checkout)
@@ -23,28 +23,32 @@ def begin(opening: Opening, old: State) -> Opened:
     branch.take_up(workspace.trusted, feature, [*own, *moved])
     workspace.take_over_index()
     head = str(workspace.tip())
-    opening.records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
-    return Opened(relocated(prepared, checkout.root, feature), workspace, head, _origin(opening, workspace, head))
+    records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
+    origin = _origin(opening, records, prepared, workspace, head)
+    return Opened(relocated(prepared, checkout.root, feature), records, workspace, head, origin)
 
 
-def _refuse_unfinished(opening: Opening, old: State) -> None:
-    """A new run over a broken-off turn would mix its edits in; `--resume` knows what to do with them."""
-    prepared, changed = opening.prepared, opening.checkout.changed()
-    if old.iteration > old.finished and opening.current == prepared.branch and changed:
+def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None:
+    """A new run over a broken-off turn would mix its edits and commits in; `--resume` knows what to do with them."""
+    checkout = opening.checkout
+    if old.iteration <= old.finished or checkout.branch != prepared.branch:
+        return
+    changed = checkout.changed()
+    if changed or checkout.head != old.checkpoint:
         name = prepared.feature.name_for_people
         raise environment(
             f"The last run of feature {name} stopped in the middle of iteration {old.iteration}",
-            where=", ".join(changed[:5]),
+            where=", ".join(changed[:5]) or f"{old.checkpoint[:12]}..{str(checkout.head)[:12]}",
             hint=f"aigon feature-implement {name} --resume   or   git stash --include-untracked",
         )
 
 
-def _origin(opening: Opening, workspace: Workspace, head: str) -> Origin:
+def _origin(opening: Opening, records: Records, prepared: Prepared, workspace: Workspace, head: str) -> Origin:
     """Where the feature began: kept over runs as long as the branch still contains it."""
-    known = opening.records.origin()
+    known = records.origin()
     if known and workspace.is_ancestor(known.commit, head):
         return known
-    started_here = "" if opening.current == opening.prepared.branch else opening.current
+    started_here = "" if opening.current == prepared.branch else opening.current
     origin = Origin(known.branch if known else started_here, head)
-    opening.records.set_origin(origin)
+    records.set_origin(origin)
     return origin

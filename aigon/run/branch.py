@@ -5,14 +5,12 @@ from contextlib import contextmanager
 
 from aigon.core.errors import AigonError, environment
 from aigon.core.features import Feature
+from aigon.core.runtime_files import IGNORED_LINES, SAMPLES, is_runtime
+from aigon.core.runtime_files import STOP_FILES as STOP_FILES
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
 from aigon.ports.git import Checkout
+from aigon.ports.hidden import refuse_hidden_changes
 from aigon.ports.trusted import TrustedGit, refuse_unsupported
-
-STOP_FILES = (".aigon/STOP", "EMERGENCY_STOP_RALPH")
-"""In the main checkout they stop every loop of the repository."""
-IGNORED_LINES = (".aigon/loop-state-*.json", ".aigon/runs/", *STOP_FILES)
-"""What `aigon init` writes into .gitignore: aigon's runtime files."""
 
 
 def require_sound(checkout: Checkout) -> str:
@@ -35,9 +33,13 @@ def require_sound(checkout: Checkout) -> str:
     return branch
 
 
-def own_changes(checkout: Checkout, spec_paths: Sequence[str]) -> list[str]:
-    """Uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other, untracked included."""
-    changed = checkout.changed()
+def own_changes(checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = ()) -> list[str]:
+    """Uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other, untracked included.
+
+    `nobodys` are paths (folders end in `/`) that the checks of the last look left: they are let be.
+    """
+    refuse_hidden_changes(checkout)
+    changed = [path for path in checkout.changed() if not any(_within(path, place) for place in nobodys)]
     own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
     if foreign := [path for path in changed if path not in own]:
         names = [path if path.isprintable() else repr(path) for path in foreign[:5]]
@@ -47,17 +49,17 @@ def own_changes(checkout: Checkout, spec_paths: Sequence[str]) -> list[str]:
             where=listed,
             hint='git add -A && git commit -m "work in progress"   or   git stash --include-untracked',
         )
-    return [path for path in own if not _is_runtime(path)]
+    return [path for path in own if not is_runtime(path)]
+
+
+def _within(path: str, place: str) -> bool:
+    return path == place or (place.endswith("/") and path.startswith(place))
 
 
 def _is_own(checkout: Checkout, path: str) -> bool:
     if path == ".gitignore":
         return _only_own_lines(checkout)
-    return path.startswith(".aigon/") or _is_runtime(path)
-
-
-def _is_runtime(path: str) -> bool:
-    return path.startswith((".aigon/runs/", ".aigon/loop-state-")) or path in STOP_FILES
+    return path.startswith(".aigon/") or is_runtime(path)
 
 
 def _only_own_lines(checkout: Checkout) -> bool:
@@ -82,22 +84,13 @@ def enter(checkout: Checkout, branch: str) -> None:
 
 
 @contextmanager
-def entered(checkout: Checkout, wanted: str) -> Iterator[None]:
-    """Stand on the feature's branch where it has one, since its spec may stand only there; back again on an error.
-
-    Raises AigonError (exit 7) where uncommitted changes are in the way.
-    """
-    before = require_sound(checkout)
-    found = branch_of(checkout, wanted)
-    if found is None or found == before:
-        yield
-        return
-    own_changes(checkout, [])
-    enter(checkout, found)
+def back_on_error(checkout: Checkout, before: str) -> Iterator[None]:
+    """Stand on the branch `before` again where something goes wrong in here."""
     try:
         yield
     except BaseException:
-        checkout.switch(before)
+        if checkout.branch != before and not checkout.changed():
+            checkout.switch(before)
         raise
 
 
@@ -125,13 +118,9 @@ def ignore_runtime_files(checkout: Checkout) -> None:
     """Keep aigon's runtime files out of `git status` where the project's .gitignore does not, without touching it."""
     exclude = checkout.common_dir / "info" / "exclude"
     text = exclude.read_text(errors="surrogateescape") if exclude.exists() else ""
-    ignored = (checkout.ask("check-ignore", "--no-index", *_samples()) or "").splitlines()
-    missing = [line for line, sample in zip(IGNORED_LINES, _samples(), strict=True) if sample not in ignored]
+    ignored = (checkout.ask("check-ignore", "--no-index", *SAMPLES) or "").splitlines()
+    missing = [line for line, sample in zip(IGNORED_LINES, SAMPLES, strict=True) if sample not in ignored]
     if missing:
         exclude.parent.mkdir(exist_ok=True)
         block = "\n".join(["# aigon's runtime files", *missing, ""])
         exclude.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
-
-
-def _samples() -> tuple[str, ...]:
-    return (".aigon/loop-state-0.json", ".aigon/runs/x", ".aigon/STOP", "EMERGENCY_STOP_RALPH")

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from aigon.core.decisions import applying
 from aigon.core.decisions import verdict as decided
+from aigon.core.fingerprint import plain
 from aigon.core.model import ROLES, Check, Criterion, Finding, Verdict, VerdictStatus
 from aigon.core.spec import metric_parts
 from aigon.run.checks import Result
@@ -23,7 +24,11 @@ _COMPARE: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_NUMBER = re.compile(r"(?:(?<![\w.])[-+])?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_RUN = re.compile(r"[\w.,/+\-\u2010-\u2015\u2212]+")
+"""What belongs together: letters, digits and what may join numbers, typographic dashes and minus included."""
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+LONGEST_LINE = 4000
+"""Bytes of the end of the output that are read; of a line as long as that nobody knows where it began."""
 
 
 def commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
@@ -44,7 +49,7 @@ def _name(criterion: Criterion) -> str:
 
 
 def by_what_ran(
-    job: Job, findings: Sequence[Finding], results: Sequence[Result], content: str, human_ticks: Sequence[int]
+    job: Job, findings: Sequence[Finding], results: Sequence[Result], content: str, human_ticks: Sequence[str]
 ) -> tuple[Verdict, ...]:
     """Everything but the judge's part: what that has to decide comes back as `unclear` with method `judge`."""
     ran = {result.finding.check: result for result in results}
@@ -57,7 +62,7 @@ def _verdict(
     findings: Sequence[Finding],
     ran: Mapping[str, Result],
     content: str,
-    human_ticks: Sequence[int],
+    human_ticks: Sequence[str],
 ) -> Verdict:
     if criterion.kind == "verify":
         return _by_exit(criterion, ran[_name(criterion)])
@@ -85,13 +90,13 @@ def _not_met(finding: Finding) -> VerdictStatus:
 
 
 def _by_number(criterion: Criterion, result: Result) -> Verdict:
-    """The last number that the command printed, against the bound; exit codes other than 0 are no measurement."""
+    """The number on the last line printed, against the bound; exit codes other than 0 are no measurement."""
     _, symbol, bound = metric_parts(criterion.command or "")
     if (finding := result.finding).status != "pass":
         return Verdict(criterion.number, _not_met(finding), "metric", f"{criterion.command}", finding.summary)
-    value = _last_number(result.output.decode(errors="replace"))
-    if value is None:
-        return Verdict(criterion.number, "unmet", "metric", f"{criterion.command}", "the command printed no number")
+    value = printed_number(result.output)
+    if isinstance(value, str):
+        return Verdict(criterion.number, "unmet", "metric", f"{criterion.command}", value)
     wanted = f"{value} {symbol} {bound:g}"
     if _COMPARE[symbol](value, Decimal(str(bound))):
         return Verdict(criterion.number, "met", "metric", wanted, "")
@@ -100,10 +105,30 @@ def _by_number(criterion: Criterion, result: Result) -> Verdict:
     )
 
 
-def _last_number(text: str) -> Decimal | None:
-    numbers = _NUMBER.findall(text[-4000:])
+def printed_number(output: bytes) -> Decimal | str:
+    """The one number on the last line that is not empty, or why there is none.
+
+    It has to stand for itself: `1,234`, `7/10`, `3-5` and `12ms` are none, and beside any other digits that are not
+    part of a word (`py311`) nobody knows which is meant.
+    """
+    lines = plain(output.rstrip()[-LONGEST_LINE:].decode(errors="replace")).splitlines() or [""]
+    runs = [run for run in _RUN.findall(lines[-1]) if not _is_word(run)]
+    if len(runs) == 1 and len(lines[-1]) < LONGEST_LINE and (value := _number(runs[0])) is not None:
+        return value
+    if not any(character.isdigit() for character in lines[-1]):
+        return "the command printed no number on its last line"
+    return f"ambiguous: the last line has to hold exactly one plain number, it is '{lines[-1].strip()[:200]}'"
+
+
+def _is_word(run: str) -> bool:
+    """Whether its first letter or digit is a letter; a run without either is only a sign."""
+    first = next((character for character in run if character.isalnum()), "-")
+    return not first.isdigit()
+
+
+def _number(run: str) -> Decimal | None:
     try:
-        return Decimal(numbers[-1]) if numbers else None
+        return Decimal(run) if _NUMBER.fullmatch(run) else None
     except InvalidOperation:
         return None
 
@@ -124,14 +149,17 @@ def _by_check(job: Job, criterion: Criterion, findings: Sequence[Finding]) -> Ve
 
 
 def bound_findings(wanted: str, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings a `check` criterion is bound to: by name, by role, else the script that stands in for a role."""
-    by_name = [f for f in findings if f.check == wanted]
-    by_role = [f for f in findings if f.role == wanted]
-    stand_in = [f for f in findings if f.role == "script"] if wanted in ROLES else []
-    return by_name or by_role or stand_in
+    """The findings a `check` criterion is bound to, which all have to be green.
+
+    A role is bound to every check that has it or is named so, else to the script that stands in; any other word to
+    the check of that name.
+    """
+    if wanted not in ROLES:
+        return [f for f in findings if f.check == wanted]
+    return [f for f in findings if wanted in (f.role, f.check)] or [f for f in findings if f.role == "script"]
 
 
-def _by_person(criterion: Criterion, human_ticks: Sequence[int]) -> Verdict:
-    if criterion.number in human_ticks:
+def _by_person(criterion: Criterion, human_ticks: Sequence[str]) -> Verdict:
+    if criterion.text in human_ticks:
         return Verdict(criterion.number, "met", "approval", "ticked by a person before the run", "")
     return Verdict(criterion.number, "unclear", "human", "", "a person decides: `aigon approve`")

@@ -20,7 +20,7 @@ def decide(
 ) -> list[tuple[int, str]]:
     """Record the decision; number and text of each criterion. Raises AigonError (exit 2) for what cannot be decided."""
     feature = specs.locate(checkout.root, wanted)
-    spec = specs.read(checkout.root, feature)
+    spec = specs.read_file(checkout.root / feature.path, feature.path)
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
     state = _looked_at(replay(records.events()), feature.name_for_people)
     known = {criterion.number: criterion for criterion in spec.criteria}

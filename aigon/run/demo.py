@@ -76,7 +76,7 @@ def after(checkout: Checkout, agent: str | None) -> str:
     root = checkout.root
     log = next(iter(sorted(root.glob("docs/specs/features/logs/*.md"))), root)
     spec = next(iter(sorted(root.glob("docs/specs/features/*/feature-*.md"))), root)
-    story = checkout.git("log", "--oneline", "--no-decorate", "-8")
+    story = checkout.git("log", "--oneline", "--no-decorate", "main..")
     lines = [
         "Look at what it left:",
         f"  cd {root}",

@@ -1,13 +1,13 @@
 """Merge a proven feature with the person's own git."""
 
-import json
-from typing import Any
-
 from aigon.core.errors import AigonError, Exit, environment, usage
+from aigon.core.events import Event, RunFinished
 from aigon.core.features import Feature
+from aigon.core.outcome import Met, describe
+from aigon.core.state import State, replay
 from aigon.ports.commit_paths import commit_paths
 from aigon.ports.git import Checkout
-from aigon.ports.home import repository_home
+from aigon.ports.home import known_home, repository_home
 from aigon.run import bookkeeping, branch, specs
 from aigon.run.records import records_of
 from aigon.run.stages import to_stage
@@ -50,31 +50,40 @@ def _target(checkout: Checkout, feature: Feature) -> str:
 
 
 def _require_proven(checkout: Checkout, feature: Feature, tip: str) -> None:
-    """Raise AigonError (exit 3) unless the last run ended as met on exactly this commit."""
+    """Raise AigonError (exit 3) unless the last run ended as met on exactly this commit.
+
+    By aigon's own record: the state file lies in the workspace, where an agent can write it.
+    """
     name = feature.name_for_people
-    state = _state(checkout, feature)
+    events = _events(checkout, name)
     again = f"aigon feature-implement {name} --resume   (or --force, if you know better)"
-    if state.get("status") != "met":
-        what = f"Feature {name} is not proven: {state.get('stop_reason') or 'it has not run'}"
+    state = replay(events)
+    if not isinstance(state.outcome, Met):
+        what = f"Feature {name} is not proven: {_standing(state)}"
         raise AigonError(what, where=feature.name, hint=again, code=Exit.STOPPED)
-    if state.get("proven_commit") != tip:
+    if (proven := _last_commit(events)) != tip:
         raise AigonError(
             f"The branch {feature.name} has changed since it was proven",
-            where=f"{str(state.get('proven_commit'))[:12]}..{tip[:12]}",
+            where=f"{proven[:12]}..{tip[:12]}",
             hint=again,
             code=Exit.STOPPED,
         )
 
 
-def _state(checkout: Checkout, feature: Feature) -> dict[str, Any]:
-    path = checkout.root / feature.state_file()
-    try:
-        document: dict[str, Any] = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError:
-        raise environment("The state file cannot be read", where=str(path), hint="--resume writes it anew") from None
-    return document
+def _events(checkout: Checkout, name: str) -> list[Event]:
+    home = known_home(checkout.common_dir)
+    return records_of(home, name).events() if home else []
+
+
+def _standing(state: State) -> str:
+    if state.outcome:
+        return describe(state.outcome)
+    return "its last run has not ended" if state.started else "it has not run"
+
+
+def _last_commit(events: list[Event]) -> str:
+    """The commit that the last outcome speaks of."""
+    return next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
 
 
 def _merge(checkout: Checkout, feature: Feature, target: str, tip: str) -> tuple[Feature, str, str]:

@@ -1,5 +1,6 @@
 """Carry the events of a loop to the sinks: durable ones may stop the run, observers may not."""
 
+import contextlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -108,7 +109,7 @@ def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
 def _note(error: AigonError, state: State, recorder: Recorder) -> None:
     """Write down that the run was refused; a record that cannot be written is what may have refused it."""
     end = RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), "")
-    try:
-        recorder.deliver(end, state)
-    except AigonError:
-        recorder.show(end)
+    for record in recorder.records:
+        with contextlib.suppress(OSError):
+            record(end, state.apply(end))
+    recorder.show(end)

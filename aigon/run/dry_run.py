@@ -4,17 +4,15 @@ from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
 from aigon.ports.git import Checkout
 from aigon.run import branch
-from aigon.run.implement import require_ready
 from aigon.run.job import Job
 from aigon.run.one_check import shown
 from aigon.run.options import Options
-from aigon.run.prepare import Prepared, job_of, prepare
+from aigon.run.prepare import Prepared, job_of, ready
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     """The plan as a document and as text. Raises AigonError for what would refuse the run."""
-    prepared = prepare(checkout, options)
-    require_ready(checkout.root, prepared, options)
+    prepared = ready(checkout, options)
     branch.require_sound(checkout)
     branch.own_changes(checkout, [prepared.feature.path])
     job = job_of(prepared, options, checkout.head or "")

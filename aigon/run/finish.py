@@ -28,7 +28,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         findings=look.findings if look else (),
         commits=world.workspace.history(job.base_commit),
         spend=state.spend,
-        log=job.log_path if state.finished else str(world.folder),
+        log=job.log_path if world.own_files.get(job.log_path) else "",
         next_command=next_command(job, outcome),
         elapsed=world.elapsed(),
     )

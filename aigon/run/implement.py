@@ -3,19 +3,18 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from aigon.core.events import Notice, RunFinished
 from aigon.core.prompt import estimated_tokens
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
-from aigon.run import actors, branch
+from aigon.run import branch
 from aigon.run.drive import Observer, Recorder, drive
-from aigon.run.loop import run
+from aigon.run.job import Job
+from aigon.run.loop import Loop, run
 from aigon.run.options import Options
-from aigon.run.prepare import Prepared, prepare
-from aigon.run.project_checks import require_tools
+from aigon.run.prepare import Prepared
 from aigon.run.recover import Confirm
 from aigon.run.session import Session, opened
 from aigon.run.turn import prompt_text
@@ -26,46 +25,63 @@ from aigon.sinks.state_file import StateFileSink
 Observers = Callable[[Session], Sequence[Observer]]
 
 
-def implement(checkout: Checkout, options: Options, *, observers: Observers, confirm: Confirm) -> RunFinished:
-    """Run the loop for one feature and one agent to its end. Raises AigonError before or instead of a run."""
-    with branch.entered(checkout, options.feature):
-        prepared = prepare(checkout, options)
-        require_ready(checkout.root, prepared, options)
-    stop = Stop([checkout.root / name for name in branch.STOP_FILES], said=lambda _: _say_how_to_stop(options.feature))
-    with stop.handling(), opened(checkout, prepared, options, stop, confirm) as session:
+def implement(
+    checkout: Checkout, options: Options, *, observers: Observers, confirm: Confirm, announce: bool = True
+) -> RunFinished:
+    """Run the loop for one feature and one agent to its end. Raises AigonError before or instead of a run.
+
+    With `announce` the first Ctrl+C is answered on standard error; an observer that owns the screen answers itself.
+    """
+    stop = Stop(
+        [checkout.root / name for name in branch.STOP_FILES], said=_answer(options.feature) if announce else _quiet
+    )
+    with stop.handling(), opened(checkout, options, stop, confirm) as session:
         reaper.adopt_orphans()
         records = (JournalSink(session.records.journal), StateFileSink.after(session.state_file, session.past))
         recorder = Recorder(records, observers(session))
+        state = session.state
+        loop: Loop | None = None
         try:
-            state = recorder.deliver_all([*session.opening, *_said_before(prepared, session)], session.state)
-            return drive(run(session.job, session.world, state), state, recorder)
+            state = recorder.deliver_all([*session.opening, *_said_before(session)], state)
+            loop = run(session.job, session.world, state)
+            return drive(loop, state, recorder)
         finally:
+            stop.halt()
+            if loop:
+                loop.close()  # nothing of a look that broke off may still run when survivors are swept
             reaper.sweep()
             recorder.close()
 
 
-def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
-    """What cannot work is said now, not in the morning: agent and tools. Raises AigonError (exit 6 or 7)."""
-    if prepared.agent:
-        actors.require_agent(root, prepared.agent, prepared.env)
-    if not options.skip_validation:
-        require_tools(prepared.checks.checks)
-
-
-def _said_before(prepared: Prepared, session: Session) -> Iterator[Notice]:
+def _said_before(session: Session) -> Iterator[Notice]:
     """What a person should know before the first paid turn."""
-    job, now = session.job, World.now()
+    prepared, job, now = session.prepared, session.job, World.now()
     for warning in prepared.spec.warnings:
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
         yield Notice(
             now, "this project has no check: only verify, metric and a person can prove a criterion", "warning"
         )
+    yield from _about_missing_checks(job, now)
     yield from _about_the_judge(prepared, now)
     tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.finished + 1))
     cap = f"at most ${job.limits.max_cost:.2f}" if job.limits.max_cost else "no cost limit (--max-cost)"
     turns = job.limits.iterations
     yield Notice(now, f"up to {turns} turns of {job.rungs[0].name}, about {tokens} tokens of prompt each; {cap}")
+
+
+def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:
+    """Criteria that nothing can prove are said before they are paid for."""
+    if job.demand.skip_validation or any(check.role == "script" for check in job.checks):
+        return
+    there = {name for check in job.checks for name in (check.name, check.role)}
+    for criterion in job.spec.criteria:
+        if criterion.kind == "check" and criterion.command not in there:
+            needs = (
+                f"criterion {criterion.number} needs a check '{criterion.command}', which this project does not have"
+            )
+            known = ", ".join(sorted(there)) or "none"
+            yield Notice(now, f"{needs} (there are: {known}): nothing can prove it", "warning")
 
 
 def _about_the_judge(prepared: Prepared, now: str) -> Iterator[Notice]:
@@ -74,6 +90,14 @@ def _about_the_judge(prepared: Prepared, now: str) -> Iterator[Notice]:
         yield Notice(now, f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {', '.join(waiting)}")
     elif waiting:
         yield Notice(now, f"no judge is ready: criteria {', '.join(waiting)} will wait for `aigon approve`", "warning")
+
+
+def _quiet(_signal: str) -> None:
+    """Say nothing."""
+
+
+def _answer(feature: str) -> Callable[[str], None]:
+    return lambda _signal: _say_how_to_stop(feature)
 
 
 def _say_how_to_stop(feature: str) -> None:

@@ -5,13 +5,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from aigon.core.runtime_files import IGNORED_LINES
 from aigon.ports.git import Checkout
 from aigon.ports.store import write_atomic
-from aigon.run.branch import IGNORED_LINES
 from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of
-from aigon.run.settings import PROJECT_FILE, configuration
+from aigon.run.settings import PROJECT_FILE, configuration, work_tree
 
 HEADING = "# aigon's runtime files"
 
@@ -47,7 +47,7 @@ class Initialised:
 
 def initialise(checkout: Checkout, profile: str | None) -> Initialised:
     """Detect the profile, write what is not there. Raises AigonError (exit 2) where detection is a tie."""
-    config = configuration(checkout.root)
+    config = configuration(work_tree(checkout.root))
     checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
     written: list[str] = []
     kept: list[str] = []

@@ -3,7 +3,6 @@
 from aigon.core import decide
 from aigon.core.config import MAX_ITERATIONS, Config
 from aigon.core.errors import usage
-from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
 from aigon.core.spec import known_failures
 from aigon.run.options import Options
@@ -45,8 +44,6 @@ def turn_timeout(config: Config, options: Options) -> float:
     return options.iteration_timeout or float(config.guards.iteration_timeout)
 
 
-def demand(spec: Spec, options: Options, judge: JudgeSettings | None) -> decide.Demand:
+def demand(spec: Spec, options: Options) -> decide.Demand:
     """What proven means for this spec."""
-    return decide.Demand(
-        spec.criteria, known_failures(spec), options.skip_validation, judge.backend if judge else "none"
-    )
+    return decide.Demand(spec.criteria, known_failures(spec), options.skip_validation)

@@ -21,10 +21,15 @@ from aigon.run.world import World
 EXCERPT_LINES = 30
 EXCERPT_CHARACTERS = 3000
 OF_THE_TERMINAL = (
-    *("_", "AIGON_", "OLDPWD", "PWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "WINDOWID", "TMUX", "STY"),
-    *("SSH_", "GPG_TTY", "DBUS_", "XDG_SESSION", "DISPLAY", "WAYLAND", "VSCODE_", "INVOCATION_ID", "JOURNAL_STREAM"),
+    *("_", "OLDPWD", "PWD", "SHLVL", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLORTERM"),
+    *("COLUMNS", "LINES", "WINDOWID", "TMUX", "TMUX_PANE", "STY", "GPG_TTY", "XDG_SESSION_ID", "DISPLAY"),
+    *("WAYLAND_DISPLAY", "INVOCATION_ID", "JOURNAL_STREAM"),
 )
-"""Beginnings of variables that tell one terminal from another, and nothing about what a check would say."""
+"""Variables that tell one terminal from another, and nothing about what a check would say."""
+GROUPS_OF_THE_TERMINAL = ("AIGON_", "SSH_", "DBUS_", "VSCODE_")
+"""The same, by how they begin: up to a `_`, because `STY` also begins STYLE."""
+LARGEST_REPORT = 32 * 1024 * 1024
+"""Bytes of a report that are read."""
 REMEMBERED_OUTPUT = 100_000
 """Bytes of output kept with a pass; a metric's number stands at its end."""
 LARGEST_SCRIPT = 256 * 1024
@@ -46,8 +51,8 @@ def run(world: World, check: Check, folder: Path) -> tuple[Finding, bytes]:
         exited = process.run(_command(world, check, argv, log), world.stop)
         said = replace(exited, stdout=exited.stdout + exited.stderr)
         reading = _reading(world, check, said, report)
-        told = any("{report}" in part for part in check.argv)
-        return _finding(check, said, reading, str(log), report_due=told and not report.exists()), exited.stdout
+        lacking = exited.exit_code == 0 and _lacks_report(check, report)
+        return _finding(check, said, reading, str(log), lacks_report=lacking), exited.stdout
 
 
 def _command(world: World, check: Check, argv: Sequence[str], log: Path) -> process.Command:
@@ -76,11 +81,25 @@ def _report_bytes(report: Path) -> bytes | None:
     if not report.is_file() or report.is_symlink():
         return None
     with report.open("rb") as file:
-        return file.read(32 * 1024 * 1024)
+        return file.read(LARGEST_REPORT)
 
 
-def _finding(check: Check, exited: Exited, reading: Reading, log: str, *, report_due: bool) -> Finding:
-    status, summary = _status(check, exited, reading, report_due)
+def _lacks_report(check: Check, report: Path) -> bool:
+    """Whether a report was due and none is there that can be read to its end.
+
+    It has to be understood by itself: what was printed, which parsers fall back to, could be anybody's words.
+    """
+    if not any("{report}" in part for part in check.argv):
+        return False
+    content = _report_bytes(report)
+    if not content or len(content) >= LARGEST_REPORT:
+        return True
+    # Not empty output: to some parsers silence is a reading of its own.
+    return check.parser not in (None, "text") and not parse(check.parser, b"-", content).understood
+
+
+def _finding(check: Check, exited: Exited, reading: Reading, log: str, *, lacks_report: bool) -> Finding:
+    status, summary = _status(check, exited, reading, lacks_report)
     excerpt = "" if status == "pass" else _excerpt(exited.stdout)
     # Lines of a green run that look like errors are not.
     problems = tuple(p for p in reading.problems if status != "pass" or p.severity == "warning")
@@ -101,7 +120,7 @@ def _finding(check: Check, exited: Exited, reading: Reading, log: str, *, report
     )
 
 
-def _status(check: Check, exited: Exited, reading: Reading, report_due: bool) -> tuple[CheckStatus, str]:
+def _status(check: Check, exited: Exited, reading: Reading, lacks_report: bool) -> tuple[CheckStatus, str]:
     """The exit code decides; a pass also needs a test to have run, where a report says how many did."""
     if exited.start_error:
         return "error", f"It did not start: {exited.start_error}"
@@ -110,7 +129,7 @@ def _status(check: Check, exited: Exited, reading: Reading, report_due: bool) ->
     if exited.timed_out:
         return "error", f"timed out after {words(check.timeout)}"
     if exited.exit_code == 0:
-        return _passed(check, reading, report_due)
+        return _passed(check, reading, lacks_report)
     if exited.exit_code in NOT_FOUND and not reading.understood:
         return "error", f"a command was not found (exit {exited.exit_code}): {_last_line(exited.stdout)}"
     if _nothing_ran(reading.counts):
@@ -120,9 +139,9 @@ def _status(check: Check, exited: Exited, reading: Reading, report_due: bool) ->
     return "fail", f"Failed (exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'})"
 
 
-def _passed(check: Check, reading: Reading, report_due: bool) -> tuple[CheckStatus, str]:
-    if report_due:
-        return "error", "it exited 0 without writing its report, so nothing shows that anything ran"
+def _passed(check: Check, reading: Reading, lacks_report: bool) -> tuple[CheckStatus, str]:
+    if lacks_report:
+        return "error", "it exited 0 without a readable report, so nothing shows that anything ran"
     if check.role == "tests" and _nothing_ran(reading.counts):
         return "fail", reading.summary or "no tests collected"
     return "pass", reading.summary or "passed"
@@ -170,10 +189,14 @@ def skipped(check: Check, why: str) -> Finding:
 
 def cache_key(world: World, check: Check, content: str) -> str:
     """A name for (tree less aigon's two files, command, environment)."""
-    env = {k: v for k, v in world.check_env.items() if not k.startswith(OF_THE_TERMINAL)} | dict(check.env)
+    env = {k: v for k, v in world.check_env.items() if not _of_the_terminal(k)} | dict(check.env)
     command = [check.name, check.role, list(check.argv), _programs(check), check.cwd, check.parser]
     parts = [content, command, sorted(env.items()), world.toolchain()]
     return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _of_the_terminal(name: str) -> bool:
+    return name in OF_THE_TERMINAL or name.startswith(GROUPS_OF_THE_TERMINAL)
 
 
 def _programs(check: Check) -> list[str]:
@@ -212,6 +235,12 @@ def remember(world: World, key: str, finding: Finding, output: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = {"finding": asdict(finding), "output": output[-REMEMBERED_OUTPUT:].decode("latin-1")}
     write_atomic(path, json.dumps(kept).encode())
+
+
+def forget(world: World, key: str) -> None:
+    """Remember a pass no longer."""
+    if world.keeps:
+        _cache_file(world, key).unlink(missing_ok=True)
 
 
 def _cache_file(world: World, key: str) -> Path:

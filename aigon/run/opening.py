@@ -15,14 +15,12 @@ from aigon.run.recover import Confirm
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The question: which feature, in which checkout, on which branch it stands (`current`), by whose leave."""
+    """The question: which feature, in which checkout, on which branch it stood (`current`), by whose leave."""
 
     checkout: Checkout
-    prepared: Prepared
     options: Options
     confirm: Confirm
     home: Path
-    records: Records
     current: str
 
     @property
@@ -40,6 +38,7 @@ class Opened:
     """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made."""
 
     prepared: Prepared
+    records: Records
     workspace: Workspace
     head: str
     origin: Origin

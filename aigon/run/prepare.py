@@ -16,8 +16,8 @@ from aigon.ports.resources import resource
 from aigon.run import actors, limits, specs
 from aigon.run.job import Job
 from aigon.run.options import Options
-from aigon.run.project_checks import Checks, checks_of
-from aigon.run.settings import configuration, own_tools
+from aigon.run.project_checks import Checks, checks_of, require_tools
+from aigon.run.settings import Read, configuration, own_tools, work_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,28 @@ class Prepared:
         return self.feature.name
 
 
-def prepare(checkout: Checkout, options: Options, *, with_agent: bool = True) -> Prepared:
-    """Read configuration, spec and project. Raises AigonError: 2 for what is malformed, 6 for a missing agent."""
+def prepare(
+    checkout: Checkout,
+    options: Options,
+    *,
+    with_agent: bool = True,
+    feature: Feature | None = None,
+    read: Read | None = None,
+) -> Prepared:
+    """Read configuration, spec and project. Raises AigonError: 2 for what is malformed, 6 for a missing agent.
+
+    `read` gives the files that decide where the work tree holds an agent's work that is still to be judged.
+    """
     root = checkout.root
-    config = configuration(root)
+    read = read or work_tree(root)
+    config = configuration(read)
     if options.loop and not config.ralph.enabled:
         where = "ralph.enabled in .aigon/config.json"
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
         raise usage("The loop is turned off for this project", where=where, hint=hint)
     limits.limits(config, options)  # a limit that cannot be is said before anything is changed
-    feature = specs.locate(root, options.feature)
-    spec = specs.read(root, feature)
+    feature = feature or specs.locate(root, options.feature)
+    spec = specs.read(read, feature)
     env = dict(os.environ)
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root)}
     agent = actors.agent_of(root, config, options, env) if with_agent else None
@@ -65,6 +76,21 @@ def prepare(checkout: Checkout, options: Options, *, with_agent: bool = True) ->
     )
 
 
+def ready(checkout: Checkout, options: Options, feature: Feature | None = None, read: Read | None = None) -> Prepared:
+    """Prepared, and what cannot work is said now, not in the morning. Raises AigonError (exit 2, 6 or 7)."""
+    prepared = prepare(checkout, options, feature=feature, read=read)
+    require_ready(checkout.root, prepared, options)
+    return prepared
+
+
+def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
+    """Raise AigonError where the agent cannot start (exit 6) or a check's tool is missing (exit 7)."""
+    if prepared.agent:
+        actors.require_agent(root, prepared.agent, prepared.env)
+    if not options.skip_validation:
+        require_tools(prepared.checks.checks)
+
+
 def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
     """The job, once it is known which commit it starts from."""
     config, feature = prepared.config, prepared.feature
@@ -77,7 +103,7 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         log_path=feature.log(),
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
-        demand=limits.demand(prepared.spec, options, prepared.judge),
+        demand=limits.demand(prepared.spec, options),
         limits=limits.limits(config, options),
         rungs=actors.rungs(prepared.agent or Agent("none", "command"), config),
         judge=prepared.judge,
@@ -97,4 +123,4 @@ def prompt_template() -> str:
 
 def relocated(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """The same, after the spec has moved to another stage."""
-    return replace(prepared, feature=feature, spec=specs.read(root, feature))
+    return replace(prepared, feature=feature, spec=specs.read(work_tree(root), feature))

@@ -1,12 +1,11 @@
 """Write down what the look found: the ticks, the log, one commit, or a parked one where the look is not complete."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import replace
 from datetime import datetime
 
 from aigon.core import commit_message, feedback, iteration_log
 from aigon.core.events import CheckpointIntended, Event, IterationFinished, Parked
-from aigon.core.model import Verdict
 from aigon.core.outcome import Met, Outcome
 from aigon.core.spec import tick
 from aigon.core.state import State
@@ -92,17 +91,19 @@ def _log(job: Job, world: World, draft: IterationFinished, state: State) -> byte
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    return head + iteration_log.entry(draft, job.spec, turn, plan(draft.verdicts), when).encode("utf-8", "replace")
+    return head + iteration_log.entry(draft, job.spec, turn, plan(draft), when).encode("utf-8", "replace")
 
 
 def _header(job: Job) -> bytes:
     return iteration_log.header(job.feature.id, job.spec.title or job.feature.slug, job.rungs[0].name).encode()
 
 
-def plan(verdicts: Sequence[Verdict]) -> str:
+def plan(look: IterationFinished) -> str:
     """What the next iteration is about, for the log."""
-    open_ = [str(v.criterion) for v in verdicts if v.status != "met"]
-    return f"Prove what is open: criteria {', '.join(open_)}." if open_ else "Nothing is open."
+    open_ = ", ".join(str(v.criterion) for v in look.verdicts if v.status != "met")
+    red = ", ".join(f.title for f in look.findings if f.status != "pass")
+    steps = ([f"Prove what is open: criteria {open_}."] if open_ else []) + ([f"Turn green: {red}."] if red else [])
+    return " ".join(steps) or "Nothing is open."
 
 
 def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> str:

@@ -9,10 +9,12 @@ from aigon.core.errors import AigonError, Exit, environment
 from aigon.core.events import Event, IterationFinished, Notice, Parked
 from aigon.core.features import Feature
 from aigon.core.model import Spec
-from aigon.core.spec import parse, tick
+from aigon.core.spec import tick
 from aigon.core.state import State
 from aigon.ports.git import Checkout
 from aigon.ports.workspace import Workspace
+from aigon.run import specs
+from aigon.run.settings import work_tree
 
 Confirm = Callable[[str], bool]
 """Asks a person; False where nobody can be asked."""
@@ -62,28 +64,46 @@ def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, no
     number = state.iteration
     workspace.snapshot()
     if not workspace.changes(tip):
-        return []
+        return _restored(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
     commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
     ref = workspace.keep(f"feature-{feature.id}/{state.started.run_id}-{number}-begun", commit)
     parked = Parked(now, number, ref, commit, f"what iteration {number} had begun")
     if keep:
         return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
-    workspace.restore(tip)
     return [
         parked,
+        *_restored(workspace, tip, now),
         Notice(now, f"iteration {number} was not finished: its work is kept as {ref}, the turn is repeated"),
     ]
 
 
-def spec_of(workspace: Workspace, spec: Spec, path: str, state: State, tip: str) -> Spec:
+def _restored(workspace: Workspace, tip: str, now: str) -> list[Event]:
+    """Put the work tree back; what stood in the way and is in no commit, by the places where it is now."""
+    moved = [(place.name.partition("-")[2], place) for place in workspace.restore(tip)]
+    what = "stood in the way of a file of the branch, and no commit holds it; it is now"
+    return [Notice(now, f"{name} {what} {_short(place, workspace.root)}", "warning") for name, place in moved]
+
+
+def _short(place: Path, root: Path) -> str:
+    return str(place.relative_to(root) if place.is_relative_to(root) else place)
+
+
+def spec_of(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
     """The spec as people left it: the work tree's, unless an agent's turn may have been the last to write there.
 
-    A run that ended by itself has put back what the agent made of the spec; one that was killed has not.
+    A run that ended by itself has put back what the agent made of the spec; one that was killed has not. Raises
+    AigonError (exit 2) for a spec without criteria.
     """
-    if state.outcome is not None or not state.half_turn:
-        return spec
-    committed = workspace.file_at(tip, path, workspace.root)
-    return spec if committed is None else parse(committed)
+    killed = state.outcome is None and state.iteration > state.finished
+    files = work_tree(workspace.root)
+    raw = workspace.file_at(tip, path, workspace.root) if killed else files(path)
+    return specs.parsed(raw if raw is not None else files(path) or b"", path)
+
+
+def left_by_checks(state: State) -> tuple[str, ...]:
+    """What the git check of the last look named as written by the checks: nobody's changes."""
+    findings = state.last.findings if state.last else ()
+    return tuple(p.file for f in findings if f.role == "git" for p in f.problems if p.severity == "warning")
 
 
 def spec_name(spec: Spec) -> str:

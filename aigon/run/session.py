@@ -1,6 +1,5 @@
 """Open a run: locks, branch, records, workspace; then hand over a job, a world and the state to start from."""
 
-import hashlib
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -8,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import AigonError, usage
 from aigon.core.events import Event, RunStarted
 from aigon.core.state import State, replay
@@ -16,12 +16,13 @@ from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.stop import Stop
 from aigon.ports.store import lock
-from aigon.run import branch, recover
+from aigon.run import branch, recover, specs
 from aigon.run.begin import begin
 from aigon.run.job import Job
+from aigon.run.locks import checkout_lock
 from aigon.run.opening import Opened, Opening
 from aigon.run.options import Options
-from aigon.run.prepare import Prepared, job_of
+from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.records import Records, records_of
 from aigon.run.recover import Confirm
 from aigon.run.run_id import new_run_id
@@ -33,6 +34,7 @@ from aigon.run.world import World
 class Session:
     """A run that is ready to be driven; `opening` are the events to deliver before the loop's own."""
 
+    prepared: Prepared
     job: Job
     world: World
     state: State
@@ -48,36 +50,55 @@ class Session:
 
 
 @contextmanager
-def opened(checkout: Checkout, prepared: Prepared, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
-    """Open a run for as long as the context lasts. Raises AigonError before any agent starts."""
-    current = branch.require_sound(checkout)
+def opened(checkout: Checkout, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
+    """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
+    before = branch.require_sound(checkout)
+    own = branch.branch_of(checkout, options.feature)
+    if not options.resume and own in (None, before):
+        ready(checkout, options)  # what is wrong is said before anything is written
     home = repository_home(checkout.common_dir)
-    name = prepared.feature.name_for_people
-    records = records_of(home, name)
-    if options.resume and not records.journal.exists():
-        raise usage(
-            f"There is nothing to resume for feature {name}",
-            where=prepared.feature.state_file(),
-            hint=f"Start it: aigon feature-implement {name} --loop",
-        )
-    opening = Opening(checkout, prepared, options, confirm, home, records, current)
+    opening = Opening(checkout, options, confirm, home, before)
     with ExitStack() as held:
-        place = hashlib.sha256(str(checkout.root).encode()).hexdigest()[:12]
-        held.enter_context(lock(home / "locks" / f"checkout-{place}.lock", "This checkout"))
-        held.enter_context(lock(home / "locks" / f"feature-{name}.lock", f"Feature {name}"))
-        session = _session(opening, _open(opening), stop)
+        held.enter_context(checkout_lock(home, checkout.root))
+        with branch.back_on_error(checkout, before):
+            session = _session(opening, _open(opening, own, held), stop)
         held.callback(session.world.close)
         yield session
 
 
-def _open(opening: Opening) -> Opened:
-    """An old run where one is to be resumed, else a new one."""
-    past = opening.records.events() if opening.options.resume else _readable(opening.records)
-    old = replay(past)
+def _open(opening: Opening, own: str | None, held: ExitStack) -> Opened:
+    """An old run where one is to be resumed, else a new one; the feature stays locked."""
+    if opening.options.resume:
+        name = specs.name_of(opening.checkout.root, opening.options.feature, own)
+        records = _locked(opening, name, held)
+        if not records.journal.exists():
+            raise usage(
+                f"There is nothing to resume for feature {name}",
+                where=f".aigon/loop-state-{name}.json",
+                hint=f"Start it: aigon feature-implement {name} --loop",
+            )
+        past = records.events()
+        _end_leftovers(replay(past))
+        return take_up(opening, records, past)
+    if own and own != opening.current:
+        branch.own_changes(opening.checkout, [])
+        branch.enter(opening.checkout, own)
+    prepared = ready(opening.checkout, opening.options)
+    records = _locked(opening, prepared.feature.name_for_people, held)
+    old = replay(_readable(records))
+    _end_leftovers(old)
+    return begin(opening, records, prepared, old)
+
+
+def _locked(opening: Opening, name: str, held: ExitStack) -> Records:
+    held.enter_context(lock(opening.home / "locks" / f"feature-{name}.lock", f"Feature {name}"))
+    return records_of(opening.home, name)
+
+
+def _end_leftovers(old: State) -> None:
+    """An aigon that was killed could not end its agent, which would go on editing beside the next one."""
     if old.started and old.outcome is None:
-        # An aigon that was killed could not end its agent, which would go on editing beside the next one.
         reaper.end_leftovers(old.started.run_id)
-    return take_up(opening, past) if past and opening.options.resume else begin(opening, old)
 
 
 def _readable(records: Records) -> list[Event]:
@@ -89,14 +110,15 @@ def _readable(records: Records) -> list[Event]:
 
 
 def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
-    checkout, prepared = opening.checkout, found.prepared
-    job = job_of(prepared, opening.options, found.origin.commit)
-    job = replace(job, decisions=opening.records.decisions())
+    checkout, prepared, options = opening.checkout, found.prepared, opening.options
+    rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
+    job = job_of(prepared, options, found.origin.commit)
+    job = replace(job, decisions=found.records.decisions(), use_cache=job.use_cache and not rerun)
     state = replay(list(found.past))
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
-    started = _started(job, world, found, opening.options)
+    started = _started(job, world, found, options)
     state_file = checkout.root / prepared.feature.state_file()
-    return Session(job, world, state, opening.records, state_file, found.past, (*found.events, started))
+    return Session(prepared, job, world, state, found.records, state_file, found.past, (*found.events, started))
 
 
 def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -> World:
@@ -137,7 +159,7 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         max_iterations=job.limits.iterations,
         resumed=found.resumed,
         skip_validation=options.skip_validation,
-        human_ticks=tuple(c.number for c in prepared.spec.criteria if c.kind == "human" and c.checked),
+        human_ticks=ticked_by_a_person(prepared.spec.criteria, job.decisions),
         pid=os.getpid(),
         host=socket.gethostname(),
     )

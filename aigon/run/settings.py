@@ -1,18 +1,34 @@
 """The configuration as it holds for one invocation."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from aigon.core.config import Config, load
 from aigon.core.errors import usage
 
+Read = Callable[[str], bytes | None]
+"""A file of the project by its path; None where there is none."""
 PROJECT_FILE = ".aigon/config.json"
 
 
-def configuration(root: Path) -> Config:
-    """The user's configuration, the project's over it. Raises AigonError (exit 2) for anything malformed."""
-    candidates = ((str(user_file()), user_file()), (PROJECT_FILE, root / PROJECT_FILE))
-    return load([(name, _content(path)) for name, path in candidates if path.is_file()])
+def configuration(read: Read) -> Config:
+    """The user's configuration, the project's over it. Raises AigonError (exit 2) for anything malformed.
+
+    `read` gives the project's files: those of the work tree, or those of a commit.
+    """
+    user = user_file()
+    contents = ((str(user), _content(user) if user.is_file() else None), (PROJECT_FILE, read(PROJECT_FILE)))
+    return load([(name, content) for name, content in contents if content is not None])
+
+
+def work_tree(root: Path) -> Read:
+    """The project's files as they are in the work tree."""
+
+    def read(path: str) -> bytes | None:
+        return _content(root / path) if (root / path).is_file() else None
+
+    return read
 
 
 def user_file() -> Path:
@@ -27,11 +43,6 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise usage(f"The configuration cannot be read: {error.strerror}", where=str(path)) from error
-
-
-def first(*values: object) -> object:
-    """The first that was said."""
-    return next((value for value in values if value is not None), None)
 
 
 def own_tools(root: Path) -> str:

@@ -53,9 +53,12 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
     tip = yield from _tip(world, job, state, number, notes)
     complaints = workspace.snapshot()
     if changed := _tampered(world):
-        yield from _put_back(world, job, number, tip, changed)
+        if edited := [path for path in changed if not _of_the_last_try(world, state, path)]:
+            yield from _park(world, job, number, tip, edited)
+            notes.append(f"your edits to {', '.join(edited)} were put back: only aigon writes these")
+        for path in changed:
+            workspace.write(path, world.own_files[path])
         complaints = workspace.snapshot()
-        notes.append(f"your edits to {', '.join(changed)} were put back: only aigon writes these")
     for note in notes:
         yield Notice(world.now(), note, "warning")
     # Nothing but the log waits for the list of changes: git makes it while the checks run.
@@ -92,11 +95,17 @@ def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
-def _put_back(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> Generator[Event, State, None]:
+def _of_the_last_try(world: World, state: State, path: str) -> bool:
+    """Whether aigon wrote it itself, for a checkpoint that was intended and then could not be published."""
+    there = _bytes(world.workspace.root / path)
+    if state.intended is None or there is None:
+        return False
+    return there == world.workspace.file_at(state.intended.commit, path, world.workspace.root)
+
+
+def _park(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> Generator[Event, State, None]:
     workspace = world.workspace
     message = f"aigon: parked edits to {', '.join(changed)} (iteration {number})\n"
     commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
     ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-own-files", commit)
     yield Parked(world.now(), number, ref, commit, f"edits to {', '.join(changed)}")
-    for path in changed:
-        workspace.write(path, world.own_files[path])

@@ -7,6 +7,7 @@ from aigon.core.errors import AigonError, usage
 from aigon.core.features import Feature, feature_at
 from aigon.core.model import Spec
 from aigon.core.spec import known_failures, parse, require_criteria
+from aigon.run.settings import Read
 
 NOT_STAGES = ("logs", "evaluations")
 """Folders beside the stages whose files are named after features too."""
@@ -25,29 +26,50 @@ def locate(root: Path, wanted: str) -> Feature:
     return features.find(spec_paths(root), wanted)
 
 
+def name_of(root: Path, wanted: str, branch: str | None) -> str:
+    """What the records of a feature are called: by its branch where it has one, since its spec may be anywhere."""
+    feature = feature_at(f"/{branch}.md") if branch else None
+    return (feature or locate(root, wanted)).name_for_people
+
+
 def _by_path(root: Path, wanted: str) -> Feature | None:
     """A spec given by its path may stand anywhere in the repository, under any name."""
     for start in (Path.cwd(), root):
         path = (start / wanted).resolve()
         if path.is_file() and path.is_relative_to(root):
             relative = path.relative_to(root).as_posix()
-            return feature_at(relative) or Feature("", features.slug(path.stem), relative, "")
+            return feature_of(relative)
     return None
 
 
-def read(root: Path, feature: Feature) -> Spec:
-    """The spec as it stands, with at least one criterion. Raises AigonError (exit 2) otherwise."""
-    return read_file(root / feature.path, feature.path)
+def feature_of(path: str) -> Feature:
+    """The feature whose spec is at `path`, under whatever name."""
+    return feature_at(path) or Feature("", features.slug(path.rpartition("/")[2].removesuffix(".md")), path, "")
+
+
+def read(files: Read, feature: Feature) -> Spec:
+    """The spec as `files` have it, with at least one criterion. Raises AigonError (exit 2) otherwise."""
+    raw = files(feature.path)
+    if raw is None:
+        raise usage("The spec is not there", where=feature.path, hint="git status tells where it went")
+    return parsed(raw, feature.path)
 
 
 def read_file(path: Path, name: str) -> Spec:
     """The spec in a file, called `name` in messages. Raises AigonError (exit 2)."""
     try:
-        spec = parse(path.read_bytes())
-        require_criteria(spec, name)
-        known_failures(spec)
+        raw = path.read_bytes()
     except OSError as error:
         raise usage(f"The spec cannot be read: {error.strerror}", where=name) from error
+    return parsed(raw, name)
+
+
+def parsed(raw: bytes, name: str) -> Spec:
+    """The spec in these bytes, with at least one criterion. Raises AigonError (exit 2), naming the file."""
+    try:
+        spec = parse(raw)
+        require_criteria(spec, name)
+        known_failures(spec)  # malformed, it is said before anything is changed
     except AigonError as error:
         if name not in error.where:  # the parser sees bytes and names a line only
             error.where = f"{name}: {error.where}" if error.where else name

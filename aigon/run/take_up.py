@@ -2,58 +2,74 @@
 
 from collections.abc import Sequence
 
-from aigon.core.events import Event, Notice
+from aigon.core.events import Event, Notice, RunStarted
+from aigon.core.features import Feature
 from aigon.core.model import Spec
 from aigon.core.state import State, replay
 from aigon.ports.workspace import Workspace
-from aigon.run import branch, recover
+from aigon.run import branch, recover, specs
 from aigon.run.opening import Opened, Opening
-from aigon.run.prepare import Prepared, relocated
-from aigon.run.records import Origin
+from aigon.run.prepare import ready
+from aigon.run.records import Origin, Records
+from aigon.run.settings import Read
 from aigon.run.world import World
 
 
-def take_up(opening: Opening, past: Sequence[Event]) -> Opened:
+def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened:
     """Bring branch, index and files to where the run can go on. Raises AigonError (exit 4 or 7) where it cannot."""
     state = replay(list(past))
     started = state.started
     assert started is not None, "a journal begins with its run_started"
-    workspace = _workspace(opening, state, started.branch)
+    workspace = _workspace(opening, state, started)
     events: list[Event] = []
     if state.intended and (finished := recover.published(workspace, state)):
         events.append(finished)
         state = state.apply(finished)
     tip = str(workspace.tip())
     if tip != state.checkpoint:
-        events.append(Notice(World.now(), f"your commits since the run stopped are kept; it goes on from {tip[:12]}"))
-    feature = opening.prepared.feature
-    spec, edited = _spec(opening, workspace, state, tip)
+        events.append(Notice(World.now(), f"commits since the last checkpoint are kept; it goes on from {tip[:12]}"))
+    feature = _feature(opening, workspace, started.spec_path, tip)
+    spec, edited = _spec(opening, workspace, feature, state, tip)
     keep = state.half_turn and _keep(opening, state)
     if state.half_turn:
         events += recover.roll_back(workspace, feature, state, tip, World.now(), keep=keep)
         workspace.write(feature.path, spec.raw)
-    prepared = relocated(opening.prepared, opening.checkout.root, feature)
-    head = _head(opening, workspace, prepared, tip, unjudged=keep or state.turn_ended, edited=edited)
-    origin = opening.records.origin() or Origin("", started.base_commit)
-    return Opened(prepared, workspace, head, origin, tuple(past), tuple(events))
+    unjudged = keep or state.turn_ended
+    head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
+    prepared = ready(opening.checkout, opening.options, feature, _files_of(workspace, head) if unjudged else None)
+    origin = records.origin() or Origin("", started.base_commit)
+    return Opened(prepared, records, workspace, head, origin, tuple(past), tuple(events))
 
 
-def _workspace(opening: Opening, state: State, name: str) -> Workspace:
+def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Feature:
+    """The feature of the run, wherever a person moved its spec; what an agent did to the file does not count."""
+    root = opening.checkout.root
+    if workspace.file_at(tip, path, root) is None:
+        return specs.locate(root, opening.options.feature)
+    return specs.feature_of(path)
+
+
+def _files_of(workspace: Workspace, commit: str) -> Read:
+    """The project's files as committed: what an agent made of them in a turn that is still to be judged is no rule."""
+    return lambda path: workspace.file_at(commit, path, workspace.root)
+
+
+def _workspace(opening: Opening, state: State, started: RunStarted) -> Workspace:
     """The work tree on the run's branch, which has to be as the run left it or further on."""
-    checkout = opening.checkout
+    checkout, name = opening.checkout, started.branch
     recover.require_branch(checkout, state)
     if opening.current != name:
-        branch.own_changes(checkout, [opening.prepared.feature.path])
+        branch.own_changes(checkout, [started.spec_path])
         branch.enter(checkout, name)
     recover.remove_own_lock(checkout.git_dir, opening.own_git)
     return opening.workspace(name)
 
 
-def _spec(opening: Opening, workspace: Workspace, state: State, tip: str) -> tuple[Spec, bool]:
+def _spec(opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str) -> tuple[Spec, bool]:
     """The spec to go on with, and whether a person changed it since the run stopped, which has to be accepted."""
     assert state.started is not None
-    path = opening.prepared.feature.path
-    spec = recover.spec_of(workspace, opening.prepared.spec, path, state, tip)
+    path = feature.path
+    spec = recover.spec_of(workspace, path, state, tip)
     edited = recover.spec_name(spec) != state.started.spec_sha
     if edited:
         before = (opening.checkout.ask("show", f"{state.checkpoint}:{state.started.spec_path}") or "").encode()
@@ -68,10 +84,12 @@ def _keep(opening: Opening, state: State) -> bool:
     return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
 
 
-def _head(opening: Opening, workspace: Workspace, prepared: Prepared, tip: str, *, unjudged: bool, edited: bool) -> str:
+def _head(
+    opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str, *, unjudged: bool, edited: bool
+) -> str:
     """The commit to start from: it holds an edited spec and aigon's own changes; work that is to be judged waits."""
-    spec = prepared.feature.path
-    own = ([spec] if edited else []) if unjudged else branch.own_changes(opening.checkout, [spec])
-    taken = branch.take_up(workspace.trusted, prepared.feature, own)
+    spec, left = feature.path, recover.left_by_checks(state)
+    own = ([spec] if edited else []) if unjudged else branch.own_changes(opening.checkout, [spec], left)
+    taken = branch.take_up(workspace.trusted, feature, own)
     workspace.take_over_index()
     return taken or tip

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.core import decide
+from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import Exit
 from aigon.core.events import IterationFinished
 from aigon.core.model import Check
@@ -66,7 +67,12 @@ class Validation:
         """The outcome; with `verbose` each check's command, duration and source."""
         lines = [_row(check, self.look) for check in self.job.checks] if verbose else []
         proven = sum(v.status == "met" for v in self.look.verdicts)
-        return "\n".join([*lines, f"{proven} of {len(self.look.verdicts)} criteria proven. {describe(self.outcome)}."])
+        return "\n".join([*lines, f"{proven} of {len(self.look.verdicts)} criteria proven. {_ending(self.outcome)}."])
+
+
+def _ending(outcome: Outcome) -> str:
+    """No loop ran, so no guard stopped one."""
+    return outcome.reason.capitalize() if isinstance(outcome, Stopped) else describe(outcome)
 
 
 def _row(check: Check, look: Look) -> str:
@@ -119,7 +125,7 @@ def _opened(
 
 def _look(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
     """Run the look by hand: its events go to those who watch."""
-    human = tuple(c.number for c in job.spec.criteria if c.kind == "human" and c.checked)
+    human = ticked_by_a_person(job.spec.criteria, job.decisions)
     state = State(human_ticks=human)
     looking = assess(job, world, snapshot, state)
     try:

@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
 
-from aigon.core.events import Event
+from aigon.core.events import Event, Notice
 from aigon.core.model import Check, Criterion
 from aigon.core.state import Spend
 from aigon.sinks.frame import Page, closing, running
@@ -16,6 +17,7 @@ from aigon.sinks.pipe import lead_nowhere
 from aigon.sinks.place import Place
 from aigon.sinks.scene import Scene, waiting
 
+STOPPING = "finishing this iteration, then stopping; Ctrl+C again stops at once, nothing is lost either way"
 _PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
 
@@ -24,7 +26,8 @@ class LiveSink:
     """Draws a run on the terminal behind `console_stream`. It takes the terminal over from the first event on.
 
     `title` is the first line; `checks` are shown as waiting before the first one runs; `spend` and `finished` are
-    what earlier invocations of the same run spent, and the last iteration of theirs. An event costs the caller no
+    what earlier invocations of the same run spent, and the last iteration of theirs; `stopping` says whether a person
+    has asked for the end. An event costs the caller no
     drawing: a thread of rich draws, so that a terminal that somebody has paused with Ctrl+S does not pause the run.
     """
 
@@ -37,6 +40,7 @@ class LiveSink:
         checks: Sequence[Check] = (),
         spend: Spend | None = None,
         finished: int | None = None,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._stream = console_stream
         self._console = Console(file=console_stream, highlight=False)
@@ -51,6 +55,7 @@ class LiveSink:
             phase_began=now,
         )
         self._closing = False
+        self._stopping = stopping
         self._live = Live(
             console=self._console,
             refresh_per_second=_PER_SECOND,
@@ -84,6 +89,9 @@ class LiveSink:
             self._console.show_cursor(True)
 
     def _frame(self) -> Group:
+        scene = self._scene
+        if self._stopping() and not self._closing:
+            scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
         width, height = self._console.size
         page = Page(width, height, self._console.encoding)
-        return (closing if self._closing else running)(self._scene, page, time.monotonic())
+        return (closing if self._closing else running)(scene, page, time.monotonic())

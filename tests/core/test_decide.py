@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.core.decide import JUDGE_UNAVAILABLE, Demand, Limits, decide, met
+from aigon.core.decide import JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
 from aigon.core.errors import Exit
 from aigon.core.events import IterationFinished
 from aigon.core.model import CheckStatus, Criterion, Finding, Probe, Role, Turn, TurnEnd, Verdict, VerdictStatus
@@ -107,6 +107,21 @@ def test_a_known_failure_excuses_no_other_check() -> None:
     assert met(demand(known=("lint",)), (finding("fail"), finding("fail", "lint", "lint")), (verdict(),)) is None
 
 
+@pytest.mark.parametrize("status", ["fail", "error", "skipped"])
+def test_a_known_failure_that_did_not_pass_supports_no_judge(status: CheckStatus) -> None:
+    red = (finding(status, "lint", "lint"),)
+    assert met(demand(known=("lint",)), red, (verdict(method="judge"),)) is None
+    assert met(demand(known=("lint",)), red, (verdict(),)) is not None
+    assert met(demand(known=("lint",)), (finding(), *red), (verdict(method="judge"),)) is not None
+
+
+def test_what_git_could_not_commit_is_never_a_known_failure() -> None:
+    git = finding("fail", "git", "git")
+    assert met(demand(known=("git",)), (finding(), git), (verdict(),)) is None
+    state = replace(UNCLEAR, last=look((finding(), git), (verdict("unclear"),)))
+    assert ended(state, wanted=demand(known=("git",))) == "on"
+
+
 def test_a_green_check_among_the_known_failures_is_no_caveat() -> None:
     assert met(demand(known=("tests",)), (finding(),), (verdict(),)) == Met()
 
@@ -141,8 +156,9 @@ def test_met_is_never_said_with_anything_open_or_red(
     if isinstance(outcome, Met):
         proven = {v.criterion for v in verdicts if v.status == "met"}
         assert wanted.criteria and {c.number for c in wanted.criteria} <= proven
-        assert all(f.status == "pass" or f.check in wanted.known_failures for f in findings)
-        assert any(f.role != "git" for f in findings) or all(
+        red = [f for f in findings if f.status != "pass"]
+        assert all(f.check in wanted.known_failures and f.role != "git" for f in red)
+        assert any(f.role != "git" and f.status == "pass" for f in findings) or all(
             v.method in ("verify", "metric", "approval") for v in verdicts
         )
 
@@ -247,11 +263,22 @@ def test_a_single_iteration_that_is_not_met_is_exit_3_even_for_unclear_criteria(
     assert ended(UNCLEAR, Limits(iterations=1, single=True)) == "iterations"
 
 
-def test_where_no_check_ran_a_judges_word_waits_for_a_person() -> None:
-    judged = look((), (verdict(), verdict(number=2, method="judge")))
-    outcome = decide(demand(2, skip=True), NO_LIMITS, replace(OPEN, last=judged), Probe())
+@pytest.mark.parametrize("findings", [(), (finding(check="git", role="git"),), (finding("fail"),)])
+def test_where_no_check_passed_a_judges_word_waits_for_a_person(findings: tuple[Finding, ...]) -> None:
+    said = (verdict(), verdict(number=2, method="judge", reason="it is short"), verdict("unmet", 3, "judge"))
+    plain, judged, unmet = supported(findings, said)
+    assert (plain, unmet) == (said[0], said[2])
+    assert (judged.status, judged.method) == ("unclear", "judge")
+    assert "no check passed" in judged.reason and "it is short" in judged.reason
+    last = look(findings, (plain, judged))
+    outcome = decide(demand(2, known=("tests",), skip=True), NO_LIMITS, replace(OPEN, last=last), Probe())
     assert isinstance(outcome, NeedsHuman) and outcome.criteria == (2,)
-    assert "no check ran" in outcome.reason
+    assert "no check passed" in outcome.reason
+
+
+def test_beside_a_check_that_passed_a_judges_word_counts() -> None:
+    said = (verdict(method="judge"), verdict(number=2, method="approval"))
+    assert supported((finding(), finding("fail", "lint", "lint")), said) == said
 
 
 def _claiming(said: str, number: int = 1) -> State:

@@ -33,9 +33,12 @@ def test_a_decision_without_content_decides_nothing() -> None:
     assert applying([replace(APPROVED, content="")], CRITERION, "") is None
 
 
-def test_the_latest_decision_counts_whatever_the_order() -> None:
-    assert applying([APPROVED, REJECTED], CRITERION, "content") == REJECTED
-    assert applying([REJECTED, APPROVED], CRITERION, "content") == REJECTED
+@pytest.mark.parametrize("at", ["2026-11-20T09:00:00+00:00", "2026-11-20T11:00:00", "2025-01-01T00:00:00"])
+def test_the_decision_written_last_counts_whatever_its_clock_said(at: str) -> None:
+    first = replace(APPROVED, at="2026-11-20T10:30:00+02:00")
+    last = replace(REJECTED, at=at)
+    assert applying([first, last], CRITERION, "content") == last
+    assert applying([last, first], CRITERION, "content") == first
 
 
 def test_an_approval_names_who_when_and_on_what() -> None:

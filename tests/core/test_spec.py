@@ -245,7 +245,7 @@ def test_known_failures_is_a_list_of_strings(written: str, expected: tuple[str, 
     assert known_failures(parse(b"# A\n")) == ()
 
 
-@pytest.mark.parametrize("written", ["{a: b}", "[[a]]", "[{a: b}]", '[""]'])
+@pytest.mark.parametrize("written", ["{a: b}", "[[a]]", "[{a: b}]", '[""]', "git", "[tests, git]"])
 def test_known_failures_of_another_kind_is_an_error(written: str) -> None:
     spec = parse(f"---\nknown_failures: {written}\n---\n".encode())
     with pytest.raises(AigonError, match="known_failures"):

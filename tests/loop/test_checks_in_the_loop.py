@@ -39,6 +39,19 @@ def test_what_a_check_writes_is_not_committed_with_the_iteration_it_judged(lab: 
     assert "report-1.xml" in lab.read(LOG)
 
 
+def test_a_check_that_repairs_the_code_proves_only_the_repaired_code(lab: Lab) -> None:
+    lab.config(checks={"lint": {"command": "if test -f done.txt; then echo good > done.txt; fi"}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "Lint is clean")
+    lab.agent("test -f done.txt || echo bad > done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.git("show", "HEAD:done.txt") == "good"
+    gits = [next((c for c in it["checks"] if c["role"] == "git"), None) for it in lab.state()["iterations"]]
+    assert [git and git["status"] for git in gits] == ["pass", "fail", "pass"]
+    assert "done.txt" in prompts(lab)[1] and "write elsewhere" in prompts(lab)[1]
+    lab.sound()
+
+
 def test_failures_of_the_base_are_told_as_such_and_a_new_one_is_not(lab: Lab) -> None:
     lab.config(
         checks={

@@ -126,7 +126,8 @@ def test_a_judges_word_alone_is_no_proof_where_no_check_ran(lab: Lab) -> None:
     with ModelServer(answer((2, "met"))) as server:
         ran = looped(lab, server, "--skip-validation")
     assert ran.code == 4, ran.out + ran.err
-    assert "no check ran" in lab.state()["stop_reason"]
+    assert "no check passed" in lab.state()["stop_reason"]
+    assert lab.boxes() == "x ", "what is no proof was ticked and committed"
     assert len(lab.state()["iterations"]) == 2
 
 

@@ -629,3 +629,35 @@ def test_a_copy_of_a_repository_has_no_run_to_resume(lab: Lab) -> None:
     ran = lab.aigon(*RESUME, "--max-iterations=1")
     assert ran.code == 3, ran.err
     assert lab.state()["iteration"] == 2
+
+
+# --- what a person has told git to overlook
+
+
+@pytest.mark.parametrize("bit", ["--assume-unchanged", "--skip-worktree"])
+def test_a_checkpoint_holds_what_was_judged_whatever_git_was_told_to_overlook(lab: Lab, bit: str) -> None:
+    lab.write("app.txt", "old\n")
+    begin(lab, "echo new > app.txt", "it is new <!-- verify: grep -q new app.txt -->")
+    lab.git("update-index", bit, "app.txt")
+    proven(lab)
+    assert committed(lab) == ["M\tapp.txt"]
+    ordinary(lab)
+
+
+def test_a_change_that_a_person_hides_from_git_is_refused_and_never_published(lab: Lab) -> None:
+    lab.write("local.txt", "nothing\n")
+    lab.write("odd *name.txt", "same\n")
+    begin(lab, "touch done.txt")
+    lab.git("update-index", "--skip-worktree", "local.txt", "odd *name.txt")
+    lab.write("local.txt", "a secret\n")
+    before = lab.fingerprint()
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 7, ran.out
+    assert "local.txt" in ran.err and "--no-skip-worktree" in ran.err and "odd" not in ran.err
+    assert lab.fingerprint() == before
+
+
+def test_a_temporary_file_of_a_killed_aigon_is_in_no_checkpoint(lab: Lab) -> None:
+    begin(lab, "touch done.txt .aigon/loop-state-42.json.4711.tmp")
+    proven(lab)
+    assert committed(lab) == ["A\tdone.txt"]

@@ -157,7 +157,7 @@ def test_a_persons_commits_in_between_are_kept_and_become_the_new_start(lab: Lab
     lab.write("theirs.txt", "a person's\n")
     theirs = lab.commit("by hand")
     ran = ok(lab.aigon(*RESUME))
-    assert "your commits since the run stopped are kept" in ran.out
+    assert "commits since the last checkpoint are kept" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
     lab.sound()
 
@@ -542,4 +542,48 @@ def test_a_journal_that_cannot_be_written_ends_the_run_and_nothing_is_lost(lab: 
     assert turns(lab) - before <= 2
     numbers = [i["number"] for i in lab.state()["iterations"]]
     assert numbers == list(range(len(numbers)))
+    lab.sound()
+
+
+# what stands in the way
+
+
+def test_what_no_commit_holds_is_moved_away_before_a_half_turn_is_rolled_back(lab: Lab) -> None:
+    lab.write("mod", "tracked\n")
+    lab.write("out", "tracked\n")
+    lab.write(".gitignore", "out/\n")
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("""
+        [ ! -e "$HOME/go" ] || { touch done.txt; exit; }
+        rm mod out; git init -q mod; echo work > mod/w.txt; mkdir out; echo precious > out/notes.txt
+        touch "$HOME/begun"; sleep 60
+    """)
+    lab.commit("ready")
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    interrupt(process, signal.SIGTERM)
+    process.communicate()
+    go(lab)
+    ran = ok(lab.aigon(*RESUME))
+    assert (lab.read("mod"), lab.read("out")) == ("tracked\n", "tracked\n")
+    kept = {path.name.partition("-")[2]: path for path in lab.path(".git/aigon/displaced").iterdir()}
+    assert (kept["mod"] / "w.txt").read_text() == "work\n"
+    assert (kept["out"] / "notes.txt").read_text() == "precious\n"
+    assert all(f".git/aigon/displaced/{place.name}" in ran.out for place in kept.values()), ran.out + ran.err
+    lab.sound()
+
+
+def test_after_a_branch_that_could_not_be_moved_aigons_own_writing_is_not_called_the_agents(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "more <!-- verify: test -f more.txt -->")
+    lab.agent(f"""
+        cat > "$HOME/prompt"
+        [ -e done.txt ] && touch more.txt || touch done.txt .git/refs/heads/{BRANCH}.lock
+    """)
+    ran = ok(lab.aigon(*LOOP), 7)
+    assert f"could not move the branch {BRANCH}" in ran.err and f"{BRANCH}.lock" in ran.err
+    lab.path(f".git/refs/heads/{BRANCH}.lock").unlink()
+    ran = ok(lab.aigon(*RESUME))
+    assert "your edits" not in ran.out + (lab.home / "prompt").read_text()
+    assert parked(lab) == []
+    assert lab.boxes() == "xx"
     lab.sound()

@@ -35,7 +35,7 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
     first = document(lab.aigon("init", "--json"))
     assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
     ignores = lab.path(".gitignore").read_bytes()
-    assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*.json\r\n")
+    assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*\r\n")
     assert ignores.count(b"\n") == ignores.count(b"\r\n") == 7
     lab.config(ralph={"maxIterations": 9})
     config = lab.read(".aigon/config.json")
@@ -134,6 +134,21 @@ def test_a_feature_that_is_not_proven_is_not_merged(lab: Lab) -> None:
     ran = lab.aigon("feature-done", "42")
     assert ran.code == 3 and "not proven: Stopped by the guard" in ran.err
     assert lab.fingerprint() == after != before
+
+
+def test_a_state_file_in_the_workspace_proves_nothing_and_may_be_missing(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.commit("spec")
+    lab.agent("true")
+    assert lab.aigon("feature-implement", "42").code == 3
+    tip = lab.git("rev-parse", BRANCH)
+    lab.write(STATE, json.dumps({**lab.state(), "status": "met", "proven_commit": tip}))
+    forged = lab.aigon("feature-done", "42")
+    assert forged.code == 3 and "not proven: Stopped by the guard" in forged.err, forged.out + forged.err
+    lab.agent("touch done.txt")
+    assert lab.aigon("feature-implement", "42", "--resume").code == 0
+    lab.path(STATE).unlink()
+    assert lab.aigon("feature-done", "42").code == 0
 
 
 def test_a_branch_that_changed_since_it_was_proven_is_not_merged(proven: Lab) -> None:

@@ -2,12 +2,16 @@
 
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from aigon.core.errors import AigonError, Exit
 from aigon.ports.home import git_directory, known_home, repository_home, state_home
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -99,3 +103,30 @@ def test_a_linked_worktree_has_a_git_directory_of_its_own(tmp_path: Path) -> Non
     main = git_directory(tmp_path, common, common)
     linked = git_directory(tmp_path, common / "worktrees" / "side", common)
     assert (main.name, linked.name) == ("git", "git-side")
+
+
+def test_many_that_ask_at_once_get_one_folder(state: Path, tmp_path: Path) -> None:
+    git = repository(tmp_path / "shop")
+    program = "import sys; from pathlib import Path; from aigon.ports.home import repository_home as home; "
+    program += "sys.stdin.read(); print(home(Path(sys.argv[1])))"
+    line = [sys.executable, "-c", program, str(git)]
+    asking = [subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) for _ in range(6)]
+    time.sleep(1)
+    for process in asking:
+        assert process.stdin is not None
+        process.stdin.close()
+    homes = {process.stdout.read() for process in asking if process.stdout}
+    assert [process.wait(20) for process in asking] == [0] * 6
+    assert len(homes) == 1
+    assert [folder.name for folder in (state / "repos").iterdir()] == [repository_home(git).name]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"git_dir": 1}'])
+def test_a_damaged_description_is_written_anew(state: Path, tmp_path: Path, damage: str) -> None:
+    git = repository(tmp_path / "shop")
+    home = repository_home(git)
+    assert home.is_relative_to(state)
+    whole = (home / "repository.json").read_text()
+    (home / "repository.json").write_text(damage)
+    assert known_home(git) == home
+    assert (home / "repository.json").read_text() == whole

@@ -1,5 +1,6 @@
 """Real programs, run to their exit: noticed at once, drained, bounded in time and memory."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -269,3 +270,17 @@ def test_its_pid_is_told_once_it_runs_and_it_leads_a_session_of_its_own(tmp_path
 def test_a_short_program_gives_code_and_both_streams(tmp_path: Path) -> None:
     argv = ["bash", "-c", "cat; echo two >&2; exit 4"]
     assert output(argv, cwd=tmp_path, env=ENV, stdin=b"one") == (4, b"one", b"two\n")
+
+
+def test_an_exit_that_somebody_else_collected_is_never_taken_for_a_success(tmp_path: Path) -> None:
+    for _ in range(20):
+        script = "sleep 0.01; exit 1"
+        assert bash(script, tmp_path, started=_thief).exit_code in (1, None)
+
+
+def _thief(pid: int) -> None:
+    def steal() -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+    threading.Thread(target=steal).start()

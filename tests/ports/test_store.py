@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from aigon.core.errors import AigonError, Exit
+from aigon.core.runtime_files import IGNORED_LINES
 from aigon.ports.store import Journal, lock, read_journal, write_atomic
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +20,7 @@ from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path, limit = Path(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-from aigon.ports.store import Journal, write_atomic
+from aigon.ports.store import Journal, write_atomic, write_whole
 """
 """The start of a program whose files may not grow beyond a limit, as on a full disk."""
 
@@ -190,3 +191,29 @@ def test_a_holder_that_cannot_be_read_is_still_a_refusal(tmp_path: Path) -> None
         with pytest.raises(AigonError) as caught, lock(path, "It"):
             pass
     assert caught.value.where == "its holder did not say who it is"
+
+
+def test_what_a_kill_leaves_of_a_state_file_is_ignored_like_the_file(tmp_path: Path) -> None:
+    path = tmp_path / ".aigon" / "loop-state-42.json"
+    path.parent.mkdir()
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("\n".join(IGNORED_LINES))
+    program = """
+import os
+os.fsync = lambda _: os.kill(os.getpid(), 9)
+write_atomic(path, b"{}")
+"""
+    assert cramped(program, path, 1000).returncode == -9
+    assert len(list(path.parent.iterdir())) == 1
+    status = ["git", "status", "--porcelain", "--untracked-files=all"]
+    left = subprocess.run(status, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert left.stdout == "?? .gitignore\n"
+
+
+def test_a_file_of_the_work_tree_stays_when_the_new_one_does_not_fit(tmp_path: Path) -> None:
+    path = tmp_path / "spec.md"
+    path.write_bytes(b"old")
+    done = cramped('write_whole(path, b"x" * 1000, [path.parent / "aside"])', path, 100)
+    assert "OSError" in done.stderr
+    assert path.read_bytes() == b"old"
+    assert list((tmp_path / "aside").iterdir()) == []

@@ -1,5 +1,6 @@
 """Snapshot, commit, publish, park: what goes in is exactly what stood there, and nothing is lost."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -230,10 +231,12 @@ def test_a_nested_repository_is_a_complaint_at_every_look(work: Workspace, lab: 
 def test_what_was_written_after_the_snapshot_is_named(work: Workspace, lab: Lab) -> None:
     lab.write("before.txt", "")
     work.snapshot()
-    assert work.left_over() == ()
+    assert work.left_over() == ((), ())
     lab.write("cache/x", "")
     lab.write("a.txt", "changed\n")
-    assert work.left_over() == ("a.txt", "cache/")
+    assert work.left_over() == (("a.txt",), ("cache/",))
+    lab.path("a.txt").unlink()
+    assert work.left_over() == (("a.txt",), ("cache/",))
 
 
 def test_a_file_of_a_commit_comes_as_it_is_checked_out(work: Workspace, lab: Lab) -> None:
@@ -271,3 +274,105 @@ def test_a_subject_with_odd_bytes_does_not_end_the_history(work: Workspace, lab:
     message.write_bytes(b"caf\xe9 \x1b[31m\n")
     lab.git("commit", "-q", "--allow-empty", "-F", str(message))
     assert len(work.history(base)) == 1
+
+
+@pytest.mark.parametrize("bit", ["--assume-unchanged", "--skip-worktree"])
+def test_a_change_that_git_was_told_to_overlook_is_in_the_snapshot(work: Workspace, lab: Lab, bit: str) -> None:
+    lab.git("update-index", bit, "a.txt", "deep/b.txt")
+    lab.write("a.txt", "changed\n")
+    work.take_over_index()
+    checkpoint(work, lab)
+    assert lab.git("show", "HEAD:a.txt") == "changed"
+    assert lab.git("show", "HEAD:deep/b.txt") == "b"
+    lab.sound()
+
+
+def displaced(lab: Lab) -> dict[str, Path]:
+    """What was moved into git's own folder, by its name."""
+    return {path.name.partition("-")[2]: path for path in lab.path(".git/aigon/displaced").iterdir()}
+
+
+def test_what_no_commit_holds_is_moved_away_before_a_restore(work: Workspace, lab: Lab) -> None:
+    lab.write(".gitignore", "hidden*\n/taken\n")
+    for name in ("hidden-folder", "hidden-file", "taken/inside", "nested", "replaced"):
+        lab.write(name, "tracked\n")
+        lab.git("add", "-f", name)
+    tip = lab.commit("files")
+    for name in ("hidden-folder", "nested", "replaced"):
+        lab.path(name).unlink()
+    lab.write("hidden-folder/notes", "notes\n")
+    lab.write("replaced/in-the-snapshot", "it is parked\n")
+    lab.git("rm", "-q", "--cached", "hidden-file")
+    lab.write("hidden-file", "edited\n")
+    lab.path("taken/inside").unlink()
+    lab.path("taken").rmdir()
+    lab.write("hidden-other", "stays\n")
+    lab.path("taken").symlink_to(lab.home)
+    subprocess.run(["git", "init", "-q", "nested"], cwd=lab.root, check=True, env=lab.env)
+    lab.write("nested/work", "work\n")
+    work.take_over_index()
+    work.snapshot()
+    moved = work.restore(tip)
+    for name in ("hidden-folder", "hidden-file", "nested", "replaced", "taken/inside"):
+        assert lab.read(name) == "tracked\n", name
+    assert not lab.path("taken").is_symlink()
+    found = displaced(lab)
+    assert sorted(found.values()) == sorted(moved)
+    assert (found["hidden-folder"] / "notes").read_text() == "notes\n"
+    assert (found["nested"] / "work").read_text() == "work\n"
+    assert found["hidden-file"].read_text() == "edited\n"
+    assert "replaced" not in found
+    assert lab.read("hidden-other") == "stays\n"
+    assert list(lab.home.glob("inside")) == []
+
+
+def test_a_file_that_git_could_not_read_is_moved_away_before_a_restore(work: Workspace, lab: Lab) -> None:
+    lab.write("a.txt", "edited, then closed\n")
+    lab.path("a.txt").chmod(0)
+    if os.access(lab.path("a.txt"), os.R_OK):
+        pytest.skip("this user may read everything")
+    assert work.snapshot() != ()
+    (moved,) = work.restore(head(lab))
+    assert lab.read("a.txt") == "a\n"
+    moved.chmod(0o600)
+    assert moved.read_text() == "edited, then closed\n"
+    lab.sound()
+
+
+def test_a_submodule_is_nobodys_obstacle(work: Workspace, lab: Lab) -> None:
+    subprocess.run(["git", "clone", "-q", ".", str(lab.home / "other")], cwd=lab.root, check=True, env=lab.env)
+    lab.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(lab.home / "other"), "sub")
+    tip = lab.commit("a submodule")
+    lab.git("rm", "-q", "--cached", "sub")
+    lab.write("sub/untracked", "")
+    work.take_over_index()
+    work.snapshot()
+    assert work.restore(tip) == ()
+    assert lab.path("sub/untracked").exists() and lab.path("sub/a.txt").exists()
+
+
+def test_a_file_of_aigons_own_is_replaced_whole_and_keeps_its_mode(work: Workspace, lab: Lab) -> None:
+    lab.write("a.txt", "old\n", executable=True)
+    with lab.path("a.txt").open() as reader:
+        work.write("a.txt", b"new\n")
+        assert reader.read() == "old\n", "who is reading sees the old file to its end"
+    assert lab.read("a.txt") == "new\n"
+    assert lab.path("a.txt").stat().st_mode & 0o777 == 0o755
+    assert list(lab.path(".git/aigon").iterdir()) == []
+
+
+def test_a_branch_that_git_could_not_move_is_not_said_to_have_moved(work: Workspace, lab: Lab) -> None:
+    old = head(lab)
+    lab.write("a.txt", "changed\n")
+    work.snapshot()
+    commit = work.commit({}, old, "c\n")
+    lab.write(".git/refs/heads/main.lock", "")
+    with pytest.raises(AigonError) as caught:
+        work.publish(commit, old)
+    assert caught.value.code == Exit.ENVIRONMENT
+    assert "could not move the branch main" in caught.value.what
+    assert "main.lock" in caught.value.where and ".lock" in caught.value.hint
+    assert head(lab) == old and not lab.path(".git/index.lock").exists()
+    lab.path(".git/refs/heads/main.lock").unlink()
+    work.publish(commit, old)
+    lab.sound()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.core.decide import met
 from aigon.core.model import Check
 from tests.lab import Lab
 from tests.run.bench import job_of, looked, plan, ran, results_of, script, spec_of, world_of
@@ -173,6 +174,14 @@ def test_another_command_environment_or_folder_runs_it_again(lab: Lab, counted: 
     assert counted.runs == 5
 
 
+@pytest.mark.parametrize("name", ["STYLE", "_BUILD", "TERMINAL_WIDTH", "LINES_MAX", "PWDS", "DISPLAY_MODE", "TMUXED"])
+def test_a_variable_that_only_begins_like_one_of_the_terminal_counts(lab: Lab, counted: Counted, name: str) -> None:
+    for value in ("a", "b", "a"):
+        with world_of(lab, {name: value, "TERM": value, "_": value, "SSH_TTY": value}) as world:
+            ran(world, [counted.check()])
+    assert counted.runs == 2
+
+
 def test_a_failure_is_never_remembered(lab: Lab, counted: Counted) -> None:
     with world_of(lab) as world:
         for _ in range(2):
@@ -266,14 +275,45 @@ def test_a_known_failure_does_not_keep_the_final_checks_from_running(lab: Lab) -
 def test_what_a_check_writes_is_named_and_not_in_the_snapshot(lab: Lab) -> None:
     lab.write(".gitignore", "*.tmp\n")
     lab.commit("ignore")
-    check = script("writer", "echo 1 > report.xml; echo 2 > x.tmp; echo 3 >> README.md")
+    check = script("writer", "echo 1 > report.xml; echo 2 > x.tmp; mkdir cache; echo 3 > cache/x")
     with world_of(lab) as world:
         look = looked(world, job_of(spec_of("x <!-- verify: true -->"), check))
         tree = lab.git("ls-tree", "-r", "--name-only", world.workspace.tree()).split()
     git = look.findings[-1]
     assert (git.role, git.status) == ("git", "pass")
-    assert git.summary == "2 files written by the checks are not committed (README.md, report.xml)"
+    assert git.summary == "2 files written by the checks are not committed (cache/, report.xml)"
     assert "report.xml" not in tree
+
+
+@pytest.mark.parametrize("repair", ["echo fixed > code.txt", "rm code.txt", "echo more >> new.txt"])
+def test_a_check_that_changes_what_is_committed_proves_nothing(lab: Lab, repair: str) -> None:
+    lab.write("code.txt", "broken\n")
+    lab.commit("code")
+    lab.write("new.txt", "of the agent\n")
+    job = job_of(spec_of("x <!-- verify: true -->"), script("fixer", repair), base=lab.git("rev-parse", "HEAD"))
+    with world_of(lab) as world:
+        look = looked(world, job)
+        assert {f.check: f.status for f in look.findings} == {"fixer": "pass", "git": "fail"}
+        git = look.findings[-1]
+        name = git.problems[0].file
+        assert name in repair and name in git.summary and "write elsewhere" in git.summary
+        assert met(job.demand, look.findings, look.verdicts) is None
+        lab.write("code.txt", "broken\n")
+        lab.write("new.txt", "of the agent\n")
+        again = looked(world, job)
+    assert again.findings[-1].status == "fail", "the pass was remembered for the files before the repair"
+
+
+def test_a_check_that_writes_the_same_again_changes_nothing(lab: Lab) -> None:
+    with world_of(lab) as world:
+        look = looked(
+            world,
+            job_of(
+                spec_of("x <!-- verify: true -->"),
+                script("same", "sleep 0.01; cp README.md a; cat a > README.md; rm a"),
+            ),
+        )
+    assert look.findings[-1].summary == "clean"
 
 
 def test_what_a_final_check_writes_is_named_too(lab: Lab) -> None:

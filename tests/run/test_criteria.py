@@ -61,14 +61,33 @@ def test_a_command_is_judged_again_each_time_on_the_very_same_tree(lab: Lab) -> 
     [
         ("echo 8", ">= 8", "met", "8 >= 8"),
         ("echo 7.99", ">= 8", "unmet", "it is 7.99, wanted >= 8"),
-        ("echo score 9 then 3", ">= 8", "unmet", "it is 3"),
+        ("echo score 9 then 3", ">= 2", "unmet", "ambiguous"),
+        ("echo 1,234", "<= 500", "unmet", "ambiguous"),
+        ("echo score 7/10", ">= 7", "unmet", "ambiguous"),
+        ("echo 12 in py311", ">= 300", "unmet", "it is 12"),
+        ("echo 12 in py311", ">= 10", "met", "12 >= 10"),
+        ("echo 12ms", ">= 1", "unmet", "ambiguous"),
+        ("echo 1 234", "<= 500", "unmet", "ambiguous"),
+        ("echo 1_234", "<= 500", "unmet", "ambiguous"),
+        ("echo 1.2.3", ">= 1", "unmet", "ambiguous"),
+        ("echo 3,5", ">= 1", "unmet", "ambiguous"),
+        ("echo 7 of 1,234", ">= 1", "unmet", "ambiguous"),
+        ("echo −5", ">= 1", "unmet", "ambiguous"),
+        ("echo 86400", ">= 86400", "met", "86400 >= 86400"),
+        ("echo 'coverage: 87.5%'", ">= 80", "met", "87.5 >= 80"),
+        ("echo n=12", "== 12", "met", "12 == 12"),
+        ("echo it is 9.", "== 9", "met", "9 == 9"),
+        ("printf '1,234 files\\n7\\n\\n'", "== 7", "met", "7 == 7"),
+        ("printf '9\\ndone\\n'", ">= 8", "unmet", "no number on its last line"),
+        ("printf '\\033[32m9\\033[0m\\n'", "== 9", "met", "9 == 9"),
+        ("printf '9%5000d' 1", "== 1", "unmet", "ambiguous"),
         ("echo -2.5", "< -2", "met", "-2.5 < -2"),
         ("echo 1e-3", "<= 0.001", "met", "1"),
         ("echo 1.5E3", "== 1500", "met", "1.5E+3 == 1500"),
         ("echo .5", "!= 1", "met", "0.5 != 1"),
         ("echo 0.1", "<= 0.1", "met", "0.1 <= 0.1"),
         ("echo 85%", "> 80", "met", "85 > 80"),
-        ("echo pages 3-5", "> 0", "met", "5 > 0"),
+        ("echo pages 3-5", "> 0", "unmet", "ambiguous"),
         ("echo 12345678901234567890", "> 1", "met", "12345678901234567890 > 1"),
         ("echo nothing", ">= 0", "unmet", "printed no number"),
         ("true", ">= 0", "unmet", "printed no number"),
@@ -76,7 +95,7 @@ def test_a_command_is_judged_again_each_time_on_the_very_same_tree(lab: Lab) -> 
         ("echo 3; echo 9 warnings >&2", ">= 8", "unmet", "it is 3"),
     ],
 )
-def test_the_last_number_printed_decides_and_only_after_exit_0(
+def test_the_one_number_on_the_last_line_decides_and_only_after_exit_0(
     lab: Lab, command: str, bound: str, status: str, said: str
 ) -> None:
     with world_of(lab) as world:
@@ -105,10 +124,17 @@ def test_a_role_that_several_checks_have_needs_all_of_them() -> None:
     assert (verdict.status, verdict.reason) == ("unmet", "Web: web says fail")
 
 
-def test_a_name_goes_before_a_role() -> None:
-    found = [finding("tests", "fail"), finding("web", role="tests")]
-    assert [f.check for f in bound_findings("tests", found)] == ["tests"]
+def test_a_check_named_like_its_role_does_not_stand_for_the_others_of_it() -> None:
+    found = [finding("tests"), finding("web", "fail", "tests"), finding("lint")]
+    assert [f.check for f in bound_findings("tests", found)] == ["tests", "web"]
     assert [f.check for f in bound_findings("web", found)] == ["web"]
+    (verdict,) = by_what_ran(job_of(spec_of("All tests pass")), found, [], "", ())
+    assert (verdict.status, verdict.reason) == ("unmet", "Web: web says fail")
+
+
+def test_a_check_of_another_role_that_is_named_like_a_role_counts_with_it() -> None:
+    found = [finding("tests", "fail", "script"), finding("web", role="tests")]
+    assert [f.check for f in bound_findings("tests", found)] == ["tests", "web"]
 
 
 def test_a_role_that_is_missing_falls_to_the_script_and_a_mistyped_name_does_not() -> None:
@@ -138,7 +164,7 @@ def test_with_validation_skipped_commands_run_and_check_criteria_are_unclear(lab
 def test_a_human_item_waits_for_a_person_unless_one_has_ticked_it(lab: Lab) -> None:
     job = job_of(spec_of("it reads well <!-- human -->", "it looks well <!-- human -->"))
     with world_of(lab) as world:
-        look = looked(world, job, State(human_ticks=(2,)))
+        look = looked(world, job, State(human_ticks=("it looks well",)))
     assert verdicts(look) == [("unclear", "human"), ("met", "approval")]
     assert "aigon approve" in look.verdicts[0].reason and "before the run" in look.verdicts[1].evidence
 

@@ -38,8 +38,8 @@ def runner(report: str | None, code: int = 0, said: str = "") -> Check:
         (runner(junit(passed=2), 1), "fail", "2/2 passed"),
         (runner(junit()), "fail", "no tests"),
         (runner(junit(skipped=2)), "fail", ""),
-        (runner(None), "error", "without writing its report"),
-        (runner(None, 0, "2 passed in 0.01s"), "error", "without writing its report"),
+        (runner(None), "error", "without a readable report"),
+        (runner(None, 0, "2 passed in 0.01s"), "error", "without a readable report"),
         (runner(None, 5, "no tests ran in 0.01s"), "fail", "no tests"),
         (runner("not xml at all", 1), "fail", "exit 1"),
     ],
@@ -49,6 +49,52 @@ def test_a_pass_needs_exit_0_a_report_and_a_test_that_ran(lab: Lab, check: Check
         finding = ran(world, [check])["tests"]
     assert finding.status == status, finding.summary
     assert summary in finding.summary
+
+
+CLAIM = "2 passed in 0.01s"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        ": > $1",
+        "echo > $1",
+        f"echo '{junit(passed=2)[:-20]}' > $1",
+        f"echo '{junit(passed=2)}' > $1.x; ln -s $1.x $1",
+        "mkdir $1",
+        f"echo '{CLAIM}' > $1",
+    ],
+)
+@pytest.mark.parametrize("parser", ["pytest", "jest", "vitest", "nodetest", "eslint"])
+def test_exit_0_beside_a_report_that_nobody_can_read_is_an_error(lab: Lab, write: str, parser: str) -> None:
+    role = "lint" if parser == "eslint" else "tests"
+    for said in (f"echo '{CLAIM}'", "true"):
+        argv = ("bash", "-c", f"{write}; {said}", "runner", "{report}")
+        with world_of(lab) as world:
+            found = ran(world, [Check(role, role, argv, parser=parser)])[role]  # type: ignore[arg-type]
+        assert (found.status, "without a readable report" in found.summary) == ("error", True), found.summary
+
+
+JEST = '{"numTotalTests": 1, "testResults": [{"name": "a", "assertionResults": [{"title": "t", "status": "passed"}]}]}'
+
+
+@pytest.mark.parametrize(
+    ("parser", "report", "summary"),
+    [("eslint", "[]", "clean"), ("jest", JEST, "1/1 passed"), ("vitest", JEST, "1/1 passed"), ("jest", "{}", "")],
+)
+def test_exit_0_beside_a_report_that_can_be_read_is_a_pass(lab: Lab, parser: str, report: str, summary: str) -> None:
+    role = "lint" if parser == "eslint" else "tests"
+    argv = ("bash", "-c", f"echo '{report}' > $1; echo some words", "runner", "{report}")
+    with world_of(lab) as world:
+        found = ran(world, [Check(role, role, argv, parser=parser)])[role]  # type: ignore[arg-type]
+    assert found.status == ("pass" if summary else "error") and summary in found.summary
+
+
+def test_a_report_in_no_known_format_only_has_to_be_there(lab: Lab) -> None:
+    for text, status in (("anything", "pass"), ("", "error")):
+        argv = ("bash", "-c", f"printf '{text}' > $1", "runner", "{report}")
+        with world_of(lab) as world:
+            assert ran(world, [Check("own", "script", argv, parser="text")])["own"].status == status
 
 
 def test_a_real_test_runner_without_tests_is_no_pass(lab: Lab) -> None:

@@ -1,0 +1,136 @@
+"""Ways into a false proof or into another feature's work. Each was seen to work once."""
+
+import signal
+
+import pytest
+
+from tests.lab import DONE_WHEN, SPEC, Lab, finish, until
+
+LOOP = ("feature-implement", "42", "--loop")
+RESUME = ("feature-implement", "42", "--resume")
+WAITS = 'touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done'
+OTHER = "docs/specs/features/03-in-progress/feature-43-other.md"
+
+
+def killed_in_its_turn(lab: Lab) -> None:
+    """Start the loop, and kill it -9 when its agent says that it has begun."""
+    process = lab.start(*LOOP)
+    until(lambda: (lab.home / "begun").exists())
+    process.kill()
+    process.communicate()
+
+
+def idle(lab: Lab, script: str = "true") -> None:
+    """From here on the agent runs this."""
+    (lab.home / "mine-agent").write_text(f"#!/bin/bash\n{script}\n")
+
+
+def test_the_validation_section_of_a_broken_off_turn_decides_nothing(lab: Lab) -> None:
+    lab.spec("it builds <!-- verify: true -->", extra=f"## Validation\n\n```bash\n{DONE_WHEN}\n```\n")
+    lab.agent(f"sed -i 's/^{DONE_WHEN}/true/' \"$AIGON_SPEC\"; {WAITS}")
+    killed_in_its_turn(lab)
+    idle(lab)
+    assert lab.aigon(*RESUME, "--max-iterations", "1").code == 3
+    assert f"\n{DONE_WHEN}\n" in lab.git("show", f"HEAD:{SPEC}")
+
+
+def test_the_configuration_of_a_broken_off_turn_decides_nothing(lab: Lab) -> None:
+    lab.spec("the script is happy <!-- check: script -->")
+    lab.write(".aigon/validation.sh", f"{DONE_WHEN}\n")
+    lab.agent(f"""
+        printf 'exit 0\\n' > "$HOME/easy.sh"
+        sed -i '1a "ralph": {{"validationScript": "'$HOME'/easy.sh"}},' .aigon/config.json
+        {WAITS}
+        """)
+    killed_in_its_turn(lab)
+    idle(lab)
+    ran = lab.aigon(*RESUME, "--max-iterations", "1")
+    assert ran.code == 3, ran.out + ran.err
+    assert "validationScript" not in lab.git("show", "HEAD:.aigon/config.json")
+
+
+def test_a_tick_that_an_agent_committed_in_a_broken_off_turn_is_no_persons(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it looks nice <!-- human -->")
+    lab.agent(f"""
+        touch done.txt; sed -i 's/- \\[ \\] it looks/- [x] it looks/' "$AIGON_SPEC"
+        git add -A; git commit -qm work; {WAITS}
+        """)
+    killed_in_its_turn(lab)
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 7, ran.out + ran.err
+    assert "--resume" in ran.err
+
+
+def test_a_box_that_aigon_ticked_for_an_approval_is_no_persons_tick(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it looks nice <!-- human -->")
+    lab.agent("touch done.txt")
+    assert lab.aigon(*LOOP).code == 4
+    assert lab.aigon("approve", "42", "2", "--yes").code == 0
+    assert (lab.aigon(*RESUME).code, lab.boxes()) == (0, "xx")
+    lab.write("other.txt", "code that nobody has approved\n")
+    lab.commit("a change")
+    assert lab.aigon(*LOOP, "--max-iterations", "1").code == 4
+    assert lab.boxes() == "x "
+
+
+def test_a_persons_tick_is_for_the_text_that_was_ticked(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it looks nice <!-- human -->")
+    lab.write(SPEC, lab.read(SPEC).replace("- [ ] it looks", "- [x] it looks"))
+    lab.agent("true")
+    assert lab.aigon(*LOOP, "--max-iterations", "1").code == 3
+    lab.write(SPEC, lab.read(SPEC).replace("- [x] it looks nice", "- [ ] legal has signed"))
+    idle(lab, "touch done.txt")
+    ran = lab.aigon(*RESUME, "--accept-spec", "--yes")
+    assert (ran.code, lab.boxes()) == (4, "x "), ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        ("feature-implement", "43", "--loop"),
+        ("feature-setup", "43"),
+        ("feature-create", "more"),
+        ("feature-done", "42"),
+    ],
+)
+def test_nothing_moves_the_checkout_under_a_running_loop(lab: Lab, second: tuple[str, ...]) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.spec("never <!-- verify: false -->", name=OTHER)
+    lab.agent(f"{WAITS}; touch done.txt")
+    lab.commit("specs")
+    lab.git("switch", "-qc", "feature-43-other")
+    lab.write("only43.txt", "43\n")
+    lab.commit("43")
+    lab.git("switch", "-q", "main")
+    process = lab.start(*LOOP)
+    until(lambda: (lab.home / "begun").exists())
+    refused = lab.aigon(*second)
+    (lab.home / "go").touch()
+    assert (refused.code, f"pid {process.pid}" in refused.err) == (7, True), refused.err
+    assert finish(process).code == 0
+    assert "only43.txt" not in lab.git("ls-tree", "--name-only", "HEAD").split()
+    lab.sound()
+
+
+def test_a_resume_without_a_run_leaves_head_where_it_is(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent("true")
+    lab.commit("spec")
+    lab.git("branch", "feature-42-dark-mode")
+    assert lab.aigon(*RESUME).code == 2
+    assert lab.git("branch", "--show-current") == "main"
+
+
+def test_ctrl_c_after_the_proof_is_still_a_success(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent(f"touch done.txt; {WAITS}")
+    process = lab.start(*LOOP)
+    until(lambda: (lab.home / "begun").exists())
+    process.send_signal(signal.SIGINT)
+    (lab.home / "go").touch()
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "exit code 0" in line:
+            process.send_signal(signal.SIGINT)
+    process.stdout.close()
+    assert process.wait(30) == 0
