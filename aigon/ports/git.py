@@ -38,6 +38,15 @@ LOCAL_VARIABLES = (
 """What `git rev-parse --local-env-vars` prints: inherited from a hook or an alias they point every call elsewhere."""
 NO_MONITOR = ("-c", "core.fsmonitor=false")
 """A program that any look at the files would start, and that an agent of an earlier run could have named."""
+UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+}
+"""What stands in a git directory while an operation waits for a person to finish it."""
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
@@ -164,15 +173,7 @@ class Checkout:
 
     def under_way(self) -> str | None:
         """The operation that a person has not finished here: merge, rebase, cherry-pick, revert, bisect."""
-        marks = {
-            "MERGE_HEAD": "merge",
-            "rebase-merge": "rebase",
-            "rebase-apply": "rebase",
-            "CHERRY_PICK_HEAD": "cherry-pick",
-            "REVERT_HEAD": "revert",
-            "BISECT_LOG": "bisect",
-        }
-        return next((name for mark, name in marks.items() if (self.git_dir / mark).exists()), None)
+        return next((name for mark, name in UNDER_WAY.items() if (self.git_dir / mark).exists()), None)
 
     def switch(self, branch: str, *, create_at: str | None = None) -> None:
         """Check out `branch`, made at `create_at` where given; hooks do not run."""

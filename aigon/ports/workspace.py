@@ -6,6 +6,7 @@ Everything goes through aigon's own git (`aigon.ports.trusted`) with a private i
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from pathlib import Path
 from aigon.core.errors import AigonError, environment
 from aigon.core.model import Change
 from aigon.ports import submodules
-from aigon.ports.git import Checkout
+from aigon.ports.git import UNDER_WAY, Checkout
 from aigon.ports.hidden import hidden, is_sparse
 from aigon.ports.index_file import copied, locked
 from aigon.ports.obstacles import obstacles
@@ -85,6 +86,14 @@ class Workspace:
         except (OSError, ValueError):
             return False
 
+    def detached_commit(self) -> str | None:
+        """The commit that HEAD holds by itself, outside of every branch's name; None when it names a branch."""
+        with contextlib.suppress(OSError, ValueError):
+            text = self._head_file.read_text().strip()
+            if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text):
+                return text
+        return None
+
     def back_on_branch(self) -> None:
         """Point HEAD at the branch again; the files stay as they are."""
         if self.trusted.refs("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")[0]:
@@ -108,7 +117,11 @@ class Workspace:
             *(line for line in lines if line.startswith("error:")),
             *(f"{path} is a repository of its own, whose files no commit here can hold" for path in nested),
             *(f"the submodule {path} has work that no commit of its own holds" for path in self._unfinished()),
+            *(f"a {what} was left unfinished: finish it, or git {what} --abort" for what in self._under_way()),
         )
+
+    def _under_way(self) -> list[str]:
+        return [what for mark, what in UNDER_WAY.items() if (self._head_file.parent / mark).exists()]
 
     def _unfinished(self) -> Iterator[str]:
         for path in self._submodules:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from aigon.core.errors import AigonError, environment
 from aigon.core.features import Feature
-from aigon.core.runtime_files import IGNORED_LINES, SAMPLES, is_runtime
+from aigon.core.runtime_files import IGNORED_LINES, is_runtime
 from aigon.core.runtime_files import STOP_FILES as STOP_FILES
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
 from aigon.ports.git import Checkout
@@ -115,11 +115,11 @@ def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str 
 
 
 def ignore_runtime_files(checkout: Checkout) -> None:
-    """Keep aigon's runtime files out of `git status` where the project's .gitignore does not, without touching it."""
+    """Keep aigon's runtime files out of `git status`, whatever an agent makes of the project's .gitignore."""
     exclude = checkout.common_dir / "info" / "exclude"
     text = exclude.read_text(errors="surrogateescape") if exclude.exists() else ""
-    ignored = (checkout.ask("check-ignore", "--no-index", *SAMPLES) or "").splitlines()
-    missing = [line for line, sample in zip(IGNORED_LINES, SAMPLES, strict=True) if sample not in ignored]
+    there = {line.strip() for line in text.splitlines()}
+    missing = [line for line in IGNORED_LINES if line not in there]
     if missing:
         exclude.parent.mkdir(exist_ok=True)
         block = "\n".join(["# aigon's runtime files", *missing, ""])

@@ -1,8 +1,9 @@
 """Run checks side by side, longest first, each to a finding."""
 
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -63,8 +64,9 @@ def _side_by_side(
 ) -> Generator[Event, State, dict[str, Result]]:
     events: SimpleQueue[CheckStarted | tuple[CheckFinished, Result]] = SimpleQueue()
     results: dict[str, Result] = {}
-    with ThreadPoolExecutor(min(slots, len(checks)), thread_name_prefix="check") as pool:
-        futures = [pool.submit(_one, world, check, plan, halt, events.put) for check in checks]
+    with _pool(world, slots, len(checks)) as submit:
+        for check in checks:
+            submit(_one, world, check, plan, halt, events.put)
         running = len(checks)
         while running:
             event = events.get()
@@ -75,9 +77,22 @@ def _side_by_side(
                 running -= 1
                 results[finished.finding.check] = result
                 yield finished
+    return results
+
+
+@contextmanager
+def _pool(world: World, slots: int, checks: int) -> Iterator[Callable[..., None]]:
+    """Submits to threads for so many checks, a single one to the thread that is there; ends when the last has ended."""
+    pool = world.aside if checks == 1 else ThreadPoolExecutor(min(slots, checks), thread_name_prefix="check")
+    futures: list[Future[None]] = []
+    try:
+        yield lambda *call: futures.append(pool.submit(*call))
         for future in futures:
             future.result()
-    return results
+    finally:
+        wait(futures)
+        if pool is not world.aside:
+            pool.shutdown()
 
 
 def _one(

@@ -31,6 +31,8 @@ def finish(checkout: Checkout, wanted: str, into: str | None, force: bool) -> tu
 
 
 def _finish(checkout: Checkout, feature: Feature, into: str | None, force: bool) -> tuple[Feature, str, str]:
+    if feature.stage == "done":
+        raise usage(f"Feature {feature.name_for_people} is done already", where=feature.path)
     target = into or _target(checkout, feature)
     tip = checkout.commit_of(f"refs/heads/{feature.name}")
     if tip is None:

@@ -64,7 +64,8 @@ def _ticked(job: Job, draft: IterationFinished) -> bytes:
 def _commit(
     job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State
 ) -> Generator[Event, State, State]:
-    files = {job.spec_path: _ticked(job, draft), job.log_path: _log(job, world, draft, state)}
+    wanted = {job.spec_path: _ticked(job, draft), job.log_path: _log(job, world, draft, state)}
+    files = {path: data for path, data in wanted.items() if data != world.own_files.get(path)}
     message = _message(job, world, draft)
     commit = world.workspace.commit(files, snapshot.tip.parent, message)
     finished = replace(draft, checkpoint=commit)

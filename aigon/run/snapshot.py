@@ -46,10 +46,10 @@ class Snapshot:
 def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapshot]:
     """Stage everything; put back what is not the agent's to change, parking what it had made of it."""
     number = state.iteration if state.turn_ended else state.finished
-    workspace, notes = world.workspace, []
+    workspace = world.workspace
+    notes: list[str] = []
     if not workspace.on_branch():
-        workspace.back_on_branch()
-        notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
+        yield from _back_on_branch(world, job, number, notes)
     tip = yield from _tip(world, job, state, number, notes)
     complaints = workspace.snapshot()
     if changed := _tampered(world):
@@ -64,6 +64,17 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
     # Nothing but the log waits for the list of changes: git makes it while the checks run.
     changes = world.aside.submit(workspace.changes, state.checkpoint) if state.turn_ended else None
     return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes), changes)
+
+
+def _back_on_branch(world: World, job: Job, number: int, notes: list[str]) -> Generator[Event, State, None]:
+    """HEAD names the branch again; a commit that only a detached HEAD held is parked."""
+    workspace = world.workspace
+    alone = workspace.detached_commit()
+    workspace.back_on_branch()
+    notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
+    if alone and not workspace.is_ancestor(alone, workspace.tip() or alone):
+        ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-detached", alone)
+        yield Parked(world.now(), number, ref, alone, "a commit on a detached HEAD")
 
 
 def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:

@@ -34,7 +34,7 @@ class World:
     own_files: dict[str, bytes | None]
     begun: float = field(default_factory=time.monotonic)
     keeps: bool = True
-    aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="aside"))
+    aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
     def close(self) -> None:
         """Wait for what was put aside, and end its thread."""

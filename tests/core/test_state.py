@@ -176,7 +176,7 @@ LOOKS = st.builds(
     SCORES,
 )
 EVENTS: st.SearchStrategy[Event] = st.one_of(
-    st.builds(started, st.booleans(), st.sampled_from([A, B]), st.lists(NUMBERS, max_size=2).map(tuple)),
+    st.builds(started, st.booleans(), st.sampled_from([A, B]), st.lists(st.text(max_size=3), max_size=2).map(tuple)),
     st.builds(begun, NUMBERS, st.integers(0, 2)),
     st.builds(turned, NUMBERS, ENDS, COSTS),
     LOOKS,

@@ -283,10 +283,11 @@ def test_an_agent_cannot_hide_files_by_a_rule_of_its_own_in_info_exclude(lab: La
 def test_an_agent_cannot_have_its_rules_read_by_calling_aigon(lab: Lab) -> None:
     aigon = " ".join(lab.command())
     rule = "echo '*.txt' >> .git/info/exclude"
-    begin(lab, f"{rule}; {aigon} feature-create other thing; {aigon} feature-validate 42; touch done.txt")
+    create = f'{aigon} feature-create other thing; echo $? > "$HOME/refused"'
+    begin(lab, f"{rule}; {create}; {aigon} feature-validate 42; touch done.txt")
     assert lab.aigon(*LOOP).code == 0
     assert committed(lab) == ["A\tdone.txt"]
-    assert lab.git("log", "-2", "--format=%s").splitlines()[1] == "docs(feature-other-thing): add the spec to the inbox"
+    assert (lab.home / "refused").read_text() == "7\n", "the checkout is the loop's"
 
 
 def test_an_agent_cannot_hide_a_change_from_the_index(lab: Lab) -> None:
@@ -661,3 +662,24 @@ def test_a_temporary_file_of_a_killed_aigon_is_in_no_checkpoint(lab: Lab) -> Non
     begin(lab, "touch done.txt .aigon/loop-state-42.json.4711.tmp")
     proven(lab)
     assert committed(lab) == ["A\tdone.txt"]
+
+
+def test_a_commit_on_a_detached_head_is_parked(lab: Lab) -> None:
+    begin(lab, "git checkout -q --detach; touch done.txt alone.txt; git add -A; git commit -qm alone; rm alone.txt")
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    (ref,) = lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked").splitlines()
+    assert "alone.txt" in lab.git("ls-tree", "--name-only", ref).split()
+    assert lab.git("symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
+    ordinary(lab)
+
+
+def test_a_merge_that_an_agent_left_unfinished_is_red(lab: Lab) -> None:
+    lab.git("switch", "-qc", "other")
+    lab.write("a.txt", "theirs\n")
+    lab.commit("theirs")
+    lab.git("switch", "-q", "main")
+    begin(lab, "echo ours > a.txt; git add a.txt; git commit -qm ours; git merge -q other; touch done.txt")
+    ran = lab.aigon(*LOOP, "--max-iterations", "1")
+    assert ran.code == 3, ran.out + ran.err
+    assert "a merge was left unfinished" in ran.out

@@ -284,3 +284,14 @@ def test_a_run_that_is_refused_on_the_way_ends_with_one_last_line(lab: Lab) -> N
     last = ran.events[-1]
     assert (last["event"], last["outcome"], last["exit_code"]) == ("run_finished", "refused", 7)
     assert "record of the run cannot be written" in ran.err and "loop-state-42.json" in ran.err
+
+
+def test_a_feature_that_is_done_is_done(lab: Lab) -> None:
+    lab.spec("it is done <!-- verify: test -f done.txt -->")
+    lab.agent("touch done.txt")
+    lab.commit("spec")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 0
+    assert lab.aigon("feature-done", "42").code == 0
+    again = lab.aigon("feature-done", "42")
+    assert (again.code, "is done already" in again.err) == (2, True), again.err
+    assert lab.git("branch", "--show-current") == "main"
