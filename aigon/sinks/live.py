@@ -1,10 +1,12 @@
 """Events for people at a terminal: one calm view that changes in place."""
 
+import contextlib
 import sys
+import termios
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -17,7 +19,7 @@ from aigon.sinks.pipe import lead_nowhere
 from aigon.sinks.place import Place
 from aigon.sinks.scene import Scene, waiting
 
-STOPPING = "finishing this iteration, then stopping; Ctrl+C again stops at once, nothing is lost either way"
+STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, nothing lost)"
 _PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
 
@@ -56,6 +58,7 @@ class LiveSink:
         )
         self._closing = False
         self._stopping = stopping
+        self._echo: list[Any] | None = None
         self._live = Live(
             console=self._console,
             refresh_per_second=_PER_SECOND,
@@ -69,6 +72,7 @@ class LiveSink:
         """Take `event` into the picture; it is on the terminal within a quarter of a second."""
         self._scene = self._scene.apply(event, time.monotonic())
         if not self._live.is_started and not self._closing:
+            self._echo = _control_echo(self._stream, None)
             self._live.start(refresh=True)
 
     def close(self) -> None:
@@ -87,6 +91,7 @@ class LiveSink:
             self._live.stop()
         finally:
             self._console.show_cursor(True)
+            _control_echo(self._stream, self._echo)
 
     def _frame(self) -> Group:
         scene = self._scene
@@ -95,3 +100,13 @@ class LiveSink:
         width, height = self._console.size
         page = Page(width, height, self._console.encoding)
         return (closing if self._closing else running)(scene, page, time.monotonic())
+
+
+def _control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | None:
+    """Keep the terminal from writing ^C into the picture, or give it back as it was; what it was, on a terminal."""
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        before = termios.tcgetattr(stream.fileno())
+        quiet = [*before[:3], before[3] & ~termios.ECHOCTL, *before[4:]]
+        termios.tcsetattr(stream.fileno(), termios.TCSANOW, restore or quiet)
+        return before
+    return None
