@@ -134,7 +134,7 @@ def _status(check: Check, exited: Exited, reading: Reading, lacks_report: bool) 
         return "error", f"a command was not found (exit {exited.exit_code}): {_last_line(exited.stdout)}"
     if _nothing_ran(reading.counts):
         return "fail", reading.summary or "no tests collected"
-    if reading.problems or reading.counts:
+    if reading.summary and (reading.problems or reading.counts):
         return "fail", reading.summary
     return "fail", f"Failed (exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'})"
 

@@ -204,3 +204,10 @@ def test_half_a_file_in_the_memory_of_passes_is_no_pass(lab: Lab) -> None:
 )
 def test_a_command_is_shown_as_a_person_would_type_it(argv: tuple[str, ...], wanted: str) -> None:
     assert shown(Check("x", "script", argv)) == wanted
+
+
+def test_a_red_check_always_says_something(lab: Lab) -> None:
+    check = Check("script", "script", ("bash", "-c", "echo 'error: no such thing'; exit 3"), parser="text")
+    with world_of(lab) as world:
+        finding = ran(world, [check])["script"]
+    assert (finding.status, finding.summary) == ("fail", "Failed (exit 3: error: no such thing)")
