@@ -136,7 +136,7 @@ def _status(check: Check, exited: Exited, reading: Reading, lacks_report: bool) 
         return "fail", reading.summary or "no tests collected"
     if reading.summary and (reading.problems or reading.counts):
         return "fail", reading.summary
-    return "fail", f"Failed (exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'})"
+    return "fail", f"exit {exited.exit_code}: {_last_line(exited.stdout) or 'no output'}"
 
 
 def _passed(check: Check, reading: Reading, lacks_report: bool) -> tuple[CheckStatus, str]:

@@ -24,8 +24,8 @@ def finding(check: str, status: str = "pass", role: str = "") -> Finding:
     [
         ("true", "met", ""),
         ("test -f README.md && test -d .", "met", ""),
-        ("exit 3", "unmet", "Failed (exit 3: no output)"),
-        ("echo cannot; false", "unmet", "Failed (exit 1: cannot)"),
+        ("exit 3", "unmet", "exit 3: no output"),
+        ("echo cannot; false", "unmet", "exit 1: cannot"),
         ("no-such-program", "unmet", "a command was not found (exit 127"),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_command_is_judged_again_each_time_on_the_very_same_tree(lab: Lab) -> 
         ("echo 12345678901234567890", "> 1", "met", "12345678901234567890 > 1"),
         ("echo nothing", ">= 0", "unmet", "printed no number"),
         ("true", ">= 0", "unmet", "printed no number"),
-        ("echo 9; exit 1", ">= 8", "unmet", "Failed (exit 1"),
+        ("echo 9; exit 1", ">= 8", "unmet", "exit 1"),
         ("echo 3; echo 9 warnings >&2", ">= 8", "unmet", "it is 3"),
     ],
 )

@@ -116,8 +116,8 @@ def test_an_opaque_command_is_decided_by_its_exit_code_and_has_no_count(lab: Lab
 @pytest.mark.parametrize(
     ("text", "status", "summary"),
     [
-        ("echo broken >&2; exit 3", "fail", "Failed (exit 3: broken)"),
-        ("exit 1", "fail", "Failed (exit 1: no output)"),
+        ("echo broken >&2; exit 3", "fail", "exit 3: broken"),
+        ("exit 1", "fail", "exit 1: no output"),
         ("no-such-tool --check", "error", "a command was not found (exit 127"),
         ("kill -9 $$", "fail", "exit -9"),
     ],
@@ -210,4 +210,4 @@ def test_a_red_check_always_says_something(lab: Lab) -> None:
     check = Check("script", "script", ("bash", "-c", "echo 'error: no such thing'; exit 3"), parser="text")
     with world_of(lab) as world:
         finding = ran(world, [check])["script"]
-    assert (finding.status, finding.summary) == ("fail", "Failed (exit 3: error: no such thing)")
+    assert (finding.status, finding.summary) == ("fail", "exit 3: error: no such thing")

@@ -106,7 +106,7 @@ def test_the_first_line_of_validation_that_fails_ends_it(lab: Lab, tmp_path: Pat
     text = f"## Validation\n\n```bash\necho before\nfalse\ntouch {tmp_path}/after\n```\n"
     with world_of(lab) as world:
         finding = ran(world, checks(lab, extra=text).checks)["spec"]
-    assert (finding.status, finding.summary) == ("fail", "Failed (exit 1: before)")
+    assert (finding.status, finding.summary) == ("fail", "exit 1: before")
     assert not (tmp_path / "after").exists()
 
 
