@@ -2,17 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from aigon.core import duration
 from aigon.ports.git import Checkout, forget_inherited_repository
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")

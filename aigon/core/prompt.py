@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from aigon.core.amounts import estimated_tokens
+from aigon.core.binding import bound
 from aigon.core.errors import usage
-from aigon.core.model import ROLES, Check, Criterion, Spec, Verdict
+from aigon.core.model import Check, Criterion, Spec, Verdict
 from aigon.core.quoting import code, fenced, folded
 
 __all__ = ["build", "estimated_tokens", "how_decided"]
@@ -76,10 +77,7 @@ def _metric(command: str) -> str:
 
 
 def _bound_to(name: str, checks: Sequence[Check]) -> str:
-    """A check by its name, else those of that role, else the script that stands in for a role that is missing."""
-    found = [c.name for c in checks if c.name == name] or [c.name for c in checks if c.role == name]
-    if not found and name in ROLES:
-        found = [c.name for c in checks if c.role == "script"]
+    found = bound(name, {c.name: c.role for c in checks})
     if not found:
         return "no such check; unclear"
     return f"check{'s' if len(found) > 1 else ''} {', '.join(code(n, 80) for n in found)} must be green"

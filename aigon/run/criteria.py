@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
+from aigon.core.binding import bound
 from aigon.core.decisions import applying
 from aigon.core.decisions import verdict as decided
 from aigon.core.fingerprint import plain
-from aigon.core.model import ROLES, Check, Criterion, Finding, Verdict, VerdictStatus
+from aigon.core.model import Check, Criterion, Finding, Verdict, VerdictStatus
 from aigon.core.spec import metric_parts
 from aigon.run.checks import Result
 from aigon.run.job import Job
@@ -137,26 +138,21 @@ def _by_check(job: Job, criterion: Criterion, findings: Sequence[Finding]) -> Ve
     wanted = criterion.command or ""
     if job.demand.skip_validation:
         return Verdict(criterion.number, "unclear", f"check:{wanted}", "", "validation is skipped (--skip-validation)")
-    bound = bound_findings(wanted, findings)
-    if not bound:
+    found = bound_findings(wanted, findings)
+    if not found:
         return Verdict(criterion.number, "unclear", f"check:{wanted}", "", f"this project has no check '{wanted}'")
-    method = f"check:{bound[0].check}"
-    for finding in sorted(bound, key=lambda f: f.status == "skipped"):
+    method = f"check:{found[0].check}"
+    for finding in sorted(found, key=lambda f: f.status == "skipped"):
         if finding.status != "pass":
             why = f"{finding.title}: {finding.summary}"
             return Verdict(criterion.number, _not_met(finding), method, finding.command, why)
-    return Verdict(criterion.number, "met", method, "; ".join(f"{f.title}: {f.summary}" for f in bound), "")
+    return Verdict(criterion.number, "met", method, "; ".join(f"{f.title}: {f.summary}" for f in found), "")
 
 
 def bound_findings(wanted: str, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings a `check` criterion is bound to, which all have to be green.
-
-    A role is bound to every check that has it or is named so, else to the script that stands in; any other word to
-    the check of that name.
-    """
-    if wanted not in ROLES:
-        return [f for f in findings if f.check == wanted]
-    return [f for f in findings if wanted in (f.role, f.check)] or [f for f in findings if f.role == "script"]
+    """The findings a `check` criterion is bound to, which all have to be green."""
+    names = bound(wanted, {f.check: f.role for f in findings})
+    return [f for f in findings if f.check in names]
 
 
 def _by_person(criterion: Criterion, human_ticks: Sequence[str]) -> Verdict:

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from aigon.core.binding import bound
 from aigon.core.events import Notice, RunFinished
 from aigon.core.prompt import estimated_tokens
 from aigon.ports import reaper
@@ -72,11 +73,11 @@ def _said_before(session: Session) -> Iterator[Notice]:
 
 def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:
     """Criteria that nothing can prove are said before they are paid for."""
-    if job.demand.skip_validation or any(check.role == "script" for check in job.checks):
+    if job.demand.skip_validation:
         return
-    there = {name for check in job.checks for name in (check.name, check.role)}
+    there = {check.name: check.role for check in job.checks}
     for criterion in job.spec.criteria:
-        if criterion.kind == "check" and criterion.command not in there:
+        if criterion.kind == "check" and not bound(criterion.command or "", there):
             needs = (
                 f"criterion {criterion.number} needs a check '{criterion.command}', which this project does not have"
             )

@@ -54,20 +54,21 @@ def opened(checkout: Checkout, options: Options, stop: Stop, confirm: Confirm) -
     """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
     before = branch.require_sound(checkout)
     own = branch.branch_of(checkout, options.feature)
+    early = None
     if not options.resume and own in (None, before):
-        ready(checkout, options)  # what is wrong is said before anything is written
+        early = ready(checkout, options)  # what is wrong is said before anything is written
     home = repository_home(checkout.common_dir)
     opening = Opening(checkout, options, confirm, home, before)
     with ExitStack() as held:
         held.enter_context(checkout_lock(home, checkout.root))
         with branch.back_on_error(checkout, before):
-            session = _session(opening, _open(opening, own, held), stop)
+            session = _session(opening, _open(opening, own, early, held), stop)
         held.callback(session.world.close)
         yield session
 
 
-def _open(opening: Opening, own: str | None, held: ExitStack) -> Opened:
-    """An old run where one is to be resumed, else a new one; the feature stays locked."""
+def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> Opened:
+    """An old run where one is to be resumed, else a new one, as prepared `early` where HEAD stays. It is locked."""
     if opening.options.resume:
         name = specs.name_of(opening.checkout.root, opening.options.feature, own)
         records = _locked(opening, name, held)
@@ -83,7 +84,7 @@ def _open(opening: Opening, own: str | None, held: ExitStack) -> Opened:
     if own and own != opening.current:
         branch.own_changes(opening.checkout, [])
         branch.enter(opening.checkout, own)
-    prepared = ready(opening.checkout, opening.options)
+    prepared = early or ready(opening.checkout, opening.options)
     records = _locked(opening, prepared.feature.name_for_people, held)
     old = replay(_readable(records))
     _end_leftovers(old)

@@ -91,6 +91,7 @@ def validate(checkout: Checkout, options: Options, observers: Sequence[Observer]
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
         look = _look(job, world, snapshot, Recorder((), observers))
         outcome = _outcome(job, look, world)
+        world.close()
     return Validation(job, look, outcome, prepared.checks.profile)
 
 
