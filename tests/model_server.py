@@ -4,12 +4,13 @@
         ...                       # ANTHROPIC_BASE_URL=server.url
     server.requests[0].body       # what was sent
 
-Replies are served in order; the last one is repeated.
+Replies are served in order; the last one is repeated. A function in place of a reply is given the request and makes
+it: `tests.scripted_judges` has some that answer like judges, good and bad.
 """
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -36,6 +37,9 @@ class Request:
     path: str
     headers: Mapping[str, str]
     body: Any
+
+
+Script = Reply | Callable[[Request], Reply]
 
 
 def message(text: str, *, thinking: str = "", stop_reason: str = "end_turn", delay: float = 0.0, **usage: int) -> Reply:
@@ -93,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, replies: tuple[Reply, ...]) -> None:
+    def __init__(self, replies: tuple[Script, ...]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.replies = list(replies)
         self.requests: list[Request] = []
@@ -103,13 +107,14 @@ class _Server(ThreadingHTTPServer):
     def take(self, request: Request) -> Reply:
         with self.lock:
             self.requests.append(request)
-            return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            script = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        return script if isinstance(script, Reply) else script(request)
 
 
 class ModelServer:
     """The server, running while its `with` block does."""
 
-    def __init__(self, *replies: Reply) -> None:
+    def __init__(self, *replies: Script) -> None:
         self._server = _Server(replies)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 

@@ -13,11 +13,16 @@ from aigon.agents import _claude_spend as spend
 from aigon.agents._claude_records import Records, read
 from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch
+from aigon.core.judging import Answer
 from aigon.core.model import Turn
 
 _MODES = ("--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions")
 _RETRIES = "3"
 """Claude Code's own default is ten, and it retries a bad key too: 177 s until that is said."""
+_NO_TOOLS = ("--tools", "", "--strict-mcp-config", "--disable-slash-commands", "--permission-mode", "dontAsk")
+_ALONE = ("--safe-mode", "--no-session-persistence", "--max-turns", "1")
+"""No CLAUDE.md, settings' hooks or plugins: what an agent left in the person's home has no say. Login works."""
+_ROLE = "You are asked one question and have no tools. Answer it in the form it asks for, and say nothing else."
 
 
 def ready(agent: Agent, find: Find, _env: Mapping[str, str]) -> str:
@@ -35,10 +40,19 @@ def launch(agent: Agent, ask: Ask) -> Launch:
     argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", *_permissions(agent)]
     argv += ["--model", agent.model] if agent.model else []
     argv += ["--effort", agent.effort] if agent.effort else []
-    env = environment(agent, ask)
-    if "CLAUDE_CODE_MAX_RETRIES" not in {**os.environ, **agent.env}:
-        env["CLAUDE_CODE_MAX_RETRIES"] = _RETRIES
-    return Launch(argv=(*argv, *agent.args), env=env)
+    return Launch(argv=(*argv, *agent.args), env=environment(agent, ask) | _retries(agent))
+
+
+def consult(agent: Agent) -> Launch:
+    """The command line that answers one question, with no tool to touch anything with."""
+    argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", *_NO_TOOLS, *_ALONE]
+    argv += ["--system-prompt", _ROLE, *(("--model", agent.model) if agent.model else ())]
+    return Launch(tuple(argv), env={**agent.env, **_retries(agent)})
+
+
+def _retries(agent: Agent) -> dict[str, str]:
+    chosen = "CLAUDE_CODE_MAX_RETRIES" in {**os.environ, **agent.env}
+    return {} if chosen else {"CLAUDE_CODE_MAX_RETRIES": _RETRIES}
 
 
 def _permissions(agent: Agent) -> tuple[str, ...]:
@@ -52,11 +66,26 @@ def _permissions(agent: Agent) -> tuple[str, ...]:
 
 def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
     """The turn by its records; by the process where aigon ended it or no records are left."""
+    return _turn(agent, ask.number, exited)
+
+
+def consulted(agent: Agent, exited: Exited) -> Answer:
+    """The whole text of the answer; a session that did not end well has none."""
+    seen = _turn(agent, 0, exited)
+    spent = Answer(cost=seen.cost, cost_status=seen.cost_status, usage=seen.usage)
+    if seen.end == "finished":
+        return replace(spent, text=result.said(read(exited.stdout)))
+    outdated = seen.exit_code not in (0, None) and b"unknown option" in exited.stderr
+    detail = f"{seen.detail}. Update Claude Code: claude update" if outdated else seen.detail
+    return replace(spent, failure=detail, available=not outdated and seen.end not in ("unavailable", "not_started"))
+
+
+def _turn(agent: Agent, number: int, exited: Exited) -> Turn:
     end, detail = ending(exited)
     records = read(exited.stdout)
     cost = 0.0 if unspent(end) else spend.cost(records)
     seen = Turn(
-        number=ask.number,
+        number=number,
         agent=agent.name,
         model=records.model or agent.model,
         end=end,

@@ -5,6 +5,14 @@ An adapter is a module in `aigon/agents/` with three functions:
     ready(agent, find, env) -> str          "" when it can start, else what is missing and how to get it
     launch(agent, ask) -> Launch            the command line of one turn
     turn(agent, ask, exited) -> Turn        what that turn was, read from what the program left
+
+One that can also be asked a question, as the judge `agent` does, has two more:
+
+    consult(agent) -> Launch                the command line that answers what stands on standard input
+    consulted(agent, exited) -> Answer      the text of the answer, or why there is none
+
+`consult` is read-only use: the program gets no tool, no settings, memory or hooks of the person or the project, and
+`agent.args` are left out, since they could give it any of these. It runs in an empty folder.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,40 +2,65 @@
 
 A judge backend is a module in `aigon/judges/` with two functions:
 
-    ready(settings, env) -> str             "" when it can be asked, else what is missing and how to get it
-    judge(request, settings) -> JudgeReply  never raises for what a reply holds or lacks: that is `unclear`
+    ready(settings, env) -> str            "" when it can be asked, else what is missing and how to get it
+    ask(question, settings) -> Answer      one call; never raises: what went wrong is the answer's `failure`
+
+A backend only carries a question there and an answer back. What is asked, which quotes count and what a verdict needs
+is the same for all of them: `aigon.run.judging`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
-from aigon.core.model import CostStatus, Criterion, Finding, Usage, Verdict
+from aigon.core.model import CostStatus, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSettings:
-    """`timeout` is in seconds, for the whole question with its retries; `max_tokens` bounds the reply."""
+    """`timeout` is in seconds, for one call with its retries; `max_tokens` bounds a reply.
+
+    `mode` is `all` for all open criteria in one call, `each` for one call each. `command` is the command line of the
+    backend `command`; `agent` the adapter that the backend `agent` asks; `cwd` the main checkout; `env` the
+    environment that programs get.
+    """
 
     backend: str
     model: str = "claude-sonnet-5-5"
     timeout: float = 120.0
     max_tokens: int = 8000
+    mode: Literal["all", "each"] = "all"
+    command: tuple[str, ...] = ()
+    agent: str = ""
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeRequest:
-    """All open criteria at once, with what aigon itself saw: the diff from the base and the findings."""
+class Question:
+    """One call.
 
-    criteria: tuple[Criterion, ...]
-    diff: str
-    findings: tuple[Finding, ...]
-    spec: str
+    `rules` is what holds throughout (the system text), `shared` the data that every call of one look begins with
+    (backends that can cache it do), `task` what is asked of it this time, `schema` the JSON Schema of the answer.
+    `document` is the same question as plain data, for judges that are programs.
+    """
+
+    rules: str
+    shared: str
+    task: str
+    schema: Mapping[str, object]
+    document: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeReply:
-    """One verdict per criterion asked. `cost` is in US dollars, None when unknown."""
+class Answer:
+    """What came back: `text` is the JSON that was asked for, or `failure` says why there is none.
 
-    verdicts: tuple[Verdict, ...]
+    `cost` is in US dollars, None when unknown. `available` is False when no later call can help: no key, no money.
+    """
+
+    text: str = ""
+    failure: str = ""
     cost: float | None = None
     cost_status: CostStatus = "unknown"
     usage: Usage | None = None

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Protocol, cast
 
 from aigon.core.errors import usage
-from aigon.core.judging import JudgeReply, JudgeRequest, JudgeSettings
+from aigon.core.judging import Answer, JudgeSettings, Question
 
 
 class Backend(Protocol):
@@ -19,8 +19,8 @@ class Backend(Protocol):
     def ready(self, settings: JudgeSettings, env: Mapping[str, str], /) -> str:
         """Empty when the judge can be asked, else what is missing and how to get it."""
 
-    def judge(self, request: JudgeRequest, settings: JudgeSettings, /) -> JudgeReply:
-        """One verdict per criterion asked; what a reply lacks is unclear, never an exception."""
+    def ask(self, question: Question, settings: JudgeSettings, /) -> Answer:
+        """One call. What went wrong is the answer's `failure`, never an exception."""
 
 
 def names() -> tuple[str, ...]:

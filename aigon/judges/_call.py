@@ -8,11 +8,9 @@ from typing import TypeVar
 
 import anthropic
 import tenacity
-from anthropic.types import Message
+from anthropic.types import Message, TextBlockParam
 
-from aigon.core.judging import JudgeSettings
-from aigon.judges._answer import Answer
-from aigon.judges._question import Question
+from aigon.core.judging import JudgeSettings, Question
 
 ATTEMPTS = 3
 LONGEST_WAIT = 20.0
@@ -24,7 +22,7 @@ _MAX_TOKENS = 21_000
 T = TypeVar("T")
 
 
-def ask(question: Question, settings: JudgeSettings, key: str | None, token: str | None) -> Message:
+def called(question: Question, settings: JudgeSettings, key: str | None, token: str | None) -> Message:
     """The reply. Raises `anthropic.AnthropicError` for what the API refuses, TimeoutError when it is late."""
     deadline = time.monotonic() + settings.timeout
     attempts = tenacity.Retrying(
@@ -45,11 +43,19 @@ def _attempt(client: anthropic.Anthropic, question: Question, settings: JudgeSet
     return client.messages.create(
         model=settings.model,
         max_tokens=min(settings.max_tokens, _MAX_TOKENS),
-        system=question.system,
-        messages=[{"role": "user", "content": question.content}],
-        output_config={"format": {"type": "json_schema", "schema": anthropic.transform_schema(Answer)}},
+        system=question.rules,
+        messages=[{"role": "user", "content": _content(question)}],
+        output_config={"format": {"type": "json_schema", "schema": anthropic.transform_schema(dict(question.schema))}},
         timeout=max(0.001, deadline - time.monotonic()),
     )
+
+
+def _content(question: Question) -> list[TextBlockParam]:
+    """First what every call of a look begins with, which is cached up to here; then what is asked this time."""
+    return [
+        {"type": "text", "text": question.shared, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": question.task},
+    ]
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:

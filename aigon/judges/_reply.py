@@ -1,37 +1,34 @@
-"""What a call of the Anthropic API came to, as the reply of a judge."""
+"""What a call of the Anthropic API came to, as the answer of a judge."""
 
 import anthropic
 from anthropic.types import Message
 
-from aigon.core.judging import JudgeReply, JudgeRequest, JudgeSettings
+from aigon.core.judging import Answer, JudgeSettings
 from aigon.core.model import Usage
-from aigon.judges._answer import verdicts
 from aigon.judges._call import asked_wait, spend_limit
 from aigon.judges._prices import Tokens, estimate
-from aigon.judges._unclear import unclear
 
 _LASTING = (401, 403, 404)
 """Bad key, no permission, no such model: no later call can mend it."""
 
 
-def answered(request: JudgeRequest, settings: JudgeSettings, message: Message) -> JudgeReply:
-    """The verdicts of a message, or why it is not a whole answer."""
+def answered(settings: JudgeSettings, message: Message) -> Answer:
+    """The text of a message, or why it is not a whole answer."""
     usage, cost = _spent(message, settings)
     # A reply may begin with thinking: only text blocks are the answer.
     text = "".join(block.text for block in message.content if block.type == "text")
-    broken = _broken(message, settings)
-    decided = unclear(request.criteria, broken) if broken else verdicts(text, request.criteria)
-    return JudgeReply(decided, cost, "unknown" if cost is None else "estimated", usage)
+    failure = _broken(message, settings)
+    return Answer("" if failure else text, failure, cost, "unknown" if cost is None else "estimated", usage)
 
 
-def turned_away(request: JudgeRequest, error: anthropic.APIStatusError) -> JudgeReply:
+def turned_away(error: anthropic.APIStatusError) -> Answer:
     """An error status. Below 500 nothing was computed, so nothing was spent."""
     wait = asked_wait(error)
     said = f"the judge could not be asked: {error.status_code} {error.api_message or error.type or ''}".rstrip()
     said += f", asked to wait {wait:.0f} s" if wait is not None else ""
     free = error.status_code < 500
-    return JudgeReply(
-        unclear(request.criteria, said),
+    return Answer(
+        failure=said,
         cost=0.0 if free else None,
         cost_status="reported" if free else "unknown",
         available=error.status_code not in _LASTING and not spend_limit(error),

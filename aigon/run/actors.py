@@ -1,19 +1,21 @@
 """Who works and who judges: found, configured, and proven startable before the first paid turn."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from aigon.agents import adapter
 from aigon.core.agent import Agent
-from aigon.core.config import Config
+from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import AigonError, unavailable, usage
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
-from aigon.judges import Backend, backend
+from aigon.run.judge_settings import IN_TURN, named, program, settings_of, why_not
 from aigon.run.options import Options
 
+NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
 SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
 
 
@@ -39,12 +41,12 @@ def _only_agent(config: Config) -> str | None:
     return next(iter(config.agents)) if len(config.agents) == 1 else None
 
 
-def _configured(root: Path, config: Config, name: str) -> Agent:
+def _configured(root: Path, config: Config, name: str, where: str = NAMED) -> Agent:
     own = config.agents.get(name)
     if own is None:
         if name == "command":
             raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
-        _require_adapter(name, "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json", config.agents)
+        _require_adapter(name, where, config.agents)
         return Agent(name, name)
     _require_adapter(own.adapter, f"agents.{name}.adapter in .aigon/config.json", {})
     command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
@@ -65,15 +67,7 @@ def _require_adapter(name: str, where: str, own: Mapping[str, object]) -> None:
 
 def require_agent(root: Path, agent: Agent, env: Mapping[str, str]) -> None:
     """Raise AigonError (exit 6) when the agent cannot start."""
-
-    def find(program: str) -> str | None:
-        """A path means a file of the main checkout, whether it may be run or not; a bare name is looked up."""
-        if "/" not in program:
-            return shutil.which(program, path=env.get("PATH"))
-        file = root / Path(program).expanduser()
-        return str(file) if file.is_file() else None
-
-    if why := adapter(agent.adapter).ready(agent, find, env):
+    if why := adapter(agent.adapter).ready(agent, partial(program, root, env), env):
         raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
 
 
@@ -84,32 +78,45 @@ def rungs(agent: Agent, config: Config) -> tuple[Agent, ...]:
     return tuple(replace(agent, model=s.model or agent.model, effort=s.effort or agent.effort) for s in config.ladder)
 
 
-def judge_of(config: Config, options: Options, spec: Spec, env: Mapping[str, str]) -> JudgeSettings | None:
+def judge_of(
+    config: Config, options: Options, spec: Spec, env: Mapping[str, str], *, root: Path | None = None
+) -> JudgeSettings | None:
     """The judge for open criteria; None without such criteria, with backend `none`, or where none is ready.
 
-    Raises AigonError (exit 6) when the one that was asked for by name cannot be asked.
+    Where none was chosen, the first that is ready of the agent in read-only use and the Anthropic API is taken.
+    `root` is the main checkout, the current folder if it is not given. Raises AigonError: 2 for one that cannot be,
+    6 when the one that was asked for by name cannot be asked.
     """
-    own = config.judge
-    named = options.judge or (own.backend if own else None)
-    if named and named != "none":
-        _judge(named)
-    if named == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
+    chosen = named(config.judge or JudgeConfig(), options.judge)
+    if chosen == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
         return None
-    settings = JudgeSettings(named or "anthropic")
-    if own:
-        settings = JudgeSettings(settings.backend, own.model, float(own.timeout), own.max_tokens)
-    why = _judge(settings.backend).ready(settings, env)
-    if not why:
-        return settings
-    if named:
-        raise unavailable(f"The judge {named} cannot be asked", where="judge.backend", hint=why)
+    return chosen_judge(config, chosen, options.agents, env, root or Path.cwd())
+
+
+def chosen_judge(
+    config: Config, chosen: str | None, agents: Sequence[str], env: Mapping[str, str], root: Path
+) -> JudgeSettings | None:
+    """The judge `chosen`; without one the first that is ready, None where none is. Raises AigonError as `judge_of`."""
+    own = config.judge or JudgeConfig()
+    for name in (chosen,) if chosen else IN_TURN:
+        agent = _asked(root, config, agents, own.agent) if name == "agent" else None
+        settings = settings_of(name, own, root, env, agent)
+        why = why_not(settings)
+        if not why:
+            return settings
+        if chosen:
+            raise unavailable(f"The judge {chosen} cannot be asked", where="judge.backend", hint=why)
     return None
 
 
-def _judge(name: str) -> Backend:
-    """The backend of that name. Raises AigonError (exit 2) that says where the name stands."""
-    try:
-        return backend(name)
-    except AigonError as error:
-        error.where = "--judge, AIGON_JUDGE or judge.backend in .aigon/config.json"
-        raise
+def _asked(root: Path, config: Config, agents: Sequence[str], own: str) -> Agent | None:
+    """The agent that would be the judge `agent`: the judge's own, else the one that works. None where it is open.
+
+    Raises AigonError (exit 2) for a name that is no agent's.
+    """
+    if own:
+        return _configured(root, config, own, "judge.agent in .aigon/config.json")
+    name = next(iter(agents), None) or config.default_agent or _only_agent(config)
+    if name is None and len(config.agents) > 1:
+        return None
+    return _configured(root, config, name or "claude")

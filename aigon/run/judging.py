@@ -1,18 +1,22 @@
-"""Ask the judge about what no command decides. It runs aside, so that Ctrl+C does not wait for a model."""
+"""Ask the judge about what no command decides. Each call runs aside, so that Ctrl+C does not wait for a model."""
 
 import threading
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
-from aigon.core.decide import JUDGE_UNAVAILABLE
 from aigon.core.events import Event, Spent
-from aigon.core.judging import JudgeReply, JudgeRequest, JudgeSettings
+from aigon.core.judge import unshown
+from aigon.core.judge.case import Case, Judgement
+from aigon.core.judging import Answer, JudgeSettings, Question
 from aigon.core.model import Finding, Verdict
 from aigon.core.state import State
 from aigon.judges import backend
+from aigon.ports.diff import file_diffs
 from aigon.ports.stop import POLL_SECONDS
+from aigon.run.captured import observed
 from aigon.run.job import Job
+from aigon.run.judgement import case_of
 from aigon.run.world import World
 
 GRACE_SECONDS = 5.0
@@ -29,50 +33,60 @@ def judged(
     if red := [f.title for f in findings if f.status != "pass" and f.check not in job.demand.known_failures]:
         why = f"not judged while checks are red ({', '.join(red)})"
         return tuple(replace(v, reason=why) if v.criterion in waiting else v for v in verdicts)
-    reply = _ask(job, world, job.judge, waiting, findings)
-    yield Spent(world.now(), number, "judge", reply.cost, reply.cost_status)
-    answers = {v.criterion: _answer(job, reply, v) for v in reply.verdicts}
-    silent = "the judge did not answer on this criterion"
-    return tuple(answers.get(v.criterion, replace(v, reason=silent)) if v.criterion in waiting else v for v in verdicts)
+    case = _case(job, world, job.judge, waiting, findings)
+    found = yield from _sat(world, job.judge, number, case)
+    answers = {verdict.criterion: _allowed(job, verdict) for verdict in found.verdicts}
+    return tuple(answers.get(verdict.criterion, verdict) for verdict in verdicts)
 
 
-def _answer(job: Job, reply: JudgeReply, verdict: Verdict) -> Verdict:
-    """What counts of a verdict: none of a judge that cannot be asked, a proposal with `autoCheckCriteria: false`."""
-    if not reply.available:
-        return replace(verdict, method=JUDGE_UNAVAILABLE)
-    return _allowed(job, verdict)
+def _case(job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int], findings: Sequence[Finding]) -> Case:
+    """What the judge sees: never a word of the agent's own but what it wrote into the tree."""
+    asked = [criterion for criterion in job.spec.criteria if criterion.number in waiting]
+    work = world.workspace
+    diffs = file_diffs(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
+    return case_of(settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observed(f) for f in findings])
 
 
-def _ask(
-    job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int], findings: Sequence[Finding]
-) -> JudgeReply:
-    asked = tuple(c for c in job.spec.criteria if c.number in waiting)
-    base = job.base_commit
-    diff = world.workspace.diff(base, job.own_files)
-    request = JudgeRequest(asked, diff, tuple(findings), job.spec.raw.decode(errors="replace"))
-    replies: SimpleQueue[JudgeReply] = SimpleQueue()
-    threading.Thread(
-        target=lambda: replies.put(backend(settings.backend).judge(request, settings)), name="judge", daemon=True
-    ).start()
-    return _reply(world, settings, replies) or _silence(waiting, "the judge did not answer in time")
+def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Generator[Event, State, Judgement]:
+    """Every call of the judgement, and what it cost."""
+    from aigon.core.judge.judgement import judgement
+
+    steps = judgement(case)
+    try:
+        question = next(steps)
+        while not world.stop.look():
+            answer = _asked(world, settings, question)
+            yield Spent(world.now(), number, "judge", answer.cost, answer.cost_status)
+            question = steps.send(answer)
+        return Judgement(())
+    except StopIteration as end:
+        result: Judgement = end.value
+        return result
 
 
-def _reply(world: World, settings: JudgeSettings, replies: "SimpleQueue[JudgeReply]") -> JudgeReply | None:
+def _asked(world: World, settings: JudgeSettings, question: Question) -> Answer:
+    """One call's answer, or that there was none in time or before the run was stopped."""
+    answers: SimpleQueue[Answer] = SimpleQueue()
+    threading.Thread(target=lambda: answers.put(_answer(settings, question)), name="judge", daemon=True).start()
     limit = world.elapsed() + settings.timeout + GRACE_SECONDS
     while world.elapsed() < limit and not world.stop.look():
         try:
-            return replies.get(timeout=POLL_SECONDS)
+            return answers.get(timeout=POLL_SECONDS)
         except Empty:
             continue
-    return None
+    return Answer(failure="the judge did not answer in time")
 
 
-def _silence(waiting: Sequence[int], why: str) -> JudgeReply:
-    return JudgeReply(tuple(Verdict(number, "unclear", "judge", "", why) for number in waiting))
+def _answer(settings: JudgeSettings, question: Question) -> Answer:
+    try:
+        return backend(settings.backend).ask(question, settings)
+    except Exception as error:  # a backend must not raise; one that does has given no answer, and must not hang a run
+        return Answer(failure=f"the judge failed ({type(error).__name__})")
 
 
 def _allowed(job: Job, verdict: Verdict) -> Verdict:
+    """A proposal with `autoCheckCriteria: false`: then a person decides what the judge found met."""
     if job.auto_check or verdict.status != "met":
         return verdict
     why = f"the judge proposes met ({verdict.reason}); `aigon approve` decides"
-    return replace(verdict, status="unclear", reason=why)
+    return replace(verdict, status="unclear", method="human", reason=why)

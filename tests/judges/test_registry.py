@@ -12,7 +12,7 @@ from aigon.judges import Backend, anthropic, backend, names
 def test_every_backend_that_is_named_can_be_had() -> None:
     found = [backend(name) for name in names()]
     assert "anthropic" in names()
-    assert all(callable(one.ready) and callable(one.judge) for one in found)
+    assert all(callable(one.ready) and callable(one.ask) for one in found)
 
 
 def test_a_backend_module_keeps_the_contract() -> None:
