@@ -16,6 +16,8 @@ VERBS = {
     "feature-status": ("feature_status", "Say where the features stand."),
     "feature-done": ("feature_done", "Merge a proven feature into its base branch."),
     "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),
+    "spec-compile": ("spec_compile", "Propose how open criteria can be decided by running something."),
+    "judge-eval": ("judge_eval", "Measure a judge on changes of which the truth is known."),
     "approve": ("approve", "Decide as a person that criteria are met."),
     "reject": ("reject", "Decide as a person that criteria are not met, and why."),
     "parked": ("parked", "List what was parked, or bring it back."),

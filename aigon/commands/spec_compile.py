@@ -1,0 +1,137 @@
+"""`aigon spec-compile`: propose how each open criterion can be decided by running something."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aigon.commands.common import Duration, answer, confirm, here, json_option
+from aigon.run.options import Options
+
+if TYPE_CHECKING:
+    from aigon.run.compiled import Compilation, Row
+
+ANSWERS = "[y]es, [n]o, [a]ll from here that --yes would take, [q]uit"
+
+
+class Numbers(click.ParamType[tuple[int, ...]]):
+    """Numbers of criteria, written as 1,3."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(int(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of criteria such as 1,3", param, ctx)
+
+
+@click.command("spec-compile")
+@click.argument("feature", metavar="ID")
+@click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Only these criteria, by their numbers.")
+@click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
+@click.option("--judge", envvar="AIGON_JUDGE", help="Whose model proposes; none for plain rules alone, at no cost.")
+@click.option("--timeout", type=Duration(), default="60s", show_default=True, help="How long each command may take.")
+@click.option("--run-all", is_flag=True, help="Run proposed commands too that may do more than look.")
+@click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and red now, without asking.")
+@json_option
+def command(
+    feature: str,
+    only: tuple[int, ...],
+    profile: str | None,
+    judge: str | None,
+    timeout: float,
+    run_all: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Propose how the open criteria of feature ID can be decided by running something.
+
+    A criterion without an annotation is decided by a judge. This command proposes something better for each: a shell
+    command (verify), a number with a bound (metric), one of the project's checks (check), a person (human), or the
+    judge after all. It asks the judge's model where one is configured, and goes by plain rules where not.
+
+    Every proposed command is run once on the files as they are. Red is good: once the feature is there it turns
+    green, and that shows something. What is green already is vacuous. A command that may do more than look is only
+    shown, unless you say --run-all.
+
+    Nothing is written until you say so: in a terminal you are asked about each proposal, --yes takes those that are
+    sure or likely and red now (with --only also the guesses that you name), and otherwise you only see them. Only the
+    lines of those criteria change, and nothing is committed.
+    """
+    from aigon.run.authority import require_person
+    from aigon.run.proposal_table import document, text
+    from aigon.run.spec_compile import compile_spec, write
+
+    asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
+    if yes:
+        require_person("spec-compile", yes)
+    options = Options(feature, profile=profile, judge=judge)
+    with here() as checkout:
+        found = compile_spec(
+            checkout,
+            options,
+            only=only,
+            timeout=timeout,
+            may_run=lambda commands: run_all or (asks and _may_run(commands)),
+            say=lambda line: print(line, file=sys.stderr),
+        )
+        if not as_json:
+            print(text(found))
+        taken = tuple(_said_yes(found.rows, only) if asks else _taken(found.rows, only, yes))
+        if taken:
+            require_person("spec-compile", yes)
+            write(checkout, found, taken)
+    if as_json:
+        answer(document(found, taken), "", as_json)
+    else:
+        print(f"\n{_ending(found, taken, only)}")
+    return 0
+
+
+def _may_run(commands: Sequence[str]) -> bool:
+    listed = "\n".join(f"  {line}" for line in commands)
+    print(f"These may do more than look:\n{listed}", file=sys.stderr)
+    return confirm("Run them now, to see how they stand?")
+
+
+def _taken(rows: "Sequence[Row]", only: Sequence[int], yes: bool) -> "Iterator[int]":
+    return (row.criterion.number for row in rows if yes and row.taken_by_yes(only))
+
+
+def _said_yes(rows: "Sequence[Row]", only: Sequence[int]) -> Iterator[int]:
+    """The numbers that a person said yes to, one question each."""
+    from aigon.run.proposal_table import asked_about
+
+    everything = False
+    for row in (row for row in rows if row.writable):
+        if everything and row.taken_by_yes(only):
+            yield row.criterion.number
+        if everything:
+            continue
+        print(asked_about(row), file=sys.stderr)
+        said = click.prompt(
+            f"Write this? {ANSWERS}", type=click.Choice(["y", "n", "a", "q"]), show_choices=False, err=True
+        )
+        if said == "q":
+            return
+        everything = said == "a"
+        if said == "y" or (everything and row.taken_by_yes(only)):
+            yield row.criterion.number
+
+
+def _ending(found: "Compilation", taken: Sequence[int], only: Sequence[int]) -> str:
+    name, path = found.feature.name_for_people, found.feature.path
+    if taken:
+        numbers = ", ".join(map(str, taken))
+        return f"Wrote the annotations of {numbers} into {path}. Nothing was committed: the next run commits its spec."
+    ready = [str(row.criterion.number) for row in found.rows if row.taken_by_yes(only)]
+    if not ready:
+        return "Nothing was written."
+    return (
+        f"Nothing was written. aigon spec-compile {name} asks in a terminal; with --yes it writes {', '.join(ready)}."
+    )

@@ -1,0 +1,165 @@
+"""What a green base takes from a proof, and what a proof is worth that its own subject writes: said before a run."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from aigon.core.annotation import metric_parts
+from aigon.core.model import Criterion, Verdict
+from aigon.core.shell_line import Simple, simple_commands
+
+_GREEN = {
+    "verify": "its command passes before anything is built",
+    "metric": "its number is within the bound before anything is built",
+}
+_SCRIPT = re.compile(r"[\w@%+.,/ -]+\.(?:py|sh|bash|zsh|js|mjs|cjs|ts|mts|cts|tsx|jsx|rb|pl|php|lua|R|bats)")
+_NODE_ID = re.compile(r"::.*|:\d+$", re.DOTALL)
+_INTERPRETER = re.compile(
+    r"(?:python|pypy)[\d.]*|bash|sh|zsh|dash|ksh|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript"
+)
+_RUNNER = re.compile(
+    r"pytest|py\.test|unittest|nose2|jest|vitest|mocha|ava|tap|jasmine|playwright|cypress|rspec|phpunit|bats|behave"
+)
+_PASS_ON = re.compile(r"npx|env|timeout|nice|uv|poetry|pnpm|npm|yarn|run|exec|xvfb-run|coverage|nohup|sudo|\d+[smhd]?")
+_TAKES_VALUE = re.compile(r"-[a-zA-KM-Z]|--(?:ignore|deselect|rootdir|config|grep|testNamePattern|project|cov|tb|env)")
+_FLAG = re.compile(r"-[qvxsli]")
+_SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+_INLINE = ("-c", "-e", "-p", "--eval", "--print")
+
+
+def vacuous(base_verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> tuple[str, ...]:
+    """Sentences on what was proven on the base already, before the first turn: it cannot show that the feature works.
+
+    One for each `verify` and `metric` criterion, one milder one for all that rest on checks. What a person or a judge
+    decides, and what was ticked when the run began, is not spoken of.
+    """
+    met = {verdict.criterion for verdict in base_verdicts if verdict.status == "met"}
+    green = [c for c in criteria if c.number in met and not c.checked]
+    commands = [
+        f"criterion {c.number} is green on the base already ({_GREEN[c.kind]}): it cannot show that the feature works"
+        for c in green
+        if c.kind in _GREEN
+    ]
+    return (*commands, *_resting([c for c in green if c.kind == "check"]))
+
+
+def own_proof(criteria: Sequence[Criterion], exists: Callable[[str], bool]) -> tuple[str, ...]:
+    """Sentences on commands that run a script or test file which is not there: the agent would write its own proof.
+
+    `exists` is asked about paths as the commands name them, seen from the root of the project.
+    """
+    return tuple(
+        f"criterion {criterion.number} is decided by {path}, which is not there yet: "
+        "the agent would write its own proof"
+        for criterion in criteria
+        if criterion.kind in _GREEN
+        for path in absent_files(_command(criterion), exists)
+    )
+
+
+def absent_files(command: str, exists: Callable[[str], bool]) -> tuple[str, ...]:
+    """The scripts and test files that `command` runs and that do not exist, in order; none of what it only looks at."""
+    try:
+        named = [path for each in _placed(simple_commands(command)) for path in each]
+    except ValueError:
+        return ()
+    return tuple(dict.fromkeys(path for path in named if not exists(path)))
+
+
+def _command(criterion: Criterion) -> str:
+    return metric_parts(criterion.command or "")[0] if criterion.kind == "metric" else criterion.command or ""
+
+
+def _resting(criteria: Sequence[Criterion]) -> tuple[str, ...]:
+    if not criteria:
+        return ()
+    numbers = [str(c.number) for c in criteria]
+    names = ", ".join(dict.fromkeys(c.command or "" for c in criteria))
+    if len(numbers) == 1:
+        return (f"criterion {numbers[0]} rests on a check that is green already ({names}): {_MILD}",)
+    listed = f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+    return (f"criteria {listed} rest on checks that are green already ({names}): {_MILD}",)
+
+
+_MILD = "that shows that nothing broke, and not that the feature is there"
+
+
+def _placed(commands: Sequence[Simple]) -> Iterator[Iterator[str]]:
+    """The files of each command, seen from where the line starts: `cd web && jest a.test.js` is web/a.test.js."""
+    folder = ""
+    for simple in commands:
+        if simple.program == "cd" and len(simple.words) == 2:
+            folder = _joined(folder, simple.words[1])
+        else:
+            yield (_joined(folder, path) for path in _files(simple.words))
+
+
+def _joined(folder: str, path: str) -> str:
+    parts: list[str] = []
+    whole = path if path.startswith("/") else f"{folder}/{path}" if folder else path
+    for part in whole.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _files(words: Sequence[str]) -> Iterator[str]:
+    """What is run: the program itself where it is a path, an interpreter's script, a test runner's files."""
+    for index, word in enumerate(words):
+        name = word.rpartition("/")[2]
+        rest = words[index + 1 :]
+        if _INTERPRETER.fullmatch(name):
+            yield from _interpreted(name, rest)
+            return
+        if _RUNNER.fullmatch(name) and "/" not in word:
+            yield from _tests(rest)
+            return
+        if name in ("source", "."):
+            yield from _first(rest)
+            return
+        if not (_PASS_ON.fullmatch(name) or word.startswith("-") or "=" in word):
+            if _is_path(word) and ("/" in word or _SCRIPT.fullmatch(word)):
+                yield word
+            return
+
+
+def _interpreted(name: str, rest: Sequence[str]) -> Iterator[str]:
+    """What comes behind `python`, `bash`, `node` and the like: a module, a line of code, or a script."""
+    module = rest.index("-m") if "-m" in rest else len(rest)
+    if module < len(rest) and not any(_SCRIPT.fullmatch(word) for word in rest[:module]):
+        yield from _files(rest[module + 1 :])
+    elif rest[:1] == ("--test",):
+        yield from _tests(rest[1:])
+    elif name in _SHELLS and "-c" in rest[:-1]:
+        for each in _placed(simple_commands(rest[rest.index("-c") + 1])):
+            yield from each
+    elif not any(option in rest for option in _INLINE):
+        yield from _first(rest)
+
+
+def _first(words: Sequence[str]) -> Iterator[str]:
+    """The first word that is no option, where it is a path of its own."""
+    found = next((word for word in words if not word.startswith("-") and not _PASS_ON.fullmatch(word)), "")
+    if _is_path(found) and ("/" in found or "." in found):
+        yield found
+
+
+def _tests(words: Sequence[str]) -> Iterator[str]:
+    """The files and folders among a test runner's words, without `::test_name`; an option's own value is none."""
+    for before, word in pairwise(("", *words)):
+        path = _NODE_ID.sub("", word)
+        taken = _TAKES_VALUE.fullmatch(before) and not _FLAG.fullmatch(before)
+        if (
+            not taken
+            and not word.startswith("-")
+            and _is_path(path)
+            and ("/" in path.rstrip("/") or _SCRIPT.fullmatch(path))
+        ):
+            yield path
+
+
+def _is_path(word: str) -> bool:
+    """Not a pattern, a variable, an address or a place outside of the project."""
+    return bool(word) and not re.search(r"[*?\[\]{}$`\"'<>|=]|://", word) and not word.startswith(("/", "~", ".."))

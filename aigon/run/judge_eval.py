@@ -1,0 +1,141 @@
+"""Measure a judge: every change of a labelled set is judged as in a loop, and the verdicts are held against the truth.
+
+The questions, the checks of quotes and the refuting call are a loop's (`aigon.run.judgement`).
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from aigon.core.config import Config, JudgeConfig
+from aigon.core.diff import FileDiff
+from aigon.core.errors import AigonError, unavailable
+from aigon.core.evaluation import Decided, Evaluation, Judged
+from aigon.core.judging import Answer, JudgeSettings, Question
+from aigon.judges import backend
+from aigon.ports import reaper
+from aigon.ports.git import Checkout
+from aigon.ports.resources import resource
+from aigon.ports.stop import POLL_SECONDS, Stop
+from aigon.run.actors import chosen_judge
+from aigon.run.judge_settings import named
+from aigon.run.judgement import judge_change
+from aigon.run.labelled import Labelled, cases
+from aigon.run.labelled_change import bench, change
+from aigon.run.settings import configuration, work_tree
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked for; None where nothing was said. `set` is a folder, None for the one that ships."""
+
+    set: str | None = None
+    judge: str | None = None
+    model: str | None = None
+    mode: str | None = None
+    repeat: int = 1
+
+
+class _Stopped(Exception):
+    """Somebody asked for the end."""
+
+
+def evaluate(start: Path, asked: Asked, progress: Progress) -> tuple[Evaluation, str]:
+    """Judge every case, as often as asked; what ended it early (SIGINT, SIGTERM, SIGHUP), "" when nothing did.
+
+    Raises AigonError: 2 for a set or configuration that is malformed, 6 when the judge cannot be asked.
+    """
+    folder = Path(asked.set) if asked.set else resource("templates", "judging")
+    labelled = cases(folder)
+    settings = judge(start, asked)
+    criteria = sum(len(case.truth) for case in labelled)
+    progress(f"{settings.backend} ({settings.model}) judges {len(labelled)} changes with {criteria} criteria")
+    reaper.adopt_orphans()
+    with Stop().handling() as stop:
+        try:
+            judged = tuple(_all(labelled, settings, asked.repeat, stop, progress))
+        finally:
+            stop.halt()
+            reaper.sweep()
+    expected = len(labelled) * asked.repeat
+    complete = len(judged) == expected
+    shown = Evaluation(settings.backend, settings.model, settings.mode, str(folder), expected, judged, complete)
+    return shown, "" if complete else stop.reason
+
+
+def judge(start: Path, asked: Asked) -> JudgeSettings:
+    """The judge to measure: the one that was named, else the configured one. Raises AigonError (exit 6) for none."""
+    root = _root(start)
+    config = _configured(configuration(work_tree(root)), asked)
+    chosen = named(config.judge or JudgeConfig(), asked.judge)
+    found = None if chosen == "none" else chosen_judge(config, chosen, (), dict(os.environ), root)
+    if found is None:
+        hint = "Name one: --judge anthropic, agent or command. What each needs is said when it cannot be asked"
+        raise unavailable("There is no judge to measure", where="--judge, AIGON_JUDGE or judge.backend", hint=hint)
+    return found
+
+
+def _root(start: Path) -> Path:
+    """The checkout around `start`; a judge can be measured outside of one, too."""
+    try:
+        with Checkout.open(start) as checkout:
+            return checkout.root
+    except AigonError:
+        return start
+
+
+def _configured(config: Config, asked: Asked) -> Config:
+    changes = {key: value for key, value in (("model", asked.model), ("mode", asked.mode)) if value}
+    return config.model_copy(update={"judge": (config.judge or JudgeConfig()).model_copy(update=changes)})
+
+
+def _all(
+    labelled: Sequence[Labelled], settings: JudgeSettings, repeat: int, stop: Stop, progress: Progress
+) -> Iterator[Judged]:
+    """Every case in every round, until somebody asks for the end."""
+    with bench() as place:
+        changes = [change(place, case) for case in labelled]  # what is wrong with a set is said before it costs
+    due = [
+        (round_, case, diffs) for round_ in range(1, repeat + 1) for case, diffs in zip(labelled, changes, strict=True)
+    ]
+    for number, (round_, case, diffs) in enumerate(due, 1):
+        progress(f"{number}/{len(due)} {case.name}")
+        try:
+            yield _judged(case, diffs, settings, round_, stop)
+        except _Stopped:
+            return
+
+
+def _judged(case: Labelled, diffs: Sequence[FileDiff], settings: JudgeSettings, round_: int, stop: Stop) -> Judged:
+    begun = time.monotonic()
+    criteria = tuple(criterion for criterion in case.spec.criteria if criterion.number in case.truth)
+    spec = case.spec.raw.decode(errors="replace")
+    found = judge_change(settings, criteria, spec, diffs, case.observed, ask=lambda q: _ask(q, settings, stop))
+    said = {verdict.criterion: verdict for verdict in found.verdicts}
+    decided = tuple(
+        Decided(c.number, c.text, case.truth[c.number], said[c.number].status, said[c.number].reason) for c in criteria
+    )
+    answers = tuple(call.answer for call in found.calls)
+    return Judged(case.name, case.about, round_, decided, found.rejected, answers, time.monotonic() - begun)
+
+
+def _ask(question: Question, settings: JudgeSettings, stop: Stop) -> Answer:
+    """One call, aside, so that Ctrl+C does not wait for a model. Raises AigonError (exit 6) when no call can help."""
+    answers: SimpleQueue[Answer] = SimpleQueue()
+    ask = backend(settings.backend).ask
+    threading.Thread(target=lambda: answers.put(ask(question, settings)), name="judge", daemon=True).start()
+    while not stop.asked:
+        try:
+            answer = answers.get(timeout=POLL_SECONDS)
+        except Empty:
+            continue
+        if not answer.available:
+            raise unavailable(f"The judge {settings.backend} cannot be asked", where="--judge", hint=answer.failure)
+        return answer
+    raise _Stopped

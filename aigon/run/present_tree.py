@@ -1,0 +1,157 @@
+"""Commands and checks run once on the files as they are: how they stand before anything is built.
+
+The repository is only read. What a command changes in files that git knows is put back, and the command is named.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aigon.core.binding import bound
+from aigon.core.model import Check
+from aigon.core.state import State
+from aigon.ports import machine, reaper, secrets
+from aigon.ports.displaced import displace
+from aigon.ports.git import Checkout
+from aigon.ports.stop import Stop
+from aigon.ports.workspace import Workspace
+from aigon.run.checks import Plan, run_checks
+from aigon.run.prepare import Prepared
+from aigon.run.result import Result
+from aigon.run.world import World
+
+_NO_CACHE = "-p no:cacheprovider"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What the checks came to, by name, and of those that changed files of the tree, which.
+
+    Those files are as they were; what they had become is in the folder `aside`.
+    """
+
+    results: Mapping[str, Result]
+    changed: Mapping[str, tuple[str, ...]]
+    aside: str = ""
+
+
+def needed(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check, ...]:
+    """The checks that criteria bound to these names and roles rest on."""
+    roles = {check.name: str(check.role) for check in checks}
+    names = {name for each in wanted for name in bound(each, roles)}
+    return tuple(check for check in checks if check.name in names)
+
+
+def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], timeout: float) -> Ran:
+    """Run `checks` side by side in the checkout, each for at most `timeout` seconds.
+
+    Raises KeyboardInterrupt when the person stopped it, AigonError for a repository that cannot be looked at.
+    """
+    if not checks:
+        return Ran({}, {})
+    short = [replace(check, timeout=min(check.timeout, timeout), remember=False) for check in checks]
+    with _world(checkout, prepared) as world:
+        results = _together(world, short)
+        aside = checkout.git_dir / "aigon" / "displaced"
+        changed = _guilty(world, short, aside) if _put_back(world.workspace, aside) else {}
+        if world.stop.reason:
+            raise KeyboardInterrupt
+    return Ran(results, changed, str(aside))
+
+
+@contextmanager
+def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
+    """A world whose git objects go into a temporary folder, with a snapshot of the files as they are."""
+    reaper.adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as name, _stopping() as stop:
+        folder = Path(name)
+        workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
+        workspace.snapshot()
+        world = World(
+            run_id="spec-compile",
+            workspace=workspace,
+            checkout=checkout.root,
+            folder=folder / "run",
+            home=folder,
+            stop=stop,
+            agent_env={},
+            check_env=_quiet(prepared.check_env),
+            redact=secrets.redactor(prepared.env),
+            own_files={},
+            keeps=False,
+        )
+        try:
+            yield world
+        finally:
+            world.close()
+            reaper.sweep()
+
+
+@contextmanager
+def _stopping() -> Iterator[Stop]:
+    """Here the first Ctrl+C already ends everything: nothing would be lost by it."""
+    stop = Stop(said=lambda _reason: stop.halt())
+    try:
+        with stop.handling():
+            yield stop
+    finally:
+        stop.close()
+
+
+def _quiet(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of checks, less what would leave caches in the person's files: this is only a look."""
+    addopts = f"{env.get('PYTEST_ADDOPTS', '')} {_NO_CACHE}".strip()
+    return {**env, "AIGON_RUN": "spec-compile", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": addopts}
+
+
+def _together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
+    plan = Plan(
+        number=0,
+        folder=world.folder,
+        content_key=lambda _paths: "",
+        durations={},
+        slots=machine.slots(),
+        stop_on_first_failure=False,
+        use_cache=False,
+    )
+    running = run_checks(world, checks, plan)
+    state = State()
+    try:
+        next(running)
+        while True:
+            running.send(state)
+    except StopIteration as end:
+        found: tuple[Result, ...] = end.value
+        return {check.name: result for check, result in zip(checks, found, strict=True)}
+
+
+def _put_back(workspace: Workspace, aside: Path) -> tuple[str, ...]:
+    """Files of the snapshot that are different by now, made as they were.
+
+    It may have been the person, who goes on working meanwhile: nothing that they wrote is lost.
+    """
+    reaper.sweep()
+    changed, _ = workspace.left_over()
+    for path in changed:
+        file = workspace.root / path
+        if file.is_dir() and not file.is_symlink():
+            continue  # a submodule, whose files are not in the snapshot
+        if os.path.lexists(file):
+            displace(file, aside)
+        workspace.trusted.run("checkout-index", "-f", "--", path)
+    return changed
+
+
+def _guilty(world: World, checks: Sequence[Check], aside: Path) -> dict[str, tuple[str, ...]]:
+    """Which of them it was: each once more, alone."""
+    changed = {}
+    for check in checks:
+        if world.stop.now:
+            break
+        _together(world, [check])
+        if files := _put_back(world.workspace, aside):
+            changed[check.name] = files
+    return changed

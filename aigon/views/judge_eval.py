@@ -1,0 +1,113 @@
+"""How a judge did, for people and as data."""
+
+from collections.abc import Iterator, Sequence
+
+from aigon.core import amounts
+from aigon.core.evaluation import Calls, Decided, Evaluation, Judged, totals
+from aigon.core.model import Usage
+
+
+def document(found: Evaluation) -> dict[str, object]:
+    """Everything as data."""
+    calls = found.calls
+    usage = calls.usage
+    return {
+        "set": found.source,
+        "judge": {"backend": found.backend, "model": found.model, "mode": found.mode},
+        "complete": found.complete,
+        "judgements": len(found.judged),
+        "expected": found.expected,
+        **totals(found.decided),
+        "rejected_quotes": sum(each.rejected for each in found.judged),
+        "wavering": [{"case": case, "criterion": number} for case, number in found.wavering],
+        "calls": calls.number,
+        "failed_calls": len(calls.failures),
+        "tokens": {"input": usage.input, "cached": usage.cached, "output": usage.output},
+        "cost": {"usd": calls.cost, "status": calls.cost_status},
+        "seconds": round(sum(each.seconds for each in found.judged), 3),
+        "cases": [_case(each) for each in found.judged],
+    }
+
+
+def _case(judged: Judged) -> dict[str, object]:
+    return {
+        "case": judged.case,
+        "about": judged.about,
+        "round": judged.round,
+        **totals(judged.decided),
+        "rejected_quotes": judged.rejected,
+        "calls": len(judged.answers),
+        "failures": [answer.failure for answer in judged.answers if answer.failure],
+        "seconds": round(judged.seconds, 3),
+        "criteria": [_criterion(one) for one in judged.decided],
+    }
+
+
+def _criterion(one: Decided) -> dict[str, object]:
+    return {"number": one.number, "text": one.text, "truth": one.truth, "said": one.said, "reason": one.reason}
+
+
+def text(found: Evaluation, verbose: bool = False) -> str:
+    """The figures, every false tick, and with `verbose` a line per case and what else was not right."""
+    table = [*_table(found.judged), ""] if verbose else []
+    return "\n".join([*table, *_figures(found), *_wrong(found, verbose)])
+
+
+def _figures(found: Evaluation) -> Iterator[str]:
+    counts, calls = totals(found.decided), found.calls
+    once = "all criteria of a change at once" if found.mode == "all" else "one criterion at a time"
+    yield f"Judge: {found.backend} ({found.model}), {once}"
+    yield f"Set: {found.source}"
+    if not found.complete:
+        yield f"Stopped early: {len(found.judged)} of {found.expected} judgements were made"
+    yield f"  verdicts         {counts['verdicts']}, {counts['right']} of them right"
+    yield f"  false ticks      {counts['false_ticks']}  (said to be met, and it is not: the dangerous ones)"
+    yield f"  missed ticks     {counts['missed_ticks']}  (met, and said not to be)"
+    yield f"  unclear          {counts['unclear']}  (left to a person; {counts['unclear_though_met']} of them are met)"
+    yield f"  rejected quotes  {sum(each.rejected for each in found.judged)}"
+    if max((each.round for each in found.judged), default=1) > 1:
+        yield f"  wavering         {len(found.wavering)}  (criteria that were not decided alike in every round)"
+    yield f"  calls            {_calls(calls)}"
+    yield f"  tokens           {_tokens(calls.usage)}"
+    yield f"  cost             {_cost(calls)}"
+    yield f"  time             {amounts.duration(sum(each.seconds for each in found.judged))}"
+
+
+def _calls(calls: Calls) -> str:
+    if not calls.failures:
+        return str(calls.number)
+    return f"{calls.number}, {len(calls.failures)} without an answer (the last: {calls.failures[-1]})"
+
+
+def _tokens(usage: Usage) -> str:
+    return f"{usage.input:,} in, {usage.cached:,} from a cache, {usage.output:,} out"
+
+
+def _cost(calls: Calls) -> str:
+    """A sum that is not the whole says so."""
+    if calls.cost is None or not calls.unsaid:
+        return amounts.cost(calls.cost, calls.cost_status)
+    return f"at least {amounts.dollars(calls.cost)}; {calls.unsaid} calls did not say"
+
+
+def _wrong(found: Evaluation, verbose: bool) -> Iterator[str]:
+    for each in found.judged:
+        for one in each.decided:
+            if one.is_false_tick:
+                yield f"false tick: {each.case} {one.number}. {one.text}"
+            elif verbose and one.said != one.truth:
+                yield f"{one.said}, though {one.truth}: {each.case} {one.number}. {one.text} ({one.reason})"
+
+
+def _table(judged: Sequence[Judged]) -> Iterator[str]:
+    """A line per case and round; the round is named where there are several."""
+    several = any(each.round > 1 for each in judged)
+    names = [f"{each.case} ({each.round})" if several else each.case for each in judged]
+    width = max(map(len, ["case", *names]))
+    yield f"{'case':<{width}}  right  false  missed  unclear  rejected  calls   time"
+    for name, each in zip(names, judged, strict=True):
+        counts = totals(each.decided)
+        right = f"{counts['right']}/{counts['verdicts']}"
+        figures = f"{right:>5}  {counts['false_ticks']:>5}  {counts['missed_ticks']:>6}  {counts['unclear']:>7}"
+        spent = f"{each.rejected:>8}  {len(each.answers):>5}  {amounts.duration(each.seconds):>5}"
+        yield f"{name:<{width}}  {figures}  {spent}"

@@ -1,0 +1,3 @@
+export function shortDate(date) {
+  return `${date.getUTCDate()}.${date.getUTCMonth() + 1}.`;
+}

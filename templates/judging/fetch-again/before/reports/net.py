@@ -1,0 +1,6 @@
+from urllib.request import urlopen
+
+
+def fetch(url):
+    with urlopen(url) as reply:
+        return reply.read()

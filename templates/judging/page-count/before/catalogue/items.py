@@ -1,0 +1,5 @@
+ITEMS = ["lamp", "chair", "table"]
+
+
+def sorted_items():
+    return sorted(ITEMS)

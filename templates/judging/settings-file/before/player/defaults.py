@@ -1,0 +1,1 @@
+DEFAULTS = {"volume": 50, "theme": "light"}

@@ -1,0 +1,7 @@
+from dataclasses import dataclass
+
+
+@dataclass
+class Product:
+    name: str
+    amount: int
