@@ -22,7 +22,7 @@ def unfinished(program: str, env: Mapping[str, str], root: Path, path: str) -> b
     `env` is that of aigon's own git, whose directory keeps an index per submodule: only the first look reads it all.
     """
     folder = root / path
-    git_dir = _git_dir(folder)
+    git_dir = git_directory(folder)
     head = _head(git_dir) if git_dir else None
     if git_dir is None or head is None:
         return False
@@ -40,7 +40,7 @@ def unfinished(program: str, env: Mapping[str, str], root: Path, path: str) -> b
     return code != 0 or git("ls-files", "-z", *left)[1] != b""
 
 
-def _git_dir(folder: Path) -> Path | None:
+def git_directory(folder: Path) -> Path | None:
     """The git directory of a submodule; None for one that is not checked out."""
     link = folder / ".git"
     if link.is_dir():

@@ -1,0 +1,129 @@
+"""What a command in a room sees in place of the workspace, and the command line that gives it this view."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
+CACHES = (".cache", ".vite", ".vite-temp", ".vitest")
+"""Folders in dependency folders in which tools keep what they made of sources: empty and writable in a room."""
+OVERFLOW_USER = 65534
+"""Whom files belong to whose owner has no name in a user namespace, as root's in a container."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """What a command sees: `export` instead of `workspace`, none of `hidden`, `lent` folders where it looks for them.
+
+    `lent` are read-only: relative path in the export -> the folder that is shown there; `kept` stays reachable and
+    writable whatever is hidden; an empty folder of `scratch` is in the place of each cache in a lent folder.
+    """
+
+    isolation: Isolation
+    workspace: Path
+    export: Path
+    scratch: Path
+    hidden: tuple[Path, ...] = ()
+    lent: Mapping[str, Path] = field(default_factory=dict)
+    kept: tuple[Path, ...] = ()
+
+    @property
+    def seen_as(self) -> Path:
+        """The path under which commands see the export: the workspace's own, where mounts can be made."""
+        return self.workspace if self.mounts else self.export
+
+    @property
+    def mounts(self) -> bool:
+        """Whether the export is mounted over the workspace."""
+        return self.isolation in ("bwrap", "namespaces")
+
+    def enclosed(self, argv: Sequence[str], cwd: Path) -> list[str]:
+        """The command line that aigon starts for `argv`; `cwd` is relative to the room, or absolute as seen there.
+
+        Paths of the workspace in either are taken for the same paths in the room.
+        """
+        folder = self.seen_as / self.translated(str(cwd))
+        command = [self.translated(part) for part in argv]
+        return [*(self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder)), *command]
+
+    def translated(self, text: str) -> str:
+        """`text` with the room's path wherever it names the workspace's."""
+        if self.mounts:
+            return text
+        names = "|".join(map(re.escape, {str(self.workspace), os.path.realpath(self.workspace)}))
+        named = rf"(?:(?<![\w./-])|(?<=-[A-Za-z]))(?:{names})(?![\w.-])"
+        return re.sub(named, lambda _: str(self.export), text)
+
+    def _launcher(self, cwd: Path) -> list[str]:
+        view = self._mounts() if self.mounts else self._rights()
+        plan = json.dumps({"isolation": self.isolation, "cwd": str(cwd), **view})
+        return [sys.executable, "-I", "-S", str(Path(__file__).with_name("entrance.py")), plan]
+
+    def _mounts(self) -> dict[str, object]:
+        return {"hidden": [str(path) for path in self._covered()], "binds": self._binds()}
+
+    def _rights(self) -> dict[str, object]:
+        # A right that a folder has from above cannot be made less: what is read-only has to be hidden first.
+        hidden = [os.path.realpath(path) for path in (self.workspace, *self.hidden, *self.lent.values())]
+        writable = [(os.path.realpath(path), False) for path in (self.export, self.scratch, *self.kept)]
+        readable = [(os.path.realpath(path), True) for path in self.lent.values()]
+        return {"hidden": hidden, "shown": writable + readable, "masked": CACHES}
+
+    def _bubblewrap(self, cwd: Path) -> list[str]:
+        hidden = [os.path.realpath(path) for path in self._covered()]
+        binds = [
+            ["--ro-bind" if read_only else "--bind", source, target] for source, target, read_only in self._binds()
+        ]
+        # Root's processes keep their capabilities otherwise, this one to unmount what is mounted here.
+        options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent", "--dev-bind", "/", "/"]
+        options += [word for path in hidden for word in ("--tmpfs", path)]
+        options += [word for bind in binds for word in bind]
+        options += [word for path in hidden for word in ("--remount-ro", path)]
+        return [bubblewrap() or "bwrap", *options, "--chdir", str(cwd), "--"]
+
+    def _covered(self) -> list[Path]:
+        """What has to be hidden by itself: there, no file, and not in the workspace or in another such folder."""
+        root = Path(os.path.realpath(self.workspace))
+        resolved = {Path(os.path.realpath(path)) for path in self.hidden} - {root}
+        return sorted(path for path in resolved if path.is_dir() and not {*resolved, root} & set(path.parents))
+
+    def _binds(self) -> list[tuple[str, str, bool]]:
+        """What is mounted where, and whether read-only; outer folders first, as an inner one would be covered."""
+        root = os.path.realpath(self.workspace)
+        kept = [os.path.realpath(path) for path in (self.scratch, *self.kept)]
+        binds = [(path, path, False) for path in kept if self._is_covered(Path(path))]
+        binds += [(str(self.export), root, False)]
+        for number, (name, source) in enumerate(sorted(self.lent.items())):
+            binds += [(str(source), f"{root}/{name}", True)]
+            caches = [cache for cache in CACHES if _is_folder(source / cache)]
+            binds += [(str(self._cache(number, cache)), f"{root}/{name}/{cache}", False) for cache in caches]
+        return sorted(binds, key=lambda bind: bind[1].count("/"))
+
+    def _is_covered(self, path: Path) -> bool:
+        return any(covered in path.parents for covered in self._covered())
+
+    def _cache(self, number: int, name: str) -> Path:
+        """The folder that stands in for a cache in the lent folder of this number."""
+        folder = self.scratch / "caches" / f"{number}{name}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def bubblewrap() -> str | None:
+    """The program, where only the system's administrator can have put it there: an agent's could let anything by."""
+    program = shutil.which("bwrap")
+    if not program:
+        return None
+    places = (Path(program).resolve(), Path(program).resolve().parent)
+    ours = all(place.stat().st_uid in (0, OVERFLOW_USER) and not place.stat().st_mode & 0o022 for place in places)
+    return program if ours else None

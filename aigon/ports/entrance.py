@@ -1,0 +1,61 @@
+"""The program that enters a room and becomes the command: started as `python -I -S entrance.py <plan> <argv...>`.
+
+It runs before anything of the project does, replaces itself by the command (so signals and the exit code are the
+command's own), and uses nothing but the standard library.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+NOT_ENTERED = 125
+"""The room could not be entered: what `docker run` and `timeout` exit with when they fail themselves."""
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+"""What a shell exits with (POSIX)."""
+
+
+def main() -> None:
+    """Enter the room that the plan describes, go to its folder, and become the command."""
+    plan, argv = json.loads(sys.argv[1]), sys.argv[2:]
+    try:
+        _enter(plan)
+        os.chdir(plan["cwd"])
+    except OSError as error:
+        _give_up(f"the clean room could not be entered: {error}", NOT_ENTERED)
+    _as_if_started_by_a_shell(plan["cwd"])
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        _give_up(f"{argv[0]}: {error.strerror}", NOT_FOUND if missing else NOT_EXECUTABLE)
+
+
+def _enter(plan: dict[str, object]) -> None:
+    if plan["isolation"] == "none":
+        return
+    # Isolated mode knows no folder of the program's own; this one is asked last, so it hides no standard module.
+    sys.path.append(str(Path(__file__).resolve().parents[2]))
+    if plan["isolation"] == "namespaces":
+        from aigon.ports.namespaces import enter
+    else:
+        from aigon.ports.landlock import enter
+    enter(plan)
+
+
+def _as_if_started_by_a_shell(cwd: str) -> None:
+    """Python ignores two signals, and what is ignored stays so in the command."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    os.environ["PWD"] = cwd
+
+
+def _give_up(what: str, code: int) -> None:
+    sys.stderr.write(f"aigon: {what}\n")
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
