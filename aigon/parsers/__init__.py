@@ -8,6 +8,7 @@ pieces and no parsers.
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 
 from aigon.core.errors import usage
 from aigon.core.model import Reading
@@ -30,3 +31,10 @@ def parse(name: str, output: bytes, report: bytes | None) -> Reading:
         # parser must not end a run, and it changes no decision: not understood is never taken for a pass.
         return Reading(understood=False)
     return reading
+
+
+def together(readings: Sequence[Reading]) -> Reading:
+    """One reading of the reports of several runs; a test that ran in one of them was not skipped."""
+    from aigon.parsers import _readings
+
+    return readings[0] if len(readings) == 1 else _readings.together(readings)

@@ -1,15 +1,20 @@
 """JUnit XML into test cases: streaming, bounded, and without any document type declaration."""
 
+import re
 from dataclasses import dataclass, replace
-from typing import Literal
 from xml.parsers import expat
 
+from aigon.core.model import TestResult
+from aigon.parsers._ids import Seen
 from aigon.parsers._text import LIMIT
 
-Result = Literal["passed", "failure", "error", "skipped"]
-_RESULTS: dict[str, Result] = {"failure": "failure", "error": "error", "skipped": "skipped"}
+_RESULTS: dict[str, TestResult] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _DETAIL = 100_000
 """Characters kept of one failure's text."""
+_COLLECTION = ("collection failure", "collection skipped")
+"""What pytest says of a module, in place of its tests."""
+_FILE = re.compile(r"\S*\.[cm]?[jt]sx?")
+_HOOK = re.compile(r'"(?:before|after) (?:all|each)" hook\b')
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +26,28 @@ class Case:
     file: str = ""
     line: str = ""
     suites: tuple[str, ...] = ()
-    result: Result = "passed"
+    result: TestResult = "passed"
     message: str = ""
     detail: str = ""
+
+    @property
+    def test(self) -> str:
+        """What the test is called: the class or file that it belongs to, and its name."""
+        owner = self.classname
+        if owner == "test":  # node:test calls every class so, and says more with the suites around the case
+            owner = self.file or " > ".join(filter(None, self.suites))
+        owner = owner or self.file
+        return f"{owner}::{self.name}" if owner else self.name
+
+    @property
+    def single(self) -> bool:
+        """Whether it stands for one test. What stands for more ran none, and is gone once that can be loaded again:
+        a file, a hook, the run itself."""
+        if self.result == "passed":
+            return True
+        unloaded = self.message in _COLLECTION or self.name in (self.classname, self.file) or _FILE.fullmatch(self.name)
+        broken = (self.classname, self.name) == ("pytest", "internal") or self.classname.endswith("._FailedTest")
+        return not (unloaded or broken or _HOOK.search(self.name))
 
 
 class Refused(Exception):
@@ -36,7 +60,8 @@ class Reader:
     def __init__(self, keep: int) -> None:
         self.root = ""
         self.cases: list[Case] = []
-        self.numbers: dict[Result, int] = {"passed": 0, "failure": 0, "error": 0, "skipped": 0}
+        self.numbers: dict[TestResult, int] = {"passed": 0, "failed": 0, "error": 0, "skipped": 0}
+        self.seen = Seen()
         self._keep = keep
         self._suites: list[str] = []
         self._case: Case | None = None
@@ -68,7 +93,7 @@ class Reader:
         elif tag == "testcase" and self._case is not None:
             self._close(self._case)
 
-    def _result(self, tag: Result, message: str) -> None:
+    def _result(self, tag: TestResult, message: str) -> None:
         assert self._case is not None
         # A case can hold several: the first failure or error stands, and either outweighs a skip.
         if self._case.result in ("passed", "skipped"):
@@ -77,7 +102,9 @@ class Reader:
 
     def _close(self, case: Case) -> None:
         self.numbers[case.result] += 1
-        if case.result in ("failure", "error") and len(self.cases) < self._keep:
+        if case.single:
+            self.seen.add(case.test, case.result)
+        if case.result in ("failed", "error") and len(self.cases) < self._keep:
             self.cases.append(case)
         self._case = self._detail = None
 

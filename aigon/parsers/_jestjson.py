@@ -2,30 +2,50 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
-from aigon.core.model import Counts, Problem, Reading
+from aigon.core.model import Counts, Problem, Reading, TestResult
 from aigon.parsers import _json, junit
 from aigon.parsers._expected import said
+from aigon.parsers._ids import Seen
 from aigon.parsers._places import place
 from aigon.parsers._problems import problem
 from aigon.parsers._readings import tests
 
-_WORDS = {"passed": "passed", "failed": "failed"}
+_RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
+"""The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
 
 
 def reported(output: bytes, report: bytes | None) -> Reading | None:
     """What the report says, from its file or printed on the output; None when neither holds one."""
     if report and (reading := junit.read(b"", report)).understood:
         return reading
-    for found in (_json.document(report), _json.embedded(output, dict)):
-        if isinstance(found, dict) and isinstance(found.get("testResults"), list) and "numTotalTests" in found:
-            return _reading(_json.rows(found["testResults"]))
+    if (files := _files(_json.document(report))) is not None:
+        return replace(_reading(files), tests=_results(files))
+    printed = _files(_json.embedded(output, dict))
+    return None if printed is None else _reading(printed)
+
+
+def _files(found: object) -> list[_json.Row] | None:
+    if isinstance(found, dict) and isinstance(found.get("testResults"), list) and "numTotalTests" in found:
+        return _json.rows(found["testResults"])
     return None
+
+
+def _results(files: list[_json.Row]) -> dict[str, TestResult]:
+    """Only of single tests: a file that was not loaded has none."""
+    seen = Seen()
+    for file in files:
+        for case in _json.rows(file.get("assertionResults")):
+            seen.add(
+                _name(case, _json.string(file.get("name"))), _RESULTS.get(_json.string(case.get("status")), "skipped")
+            )
+    return seen.results()
 
 
 def _reading(files: list[_json.Row]) -> Reading:
     cases = [case for file in files for case in _json.rows(file.get("assertionResults"))]
-    words = Counter(_WORDS.get(_json.string(case.get("status")), "skipped") for case in cases)
+    words = Counter(_RESULTS.get(_json.string(case.get("status")), "skipped") for case in cases)
     errors = sum(map(_did_not_run, files))
     counts = Counts(0, words["passed"], words["failed"], words["skipped"], errors)
     return tests(counts, (each for file in files for each in _problems(file)))
@@ -48,9 +68,13 @@ def _problems(file: _json.Row) -> Iterator[Problem]:
 
 
 def _problem(case: _json.Row, file: str) -> Problem:
-    title = " > ".join((*_json.strings(case.get("ancestorTitles")), _json.string(case.get("title"))))
     message = "\n".join(_json.strings(case.get("failureMessages")))
-    return problem(said(message), *_at(message, file), test=f"{file}::{title}")
+    return problem(said(message), *_at(message, file), test=_name(case, file))
+
+
+def _name(case: _json.Row, file: str) -> str:
+    titles = (*_json.strings(case.get("ancestorTitles")), _json.string(case.get("title")))
+    return f"{file}::{' > '.join(titles)}"
 
 
 def _at(message: str, file: str) -> tuple[str, int]:

@@ -1,20 +1,43 @@
 """Readings in the words of the contracts: `15/15 passed`, `3 problems`, `1 warning`, `clean`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from aigon.core.model import Counts, Problem, Reading
+from aigon.core.model import Counts, Problem, Reading, TestResult
 from aigon.parsers._problems import KEPT, capped, errorlike
 from aigon.parsers._text import count
 
 FEW = 5
 """Lines shown of an output in no known format."""
+_WEIGHT: tuple[TestResult, ...] = ("skipped", "passed", "failed", "error")
+"""Over several runs of a test: one that broke it outweighs those that passed it, and those the ones that skipped it."""
 
 
 def tests(counts: Counts, problems: Iterable[Problem] = ()) -> Reading:
     """A test report. `counts.total` is derived here: everything collected, the skipped included."""
     counts = replace(counts, total=counts.passed + counts.failed + counts.skipped + counts.errors)
     return Reading(_phrase(counts), counts, capped(problems))
+
+
+def together(readings: Sequence[Reading]) -> Reading:
+    """The test reports among `readings` as one."""
+    every = [reading.counts for reading in readings if reading.counts]
+    counts = Counts(
+        passed=sum(c.passed for c in every),
+        failed=sum(c.failed for c in every),
+        skipped=sum(c.skipped for c in every),
+        errors=sum(c.errors for c in every),
+    )
+    found = tests(counts, (problem for reading in readings for problem in reading.problems))
+    return replace(found, tests=_results(readings))
+
+
+def _results(readings: Sequence[Reading]) -> dict[str, TestResult]:
+    found: dict[str, TestResult] = {}
+    for reading in readings:
+        for test, result in reading.tests.items():
+            found[test] = max(found.get(test, "skipped"), result, key=_WEIGHT.index)
+    return found
 
 
 def lint(problems: Iterable[Problem], stated: int = 0) -> Reading:

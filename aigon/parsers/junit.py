@@ -1,5 +1,7 @@
 """JUnit XML, from pytest, node:test and whoever else writes it."""
 
+from dataclasses import replace
+
 from aigon.core.model import Counts, Problem, Reading
 from aigon.parsers._cases import Case, cases
 from aigon.parsers._places import headline, place
@@ -15,20 +17,13 @@ def read(output: bytes, report: bytes | None) -> Reading:
     if not complete:
         return Reading(problems=problems or foreign(text(output)).problems, understood=False)
     numbers = reader.numbers
-    counts = Counts(0, numbers["passed"], numbers["failure"], numbers["skipped"], numbers["error"])
-    return tests(counts, problems)
+    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
+    # What was printed, a test can have printed: only a report says which tests ran.
+    return replace(tests(counts, problems), tests={} if report is None else reader.seen.results())
 
 
 def _problem(case: Case) -> Problem:
     file, line = place(case.detail)
     if not file:
         file, line = case.file, number(case.line if case.line.isdecimal() else None)
-    return problem(headline(case.message, case.detail), file, line, test=_name(case))
-
-
-def _name(case: Case) -> str:
-    owner = case.classname
-    if owner == "test":  # node:test calls every class so, and says more with the suites around the case
-        owner = case.file or " > ".join(filter(None, case.suites))
-    owner = owner or case.file
-    return f"{owner}::{case.name}" if owner else case.name
+    return problem(headline(case.message, case.detail), file, line, test=case.test)

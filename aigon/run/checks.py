@@ -9,20 +9,13 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from aigon.core.events import CheckFinished, CheckStarted, Event
-from aigon.core.model import Check, Finding
+from aigon.core.model import Check
 from aigon.core.state import State
 from aigon.run import one_check
+from aigon.run.result import Result as Result
 from aigon.run.world import World
 
 Events = Generator[Event, State, "tuple[Result, ...]"]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A finding, and the whole (capped) output it was made from."""
-
-    finding: Finding
-    output: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +116,18 @@ def _result(
         return Result(one_check.skipped(check, "the run was stopped"))
     if halt.is_set():
         return Result(one_check.skipped(check, "another check failed first (stopOnFirstFailure)"))
-    key = one_check.cache_key(world, check, plan.content_key(check.paths)) if check.remember else ""
+    key = _key(world, check, plan)
     if key and plan.use_cache and (found := one_check.cached(world, key)):
-        return Result(*found)
+        return found
     put(CheckStarted(world.now(), plan.number, check.name, check.title))
-    result = Result(*one_check.run(world, check, plan.folder))
+    result = one_check.run(world, check, plan.folder)
     if key and result.finding.status == "pass":
-        one_check.remember(world, key, result.finding, result.output)
+        one_check.remember(world, key, result)
     return result
+
+
+def _key(world: World, check: Check, plan: Plan) -> str:
+    """The name of a pass; "" where none is remembered or believed: what ran elsewhere is another measurement."""
+    if world.place or not check.remember:
+        return ""
+    return one_check.cache_key(world, check, plan.content_key(check.paths))

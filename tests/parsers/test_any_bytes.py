@@ -38,6 +38,10 @@ def sound(found: Reading) -> None:
     assert len(found.summary) <= 200
     for problem in found.problems:
         sound_problem(problem)
+    assert len(found.tests) <= 200_000
+    for test, result in found.tests.items():
+        assert 0 < len(test) <= 520 and test.isprintable() and test.encode() is not None
+        assert result in ("passed", "failed", "error", "skipped")
     if found.counts is not None:
         c = found.counts
         assert c.total == c.passed + c.failed + c.skipped + c.errors

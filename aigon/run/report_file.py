@@ -1,0 +1,19 @@
+"""The file that a tool left as its report."""
+
+from pathlib import Path
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes of a report that are read."""
+
+
+def content(report: Path) -> bytes | None:
+    """A report's content where it is an ordinary file; a link or a device is nobody's report."""
+    if not report.is_file() or report.is_symlink():
+        return None
+    with report.open("rb") as file:
+        return file.read(LARGEST)
+
+
+def whole(content: bytes | None) -> bool:
+    """Whether there is something, and not more than is read."""
+    return bool(content) and len(content or b"") < LARGEST
