@@ -66,6 +66,7 @@ class Journal:
 
     def append(self, document: str, *, durable: bool) -> None:
         """Append one line; with `durable` it is on disk when this returns, and all before it are too."""
+        self._follow()
         data = document.encode("utf-8", "replace")
         line = b"%08x %s\n" % (zlib.crc32(data), data)
         written = os.write(self._fd, line)
@@ -74,6 +75,15 @@ class Journal:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
         if durable:
             os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+
+    def _follow(self) -> None:
+        """The file may have been replaced by its own copy (put back after an agent wrote to it): go on in that one."""
+        with contextlib.suppress(OSError):  # gone altogether: what is written is refused, or put back, elsewhere
+            there, held = os.stat(self.path), os.fstat(self._fd)  # noqa: PTH116 - on the hot path
+            if (there.st_ino, there.st_dev) != (held.st_ino, held.st_dev):
+                new = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+                os.close(self._fd)
+                self._fd = new
 
     def close(self) -> None:
         """Close the file."""

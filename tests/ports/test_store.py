@@ -217,3 +217,17 @@ def test_a_file_of_the_work_tree_stays_when_the_new_one_does_not_fit(tmp_path: P
     assert "OSError" in done.stderr
     assert path.read_bytes() == b"old"
     assert list((tmp_path / "aside").iterdir()) == []
+
+
+def test_a_journal_that_was_replaced_by_its_own_copy_is_gone_on_with_and_one_that_is_gone_is_no_crash(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path / "here" / "journal.jsonl")
+    journal.append('{"n": 1}', durable=True)
+    write_atomic(journal.path, journal.path.read_bytes())
+    journal.append('{"n": 2}', durable=True)
+    assert [document["n"] for document in read_journal(journal.path)] == [1, 2]
+    journal.path.unlink()
+    journal.path.parent.rmdir()
+    journal.append('{"n": 3}', durable=True)
+    journal.close()

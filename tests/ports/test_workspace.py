@@ -117,7 +117,6 @@ def test_names_that_are_not_text_are_kept_apart(work: Workspace, lab: Lab) -> No
         file.touch()
         work.snapshot()
         keys.add(work.content(base, frozenset()).key())
-        assert work.diff(base, frozenset()) is not None
         file.unlink()
     assert len(keys) == 3
 

@@ -1,0 +1,97 @@
+"""One file, link or folder as it was found: enough to tell for nothing whether it changed, and to make it again."""
+
+import os
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+Mark = tuple[int, ...]
+FRESH_NS = 20_000_000
+"""A clock of a file system goes in steps, up to 10 ms on Linux: what changed just now may change again unseen."""
+NOTHING: Mark = (0,)
+HIDDEN: Mark = (1,)
+
+
+def mark(path: str) -> Mark:
+    """What changes with the file, as nobody can set a ctime. `NOTHING`: nothing is there, `HIDDEN`: one cannot look."""
+    try:
+        return mark_of(os.lstat(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return NOTHING
+    except OSError:
+        return HIDDEN
+
+
+def mark_of(found: os.stat_result) -> Mark:
+    """The mark of a file whose state is known."""
+    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`mode` is 0 where nothing is; `data` a file's bytes or a link's target; `names` what a folder holds.
+
+    `fresh`: its mark proves nothing yet.
+    """
+
+    mark: Mark
+    mode: int = 0
+    data: bytes = b""
+    names: frozenset[str] = frozenset()
+    fresh: bool = False
+
+    def untouched(self, now: Mark) -> bool:
+        """Whether a mark taken now proves that nothing changed."""
+        return self.mark == now and not self.fresh
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a plain file."""
+        return stat.S_ISREG(self.mode)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, and no link to one."""
+        return stat.S_ISDIR(self.mode)
+
+    def same(self, other: "Kept") -> bool:
+        """Whether the two are alike, whenever they were written."""
+        return (self.mode, self.data, self.names) == (other.mode, other.data, other.names)
+
+
+def look(path: str, before: Kept | None = None, *, grows: bool = False) -> Kept:
+    """What is at `path` now. Nothing is read where it is as `before`; of a file that only grows, only what is new.
+
+    Raises OSError where it cannot be read.
+    """
+    now = mark(path)
+    if before and before.untouched(now):
+        return before
+    if now == NOTHING:
+        return Kept(NOTHING)
+    mode, fresh = now[0], len(now) > 1 and now[3] > time.time_ns() - FRESH_NS
+    if stat.S_ISREG(mode):
+        known = before.data if before and grows and _grew(before, now) else b""
+        return Kept(now, mode, _read(path, known), fresh=fresh)
+    if stat.S_ISLNK(mode):
+        return Kept(now, mode, os.readlink(os.fsencode(path)), fresh=fresh)  # noqa: PTH115 - Path would change it
+    return Kept(now, mode, names=names_in(path) if stat.S_ISDIR(mode) else frozenset(), fresh=fresh)
+
+
+def names_in(folder: str | Path) -> frozenset[str]:
+    """What a folder holds, by name."""
+    with os.scandir(folder) as found:
+        return frozenset(entry.name for entry in found)
+
+
+def _grew(before: Kept, now: Mark) -> bool:
+    return before.mark[4:] == now[4:] and now[1] >= len(before.data)
+
+
+def _read(path: str, known: bytes) -> bytes:
+    """The content; only what follows the `known` beginning is read."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        file.seek(len(known))
+        return known + file.read()
