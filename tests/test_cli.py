@@ -70,7 +70,6 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["feature-implement"], "ID"),
         (["feature-implement", "1", "--max-time", "soon"], "soon"),
         (["feature-implement", "1", "--on-partial", "nonsense"], "rollback"),
-        (["approve", "1", "first"], "first"),
     ],
 )
 def test_what_is_not_known_is_exit_2_with_a_word_that_helps(

@@ -8,7 +8,7 @@ import pytest
 from aigon import parsers
 from aigon.core.ecosystem import Ecosystem
 from aigon.core.errors import AigonError, Exit
-from aigon.core.profile import available, detect
+from aigon.core.profile import PROTECTION, available, detect
 from aigon.ports.project import ProjectOnDisk
 from aigon.ports.resources import profiles
 from tests.projects import environment, files, managers, names, package, resolved, shipped
@@ -20,7 +20,7 @@ def ecosystems() -> list[Ecosystem]:
 
 @pytest.mark.parametrize("name", sorted(profiles()))
 def test_each_shipped_document_loads(name: str) -> None:
-    found = {f"ecosystems/{each.name}" for each in ecosystems()} | set(shipped())
+    found = {f"ecosystems/{each.name}" for each in ecosystems()} | set(shipped()) | {PROTECTION}
     assert name in found
 
 

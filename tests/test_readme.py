@@ -13,7 +13,15 @@ from aigon.commands.root import root
 from aigon.core.errors import Exit
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", ".aigon.example/README.md")
+PAGES = (
+    "README.md",
+    "DESIGN.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "docs/proof.md",
+    ".aigon.example/README.md",
+)
 DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"
 TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 2"
 _FENCED = re.compile(r"(?ms)^```.*?^```$")

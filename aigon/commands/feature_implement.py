@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--agent", "agents", multiple=True, envvar="AIGON_AGENT", help="claude, or a name from your configuration."
 )
 @click.option("--model", envvar="AIGON_MODEL", help="The model the agent uses.")
-@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: anthropic, none.")
+@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
 @click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
 @click.option(
     "--validation-script",

@@ -17,7 +17,7 @@ from aigon.run.options import Options
     metavar="PATH",
     help="Run this in place of the profile's checks.",
 )
-@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: anthropic, none.")
+@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
 @click.option("--verbose", is_flag=True, help="Show command, duration and source of each check.")
 @json_option

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from aigon.core import duration
@@ -21,6 +21,11 @@ MAX_ITERATIONS = 20
 
 def _duration(value: str | float) -> float:
     return duration.seconds(value)
+
+
+def _proof(value: object) -> object:
+    """`"proof": "in-place"` is short for `"proof": {"mode": "in-place"}`."""
+    return {"mode": value} if isinstance(value, str) else value
 
 
 Duration = Annotated[str | float, AfterValidator(_duration)]
@@ -65,6 +70,27 @@ class JudgeConfig(_Section):
     model: str = "claude-sonnet-5-5"
     timeout: Duration = 120.0
     max_tokens: int = Field(default=8000, ge=500, le=20000)
+    mode: Literal["all", "each"] = "all"
+    command: list[str] | str = Field(default_factory=list)
+    agent: str = ""
+
+
+class Proof(_Section):
+    """How everything is run once more before a run may end as proven. `setup` makes what the checks need there."""
+
+    mode: Literal["clean-room", "in-place"] = "clean-room"
+    home: Literal["throwaway", "real"] = "throwaway"
+    isolation: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = "auto"
+    setup: str | list[str] | None = None
+
+
+class Protect(_Section):
+    """A rule of the project's own on what an agent may change."""
+
+    paths: list[str] | str
+    keys: list[str] = Field(default_factory=list)
+    level: Literal["restore", "review", "note"] = "review"
+    part: Literal["tests", "config", "other"] = "other"
 
 
 class Validation(_Section):
@@ -128,6 +154,8 @@ class Config(_Section):
     checks: dict[str, CheckOverride] = Field(default_factory=dict)
     guards: Guards = Guards()
     env: Env = Env()
+    proof: Annotated[Proof, BeforeValidator(_proof)] = Proof()
+    protect: list[Protect] = Field(default_factory=list)
     ladder: list[Rung] = Field(default_factory=list)
 
 

@@ -32,12 +32,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What proven means for this job. `known_failures` are check names that may stay red, by the spec's frontmatter."""
+    """What proven means for this job. `known_failures` are check names that may stay red, by the spec's frontmatter.
+
+    `in_place`: the project gave up the clean-room proof, which the outcome says.
+    """
 
     criteria: tuple[Criterion, ...]
     known_failures: tuple[str, ...] = ()
     skip_validation: bool = False
+    in_place: bool = False
 
+
+OWN = ("git", "proof", "integrity")
+"""Roles of aigon's own checks: no failure of theirs is ever forgiven, and no pass of theirs is the project's."""
+IN_PLACE = "proved in place, not in a clean room"
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
@@ -58,7 +66,9 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
         if outcome := guard(limits, state, probe):
             return outcome
     waiting = None if limits.single else needs_human(demand, state) or given_up(state)
-    return waiting or exhausted(limits, state, probe)
+    if waiting or not (ended := exhausted(limits, state, probe)):
+        return waiting
+    return ended if limits.single else needs_human(demand, state, patient=False) or ended
 
 
 def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Met | None:
@@ -71,7 +81,8 @@ def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]
         return None
     if not _checked(findings) and not all(_stands_alone(v) for v in verdicts):
         return None
-    return Met(_caveats(demand, red))
+    weak = (p.message for f in findings if f.role == "proof" for p in f.problems if p.severity == "warning")
+    return Met((*_caveats(demand, red), *weak))
 
 
 def supported(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
@@ -84,17 +95,17 @@ def supported(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple
 def _leaning(verdict: Verdict) -> Verdict:
     said = f" ({verdict.reason})" if verdict.reason else ""
     why = f"no check passed, so the {verdict.method}'s word alone is no proof{said}; `aigon approve` decides"
-    return replace(verdict, status="unclear", reason=why)
+    return replace(verdict, status="unclear", method="human", reason=why)
 
 
 def _forgiven(demand: Demand, finding: Finding) -> bool:
-    """Listed as a known failure. Never the git check: what is in no commit cannot be proven."""
-    return finding.role != "git" and finding.check in demand.known_failures
+    """Listed as a known failure. Never a check of aigon's own: what is in no commit, for one, cannot be proven."""
+    return finding.role not in OWN and finding.check in demand.known_failures
 
 
 def _checked(findings: Sequence[Finding]) -> bool:
     """Whether any check of the project's own passed."""
-    return any(f.role != "git" and f.status == "pass" for f in findings)
+    return any(f.role not in OWN and f.status == "pass" for f in findings)
 
 
 def _stands_alone(verdict: Verdict) -> bool:
@@ -104,7 +115,8 @@ def _stands_alone(verdict: Verdict) -> bool:
 
 def _caveats(demand: Demand, red: Sequence[Finding]) -> tuple[str, ...]:
     known = tuple(f"known failure: {f.title} ({f.summary})" for f in red)
-    return (*(("validation skipped",) if demand.skip_validation else ()), *known)
+    said = ("validation skipped",) if demand.skip_validation else ()
+    return (*said, *((IN_PLACE,) if demand.in_place else ()), *known)
 
 
 def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
@@ -195,17 +207,26 @@ LAST_GUARDS: tuple[Guard, ...] = (consecutive_failures, repeated_error, stall, i
 """Exit 3: they give way to "needs a human"."""
 
 
-def needs_human(demand: Demand, state: State) -> NeedsHuman | None:
-    """Only what a person can decide is open, and an agent has had its turn."""
+def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsHuman | None:
+    """Only what a person can decide is open, and an agent has had its turn.
+
+    What an agent may undo or make clear it is told of once: `patient`, only what was open at the look before counts.
+    """
     look = state.last
     if look is None or not state.finished:
         return None
-    if any(f.status != "pass" and not _forgiven(demand, f) for f in look.findings):
-        return None
+    red = [f for f in look.findings if f.status != "pass" and not _forgiven(demand, f)]
     open_ = [v for v in look.verdicts if v.status != "met"]
-    if not open_ or any(v.status != "unclear" for v in open_):
+    if any(not _for_a_person(f) for f in red) or any(v.status != "unclear" for v in open_) or not (red or open_):
         return None
-    return _waiting(open_, open_[0].reason)
+    if patient and not set(look.questions) <= set(state.told):
+        return None
+    return _waiting(red, open_)
+
+
+def _for_a_person(finding: Finding) -> bool:
+    """A review, or a proof that could not be carried out: no further turn of an agent helps."""
+    return finding.role == "integrity" or (finding.role == "proof" and finding.status == "error")
 
 
 def given_up(state: State) -> NeedsHuman | None:
@@ -223,9 +244,12 @@ def given_up(state: State) -> NeedsHuman | None:
     return NeedsHuman(numbers, f"the agent says it is impossible: {' '.join(said[1].split())[:500]}")
 
 
-def _waiting(verdicts: Sequence[Verdict], why: str) -> NeedsHuman:
+def _waiting(red: Sequence[Finding], verdicts: Sequence[Verdict]) -> NeedsHuman:
     numbers = tuple(v.criterion for v in verdicts)
-    return NeedsHuman(numbers, f"criteria {', '.join(map(str, numbers))} wait for a person: {why}")
+    said = [f.summary for f in red]
+    if numbers:
+        said.append(f"criteria {', '.join(map(str, numbers))} wait for a person: {verdicts[0].reason}")
+    return NeedsHuman(numbers, "; ".join(said))
 
 
 def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from aigon.core import protection
 from aigon.core.condition_document import KINDS, parse
 from aigon.core.conditions import Condition, Module, Tool
 from aigon.core.document import Node, nearest
@@ -52,8 +53,21 @@ class RoleChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Setup:
+    """How dependencies get into a fresh checkout that has the file `lock`: `argv` leaves the folder `makes` there."""
+
+    lock: str
+    argv: tuple[str, ...]
+    makes: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ecosystem:
-    """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken."""
+    """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken.
+
+    `protect` are rules on what an agent may change, `setups` the ways to its dependencies, `caches` variables and the
+    folders in a person's home that they name.
+    """
 
     name: str
     title: str
@@ -62,11 +76,14 @@ class Ecosystem:
     roles: Mapping[Role, RoleChoice]
     variables: Mapping[str, tuple[tuple[Condition, str], ...]]
     file: str
+    protect: tuple[protection.Rule, ...] = ()
+    setups: tuple[Setup, ...] = ()
+    caches: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(name: str, node: Node) -> Ecosystem:
     """The ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
-    known = ("title", "detect", "absent", "variables", "roles")
+    known = ("title", "detect", "absent", "variables", "protect", "setup", "caches", "roles")
     fields = node.fields(known, required=("title", "detect", "absent", "roles"))
     variables = _variables(fields["variables"]) if "variables" in fields else {}
     return Ecosystem(
@@ -77,7 +94,15 @@ def read(name: str, node: Node) -> Ecosystem:
         roles(fields["roles"], tuple(variables)),
         variables,
         node.file,
+        protection.read(fields["protect"]) if "protect" in fields else (),
+        tuple(_setup(item) for item in fields["setup"].items()) if "setup" in fields else (),
+        {name: place.inside() for name, place in fields["caches"].pairs().items()} if "caches" in fields else {},
     )
+
+
+def _setup(node: Node) -> Setup:
+    fields = node.fields(("lock", "argv", "makes"), required=("lock", "argv", "makes"))
+    return Setup(fields["lock"].inside(), _argv(fields["argv"]), fields["makes"].inside())
 
 
 def roles(node: Node, variables: tuple[str, ...] = ()) -> dict[Role, RoleChoice]:

@@ -8,6 +8,7 @@ Events marked DURABLE are on disk before the loop takes its next step.
 from dataclasses import dataclass
 from typing import Literal
 
+from aigon.core.concern import Concern
 from aigon.core.model import Change, CostStatus, Finding, Turn, Verdict
 from aigon.core.outcome import Outcome
 
@@ -111,7 +112,8 @@ class IterationFinished:
 
     `fingerprint` names the set of failing fingerprints and unmet criteria; `score` orders looks by progress
     (criteria met, checks green, tests passed); `content` names what the tree holds beyond the base, aigon's own
-    files left out, where anything asked for it.
+    files left out, where anything asked for it; `concerns` are the integrity findings, looked for only where all else
+    is proven.
     """
 
     at: str
@@ -125,7 +127,15 @@ class IterationFinished:
     score: tuple[int, ...]
     feedback: str
     content: str = ""
+    concerns: tuple[Concern, ...] = ()
     event: Literal["iteration_finished"] = "iteration_finished"
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What is open for a person and an agent may still settle, by name: reviews, and a judge's doubts."""
+        reviews = [f"{c.rule} {c.key}" for c in self.concerns if c.level == "review"]
+        doubts = [f"criterion {v.criterion}" for v in self.verdicts if (v.status, v.method) == ("unclear", "judge")]
+        return (*reviews, *doubts)
 
 
 @dataclass(frozen=True, slots=True)

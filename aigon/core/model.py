@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
-Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git"]
+Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
 VerdictStatus = Literal["met", "unmet", "unclear"]
 TurnEnd = Literal["finished", "failed", "timed_out", "not_started", "killed", "unavailable"]
+TestResult = Literal["passed", "failed", "error", "skipped"]
 CostStatus = Literal["reported", "estimated", "unknown"]
 
 ROLES: tuple[Role, ...] = ("tests", "build", "lint", "types", "endpoints", "script", "git")
@@ -20,6 +21,8 @@ ROLE_TITLES: Mapping[str, str] = {
     "endpoints": "Endpoints",
     "script": "Validation script",
     "git": "Git",
+    "proof": "Clean-room proof",
+    "integrity": "Integrity",
 }
 
 
@@ -120,13 +123,15 @@ class Reading:
     """What a parser read out of a tool's output: a description, never a verdict.
 
     `counts` is None unless the output is a test report; `summary` is a short phrase such as `15/15 passed`;
-    `understood` is False when the bytes were not in the parser's format at all.
+    `understood` is False when the bytes were not in the parser's format at all; `tests` are the results of a report
+    by test id.
     """
 
     summary: str = ""
     counts: Counts | None = None
     problems: tuple[Problem, ...] = ()
     understood: bool = True
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from aigon.core import ecosystem as ecosystems
+from aigon.core import protection
 from aigon.core.condition_document import parse
 from aigon.core.conditions import Always, Condition, holds
 from aigon.core.document import Node, nearest
@@ -16,6 +17,8 @@ from aigon.core.resolution import Absent, Resolution, choose
 from aigon.core.yaml_text import parsed
 
 FOLDER = "ecosystems/"
+PROTECTION = "protection"
+"""The document with the rules for any project: no profile."""
 CONFIG = ".aigon/config.json"
 KEYS = ("description", "priority", "detect", "ecosystems", "roles", "timeouts")
 
@@ -47,15 +50,32 @@ def available(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[st
     The keys are paths without suffix: `library`, `ecosystems/python`. Raises AigonError (usage) for the first
     document that is malformed.
     """
-    files = {name: f"profiles/{name}.yaml" for name in shipped} | {name: f".aigon/profiles/{name}.yaml" for name in own}
-    documents = {**shipped, **own}
-    shared = {
-        short: ecosystems.read(short, parsed(documents[name], files[name]))
-        for name in documents
+    documents = _documents(shipped, own)
+    shared = shared_parts(shipped, own)
+    names = [name for name in documents if not name.startswith(FOLDER) and name != PROTECTION]
+    return {name: load(name, documents[name][0], shared, documents[name][1]) for name in names}
+
+
+def shared_parts(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Ecosystem]:
+    """Every ecosystem by name. Raises AigonError (usage) for the first document that is malformed."""
+    return {
+        short: ecosystems.read(short, parsed(content, file))
+        for name, (content, file) in _documents(shipped, own).items()
         if name.startswith(FOLDER) and (short := name.removeprefix(FOLDER))
     }
-    names = [name for name in documents if not name.startswith(FOLDER)]
-    return {name: load(name, documents[name], shared, files[name]) for name in names}
+
+
+def protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[protection.Rule, ...]:
+    """What an agent may change: the rules for any project, then those of every ecosystem, whether it is here or not."""
+    content, file = _documents(shipped, own)[PROTECTION]
+    general = protection.read(parsed(content, file).fields(("protect",), ("protect",))["protect"])
+    return (*general, *(rule for each in shared_parts(shipped, own).values() for rule in each.protect))
+
+
+def _documents(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, tuple[bytes, str]]:
+    """Content and file of each; a project's own replaces a shipped one of its name."""
+    theirs = {name: (content, f".aigon/profiles/{name}.yaml") for name, content in own.items()}
+    return {**{name: (content, f"profiles/{name}.yaml") for name, content in shipped.items()}, **theirs}
 
 
 def load(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:

@@ -13,6 +13,8 @@ from aigon.core.state import Spend, State
 
 LINES = 24
 COLUMNS = 100
+NOTES = 4
+"""Integrity findings that the summary names; the log has them all."""
 Section = tuple[str, list[str]]
 
 
@@ -109,6 +111,7 @@ def _to_look_at(spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Fi
     unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
     lines = [f"criteria for a person to decide: {', '.join(map(str, unclear))}"] if unclear else []
     lines += [f"the output of {f.title}: {f.log}" for f in findings if is_red(f) and f.log]
+    lines += [f"{p.rule}: {p.message}" for f in findings if f.role == "integrity" for p in f.problems[:NOTES]]
     return [*lines, f"the iteration log: {log}"] if log else lines
 
 

@@ -37,7 +37,8 @@ class State:
     begun; `finished` of the last iteration that has a look at its tree;
     `used` counts finished iterations against this invocation's limit; `failed_turns`, `repeats` and `stalled` are
     lengths of the current series; `repeats` counts iterations in a row with the same `fingerprint`; `climbs` is the
-    rung of the escalation ladder, from 0.
+    rung of the escalation ladder, from 0. `told` are the questions that were open at the look before
+    the last, so that an agent has had a turn to settle them.
     """
 
     started: RunStarted | None = None
@@ -60,6 +61,7 @@ class State:
     spend: Spend = Spend()
     outcome: Outcome | None = None
     human_ticks: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
@@ -123,6 +125,7 @@ class State:
             repeats=self.repeats + 1 if same else 1,
             best=event.score if better else self.best,
             stalled=0 if better else self.stalled + 1,
+            told=self.last.questions if self.last else (),
             failed_turns=self.failed_turns + 1 if failed else 0,
         )
 

@@ -1,7 +1,6 @@
 """A project on disk, as profiles ask about it: files are read, programs looked up; none of its code is run."""
 
 import os
-import re
 import shutil
 import stat
 from collections import deque
@@ -10,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from aigon.core.glob import compiled
 from aigon.ports.process import Command, run
 
 ENTRIES = 200_000
@@ -19,8 +19,6 @@ LARGEST = 16 * 1024 * 1024
 NOT_OURS = frozenset({"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "build", "dist"})
 """Folders with tools' and dependencies' files. `build` and `dist` as pytest leaves them out (its `norecursedirs`)."""
 _ENVIRONMENTS = (".venv", "venv")
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
-_GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 # Without the project's folder on the path (-I) and without importing; -I also hides the person's own site-packages,
 # which `python -m` will see.
 _FIND = """\
@@ -63,7 +61,7 @@ class ProjectOnDisk:
         Left out: folders whose name begins with a dot, virtual environments, NOT_OURS, and links to folders.
         """
         if pattern not in self._globs:
-            wanted = re.compile(_regex(pattern), re.DOTALL)
+            wanted = compiled(pattern)
             self._globs[pattern] = tuple(name for name in self._files if wanted.fullmatch(name))
         return self._globs[pattern]
 
@@ -148,15 +146,3 @@ def _ours(folder: os.DirEntry[str]) -> bool:
         or folder.name.endswith(".egg-info")
         or os.path.lexists(f"{folder.path}/pyvenv.cfg")
     )
-
-
-def _regex(pattern: str) -> str:
-    return "".join(_token(token) for token in _TOKEN.findall(pattern))
-
-
-def _token(token: str) -> str:
-    if token in _GLOB:
-        return _GLOB[token]
-    if token.startswith("{") and token.endswith("}"):
-        return f"(?:{'|'.join(_regex(each) for each in token[1:-1].split(','))})"
-    return re.escape(token)

@@ -7,7 +7,7 @@ safely is refused by name. Never gc, repack, prune, fetch or merge in it: it hol
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.core.errors import environment
@@ -84,6 +84,11 @@ class TrustedGit:
         (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
         (self.directory / "config").write_text(_config_text(_settings(checkout)))
         _copy_rules(checkout, self.directory)
+
+    def keep_out(self, lines: Sequence[str]) -> None:
+        """Let `git add` pass over what these lines name, as a .gitignore would; the person's own rules still win."""
+        file = self.directory / "info" / "exclude"
+        file.write_text("\n".join([*lines, file.read_text()]))
 
     def run(self, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
         """Standard output of a git command. Raises AigonError (exit 7) with git's words."""

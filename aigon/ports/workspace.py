@@ -53,6 +53,11 @@ class Workspace:
         self._sparse = is_sparse(checkout)
         self.take_over_index()
 
+    @property
+    def own(self) -> Path:
+        """aigon's own folder in the git directory of the checkout."""
+        return self._own
+
     def take_over_index(self) -> None:
         """Start from a copy of the checkout's index: its stat data, its sparse bits, and nothing hidden in it."""
         if not copied(self._checkout_index, self._index, self.trusted.directory):
@@ -148,12 +153,17 @@ class Workspace:
         entries = zip(fields[1::2], fields[0::2], strict=False)
         return Content(base, {path: raw.split(" ", 1)[1] for path, raw in entries if path not in without})
 
-    def diff(self, base: str, without: frozenset[str]) -> str:
-        """The text of the difference between the commit `base` and the snapshot, aigon's own files left out."""
-        options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-        excluded = [f":(top,exclude,literal){path}" for path in sorted(without)]
-        text = self._git("--no-literal-pathspecs", "diff", *options, base, self.tree(), "--", ":/", *excluded)
-        return text.decode(errors="replace")
+    def tracked(self) -> tuple[str, ...]:
+        """The paths in the private index."""
+        return _paths(self._git("ls-files", "-z"))
+
+    def paths_changed(self, old: str, new: str) -> tuple[str, ...]:
+        """The paths in which two commits differ."""
+        return _paths(self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new))
+
+    def untracked(self) -> tuple[str, ...]:
+        """Files that no .gitignore of the tree names and that the snapshot does not hold."""
+        return _paths(self._git("ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"))
 
     def left_over(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Paths that differ from the snapshot by now, and paths that are not in it: what checks wrote."""
@@ -231,6 +241,11 @@ class Workspace:
         entries = (entry.partition(" ") for entry in out.decode(errors="replace").split("\0") if entry)
         return [(commit, subject) for commit, _, subject in entries]
 
+    def messages(self, old: str, new: str) -> list[str]:
+        """The messages of the commits between two, newest first; at most 200."""
+        out = self._git("log", "-z", "--format=%B", "-200", f"{old}..{new}")
+        return [text for text in out.decode(errors="replace").split("\0") if text]
+
     def file_at(self, commit: str, path: str, root: Path) -> bytes | None:
         """A file of the work tree as `commit` has it; None where it has none.
 
@@ -294,6 +309,10 @@ class Content:
             if not paths or any(path == p or path.startswith(p.rstrip("/") + "/") for p in paths)
         )
         return hashlib.sha256("\n".join([self.base, *chosen]).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _paths(out: bytes) -> tuple[str, ...]:
+    return tuple(os.fsdecode(path) for path in out.split(b"\0") if path)
 
 
 def _change(entry: str) -> Change:

@@ -1,11 +1,11 @@
 """The look at one tree: its checks, then a verdict for every criterion."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aigon.core.decide import supported
-from aigon.core.events import CriterionJudged, Event
-from aigon.core.fingerprint import combined, fingerprint
+from aigon.core.events import CriterionJudged, Event, Notice
+from aigon.core.fingerprint import fingerprint
 from aigon.core.model import Check, Finding, Problem, Verdict
 from aigon.core.state import State
 from aigon.ports import reaper
@@ -13,33 +13,11 @@ from aigon.run import criteria
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
 from aigon.run.judging import judged
+from aigon.run.leaking import keep_secrets_out
+from aigon.run.look import Look
 from aigon.run.one_check import cache_key, forget
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What was found and decided on a snapshot; not `complete` when the run was stopped at once meanwhile."""
-
-    findings: tuple[Finding, ...]
-    verdicts: tuple[Verdict, ...]
-    content: str
-    complete: bool = True
-
-    @property
-    def fingerprint(self) -> str:
-        """One name for the failing fingerprints and the criteria that are not met."""
-        failing = (name for finding in self.findings for name in finding.fingerprints)
-        open_ = (f"criterion {v.criterion}: {fingerprint(v.reason)}" for v in self.verdicts if v.status != "met")
-        return combined([*failing, *open_])
-
-    @property
-    def score(self) -> tuple[int, ...]:
-        """Progress, the weightiest first: criteria met, checks green, tests passed."""
-        passed = sum(f.counts.passed for f in self.findings if f.counts)
-        green = sum(f.status == "pass" for f in self.findings)
-        return (sum(v.status == "met" for v in self.verdicts), green, passed)
 
 
 def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:
@@ -52,7 +30,11 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     ran += yield from _final(job, world, plan, results)
     snapshot.settle()
     reaper.sweep()  # what a check left running could change the tree, and would outlive the run
-    findings = _in_order(job, [result.finding for result in ran]) + _git_check(job, world, snapshot, (*ran, *results))
+    yield from _put_back(job, world, snapshot)
+    yield from keep_secrets_out(job, world, snapshot)
+    findings = tuple(result.finding for result in _of_checks(job, ran)) + _git_check(
+        job, world, snapshot, (*ran, *results)
+    )
     if any(finding.role == "git" and finding.status == "fail" for finding in findings):
         _forget(job, world, plan)
     content = snapshot.content().key() if _decisions_matter(job) else ""
@@ -63,7 +45,22 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
         return Look(findings, tuple(_undecided(verdict) for verdict in verdicts), content, complete=False)
     for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):
         yield CriterionJudged(world.now(), snapshot.number, verdict, criterion.text)
-    return Look(findings, verdicts, content)
+    everything = (*zip(job.checks, _of_checks(job, ran), strict=True), *zip(asked, results[len(each) :], strict=True))
+    return Look(findings, verdicts, content, ran=everything)
+
+
+def _put_back(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
+    """The checks run the agent's code, which could plant in git what the agent itself did not."""
+    if world.watch:
+        said = world.watch.after_checks(world.park(f"feature-{job.feature.id}/{world.run_id}-{snapshot.number}-checks"))
+        world.mended += said
+        for text in said:
+            yield Notice(world.now(), text, "warning")
+
+
+def _of_checks(job: Job, ran: Sequence[Result]) -> list[Result]:
+    by_name = {result.finding.check: result for result in ran}
+    return [by_name[check.name] for check in job.checks]
 
 
 def _undecided(verdict: Verdict) -> Verdict:
@@ -95,11 +92,6 @@ def _final(
 
         return tuple(Result(skipped(check, "runs when everything else is green")) for check in final)
     return (yield from run_checks(world, final, plan))
-
-
-def _in_order(job: Job, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    by_name = {finding.check: finding for finding in findings}
-    return tuple(by_name[check.name] for check in job.checks)
 
 
 def _git_check(job: Job, world: World, snapshot: Snapshot, results: Sequence[Result]) -> tuple[Finding, ...]:

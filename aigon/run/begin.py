@@ -25,7 +25,9 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     head = str(workspace.tip())
     records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
     origin = _origin(opening, records, prepared, workspace, head)
-    return Opened(relocated(prepared, checkout.root, feature), records, workspace, head, origin)
+    last = old.checkpoint
+    since = last if last and last != head and workspace.is_ancestor(last, head) else ""
+    return Opened(relocated(prepared, checkout.root, feature), records, workspace, head, origin, since=since)
 
 
 def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None:

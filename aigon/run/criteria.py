@@ -75,14 +75,30 @@ def _verdict(
         return decided(decision)
     if criterion.kind == "human":
         return _by_person(criterion, human_ticks)
-    return Verdict(criterion.number, "unclear", "judge", "", "no judge is configured: `aigon approve` decides")
+    if job.judge is None:
+        return Verdict(criterion.number, "unclear", "human", "", "no judge is configured: `aigon approve` decides")
+    return Verdict(criterion.number, "unclear", "judge", "", "the judge has not been asked")
+
+
+def by_command(criteria: Sequence[Criterion], check: Check, result: Result) -> Verdict | None:
+    """The verdict on the criterion whose command `check` is; None for a check of the project's own."""
+    found = next((c for c in criteria if check.source == CRITERION and _name(c) == check.name), None)
+    if found is None:
+        return None
+    return _by_number(found, result) if found.kind == "metric" else _by_exit(found, result)
 
 
 def _by_exit(criterion: Criterion, result: Result) -> Verdict:
     finding = result.finding
     if finding.status == "pass":
         return Verdict(criterion.number, "met", "verify", f"exit 0: {criterion.command}", "")
-    return Verdict(criterion.number, _not_met(finding), "verify", f"{criterion.command}", finding.summary)
+    return Verdict(criterion.number, _not_met(finding), "verify", f"{criterion.command}", _why(finding))
+
+
+def _why(finding: Finding) -> str:
+    """What it came to, and where a report names tests, the first of those that failed."""
+    failed = next((p for p in finding.problems if p.test and p.severity == "error"), None)
+    return f"{finding.summary} ({failed.test}: {failed.message[:200]})" if failed else finding.summary
 
 
 def _not_met(finding: Finding) -> VerdictStatus:

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from aigon.core.concern import Concern
 from aigon.core.decisions import Decision
 from aigon.core.errors import usage
+from aigon.core.events import IterationFinished
+from aigon.core.model import Spec
 from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
@@ -16,20 +19,43 @@ DECIDABLE = ("human", "judge")
 
 
 def decide(
-    checkout: Checkout, wanted: str, numbers: Sequence[int], decision: Literal["approve", "reject"], why: str
-) -> list[tuple[int, str]]:
-    """Record the decision; number and text of each criterion. Raises AigonError (exit 2) for what cannot be decided."""
+    checkout: Checkout, wanted: str, what: Sequence[str], decision: Literal["approve", "reject"], why: str
+) -> list[tuple[str, str]]:
+    """Record the decision on criteria by number and on integrity findings by rule; each with its text.
+
+    Raises AigonError (exit 2) for what cannot be decided.
+    """
     feature = specs.locate(checkout.root, wanted)
     spec = specs.read_file(checkout.root / feature.path, feature.path)
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
     state = _looked_at(replay(records.events()), feature.name_for_people)
-    known = {criterion.number: criterion for criterion in spec.criteria}
-    for number in numbers:
-        _require(number, {n: c.kind for n, c in known.items()}, feature.path)
-    content, commit = (state.last.content, state.checkpoint) if state.last else ("", "")
+    assert state.last is not None
     author, _ = checkout.identity().author
-    records.decide([Decision(n, known[n].text, decision, why, content, commit, author, World.now()) for n in numbers])
-    return [(number, known[number].text) for number in numbers]
+    decided = [d for each in what for d in _on(spec, state.last, each, feature.path)]
+    at = World.now()
+    records.decide([Decision(n, text, decision, why, key, state.checkpoint, author, at) for n, text, key, _ in decided])
+    return [(str(number or text), said) for number, text, _, said in decided]
+
+
+def _on(spec: Spec, look: IterationFinished, what: str, where: str) -> list[tuple[int, str, str, str]]:
+    """Number, text and content that a decision is on, and what people read of it."""
+    if not what.isdecimal():
+        return [(0, c.rule, c.key, c.what) for c in _concerns(look, what)]
+    known = {criterion.number: criterion for criterion in spec.criteria}
+    number = int(what)
+    _require(number, {n: c.kind for n, c in known.items()}, where)
+    return [(number, known[number].text, look.content, known[number].text)]
+
+
+def _concerns(look: IterationFinished, rule: str) -> list[Concern]:
+    """The findings of a rule that wait for a person. Raises AigonError (exit 2) where there are none."""
+    waiting = [concern for concern in look.concerns if concern.level == "review"]
+    found = [concern for concern in waiting if concern.rule == rule]
+    if not found:
+        rules = ", ".join(sorted({concern.rule for concern in waiting}))
+        hint = f"What waits for a person: {rules}" if rules else "No integrity finding waits for a person"
+        raise usage(f"There is no criterion and no open integrity finding called '{rule}'", hint=hint)
+    return found
 
 
 def _looked_at(state: State, name: str) -> State:

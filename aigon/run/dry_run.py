@@ -1,9 +1,11 @@
 """`--dry-run`: the plan, the checks, how each criterion is decided, the whole first prompt. Changes nothing."""
 
+from collections.abc import Sequence
+
 from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
 from aigon.ports.git import Checkout
-from aigon.run import branch
+from aigon.run import branch, protected_files
 from aigon.run.job import Job
 from aigon.run.one_check import shown
 from aigon.run.options import Options
@@ -17,8 +19,9 @@ def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     branch.own_changes(checkout, [prepared.feature.path])
     job = job_of(prepared, options, checkout.head or "")
     prompt = _first_prompt(job)
-    document = _document(prepared, job, prompt)
-    return document, _text(prepared, job, document, prompt)
+    tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
+    document = {**_document(prepared, job, prompt), "protection": protected_files.document(job.protection, tracked)}
+    return document, _text(prepared, job, document, prompt, tracked)
 
 
 def _first_prompt(job: Job) -> str:
@@ -52,6 +55,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
             {"number": c.number, "text": c.text, "kind": c.kind, "decided_by": how_decided(c, job.checks, judge)}
             for c in job.spec.criteria
         ],
+        "proof": {"mode": job.proof.mode, "home": job.proof.home, "isolation": job.proof.isolation},
         "limits": {
             "iterations": job.limits.iterations,
             "iteration_timeout": job.turn_timeout,
@@ -75,7 +79,7 @@ def _check(check: Check) -> dict[str, object]:
     }
 
 
-def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str) -> str:
+def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str, tracked: Sequence[str]) -> str:
     judge = document["judge"]
     checks = [f"  {c.name}: {shown(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or ["  none"]
     absent = [f"  no {a.role}: {a.why}" for a in prepared.checks.absent]
@@ -93,6 +97,9 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
         *absent,
         "Criteria:",
         *criteria,
+        "Protected from the agent:",
+        *protected_files.lines(job.protection, tracked),
+        f"Proof: {_proof(job)}",
         f"First prompt (about {document['estimated_tokens']} tokens):",
         "",
         *(f"  | {line}" for line in prompt.splitlines()),
@@ -100,3 +107,11 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
         "Nothing was changed.",
     ]
     return "\n".join(lines)
+
+
+def _proof(job: Job) -> str:
+    """How everything is run once more in the end."""
+    if job.proof.mode == "in-place":
+        return "in place; the outcome says so"
+    home = "a throwaway HOME" if job.proof.home == "throwaway" else "your HOME"
+    return f"in a clean room (isolation: {job.proof.isolation}), with {home}"

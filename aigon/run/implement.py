@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from aigon.core.binding import bound
 from aigon.core.events import Notice, RunFinished
 from aigon.core.prompt import estimated_tokens
+from aigon.core.vacuity import own_proof
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
@@ -64,6 +65,8 @@ def _said_before(session: Session) -> Iterator[Notice]:
             now, "this project has no check: only verify, metric and a person can prove a criterion", "warning"
         )
     yield from _about_missing_checks(job, now)
+    for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
+        yield Notice(now, text, "warning")
     yield from _about_the_judge(prepared, now)
     tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.finished + 1))
     cap = f"at most ${job.limits.max_cost:.2f}" if job.limits.max_cost else "no cost limit (--max-cost)"

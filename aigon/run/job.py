@@ -1,13 +1,31 @@
 """What a run is about, decided before any agent starts and not changed while it runs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from aigon.core.agent import Agent
 from aigon.core.decide import Demand, Limits
 from aigon.core.decisions import Decision
+from aigon.core.ecosystem import Setup
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Check, Spec
+from aigon.core.protection import Protection
+
+
+@dataclass(frozen=True, slots=True)
+class ProofPlan:
+    """How everything is run once more before a run may end as proven.
+
+    `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home.
+    """
+
+    mode: Literal["clean-room", "in-place"] = "clean-room"
+    home: Literal["throwaway", "real"] = "throwaway"
+    isolation: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = "auto"
+    setups: tuple[Setup, ...] = ()
+    caches: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +55,8 @@ class Job:
     auto_check: bool = True
     use_cache: bool = True
     decisions: tuple[Decision, ...] = ()
+    protection: Protection = field(default_factory=Protection)
+    proof: ProofPlan = ProofPlan()
 
     @property
     def own_files(self) -> frozenset[str]:

@@ -44,6 +44,7 @@ def turn_timeout(config: Config, options: Options) -> float:
     return options.iteration_timeout or float(config.guards.iteration_timeout)
 
 
-def demand(spec: Spec, options: Options) -> decide.Demand:
+def demand(config: Config, spec: Spec, options: Options) -> decide.Demand:
     """What proven means for this spec."""
-    return decide.Demand(spec.criteria, known_failures(spec), options.skip_validation)
+    in_place = config.proof.mode == "in-place"
+    return decide.Demand(spec.criteria, known_failures(spec), options.skip_validation, in_place)

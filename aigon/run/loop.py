@@ -13,8 +13,9 @@ from aigon.core.state import State
 from aigon.run.assess import assess
 from aigon.run.finish import finish
 from aigon.run.job import Job
+from aigon.run.prove import prove
 from aigon.run.publish import drafted, publish
-from aigon.run.snapshot import take
+from aigon.run.take import take
 from aigon.run.turn import act
 from aigon.run.world import World
 
@@ -26,6 +27,7 @@ def run(job: Job, world: World, state: State) -> Loop:
     while True:
         snapshot = yield from take(job, world, state)
         look = yield from assess(job, world, snapshot, state)
+        look = yield from prove(job, world, snapshot, look, state)
         draft = drafted(job, world, snapshot, look, state)
         outcome = decide(job.demand, job.limits, state.apply(draft), world.probe())
         state = yield from publish(job, world, snapshot, look, draft, outcome, state)

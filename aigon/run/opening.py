@@ -35,7 +35,11 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made."""
+    """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made.
+
+    What differs between the commit `since` and `head` is people's work; "" where nothing is known to be. `unjudged`:
+    the work tree holds what an agent made of it.
+    """
 
     prepared: Prepared
     records: Records
@@ -44,6 +48,8 @@ class Opened:
     origin: Origin
     past: tuple[Event, ...] = ()
     events: tuple[Event, ...] = ()
+    since: str = ""
+    unjudged: bool = False
 
     @property
     def resumed(self) -> bool:

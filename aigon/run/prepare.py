@@ -10,11 +10,12 @@ from aigon.core.errors import usage
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
+from aigon.core.protection import Protection
 from aigon.ports import machine, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.resources import resource
-from aigon.run import actors, limits, specs
-from aigon.run.job import Job
+from aigon.run import actors, guarding, limits, specs
+from aigon.run.job import Job, ProofPlan
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, require_tools
 from aigon.run.settings import Read, configuration, own_tools, work_tree
@@ -32,6 +33,8 @@ class Prepared:
     judge: JudgeSettings | None
     env: dict[str, str]
     check_env: dict[str, str]
+    protection: Protection
+    proof: ProofPlan
 
     @property
     def branch(self) -> str:
@@ -64,15 +67,18 @@ def prepare(
     env = dict(os.environ)
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root)}
     agent = actors.agent_of(root, config, options, env) if with_agent else None
+    checks = checks_of(root, config, spec, options, env)
     return Prepared(
         config=config,
         feature=feature,
         spec=spec,
-        checks=checks_of(root, config, spec, options, env),
+        checks=checks,
         agent=agent,
-        judge=actors.judge_of(config, options, spec, env),
+        judge=actors.judge_of(config, options, spec, env, root=root),
         env=env,
         check_env=check_env,
+        protection=guarding.protection_of(root, config, spec, checks.checks),
+        proof=guarding.proof_of(root, config),
     )
 
 
@@ -103,7 +109,7 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         log_path=feature.log(),
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
-        demand=limits.demand(prepared.spec, options),
+        demand=limits.demand(config, prepared.spec, options),
         limits=limits.limits(config, options),
         rungs=actors.rungs(prepared.agent or Agent("none", "command"), config),
         judge=prepared.judge,
@@ -113,6 +119,8 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         stop_on_first_failure=config.ralph.stop_on_first_failure,
         auto_check=config.ralph.auto_check_criteria,
         use_cache=options.resume_from != "rerun",
+        protection=prepared.protection,
+        proof=prepared.proof,
     )
 
 

@@ -9,8 +9,8 @@ from aigon.core.events import CheckpointIntended, Event, IterationFinished, Park
 from aigon.core.outcome import Met, Outcome
 from aigon.core.spec import tick
 from aigon.core.state import State
-from aigon.run.assess import Look
 from aigon.run.job import Job
+from aigon.run.look import Look
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
 
@@ -29,6 +29,7 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
         score=look.score,
         feedback=_feedback(job, world, snapshot, look, state),
         content=look.content,
+        concerns=look.concerns,
     )
 
 

@@ -30,6 +30,11 @@ class Records:
         """The journal of the current run."""
         return self.folder / "journal.jsonl"
 
+    @property
+    def frozen(self) -> Path:
+        """What decides the feature, as it was before any agent."""
+        return self.folder / "frozen.json"
+
     def events(self) -> list[Event]:
         """What the current run's journal holds. Raises AigonError (exit 7) for a damaged one."""
         return events(self.journal)

@@ -10,6 +10,7 @@ from pathlib import Path
 from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import AigonError, usage
 from aigon.core.events import Event, RunStarted
+from aigon.core.leaks import exclude_lines
 from aigon.core.state import State, replay
 from aigon.ports import reaper, secrets
 from aigon.ports.git import Checkout
@@ -18,6 +19,7 @@ from aigon.ports.stop import Stop
 from aigon.ports.store import lock
 from aigon.run import branch, recover, specs
 from aigon.run.begin import begin
+from aigon.run.freeze import freeze
 from aigon.run.job import Job
 from aigon.run.locks import checkout_lock
 from aigon.run.opening import Opened, Opening
@@ -27,6 +29,7 @@ from aigon.run.records import Records, records_of
 from aigon.run.recover import Confirm
 from aigon.run.run_id import new_run_id
 from aigon.run.take_up import take_up
+from aigon.run.watch import Watch, watch
 from aigon.run.world import World
 
 
@@ -115,11 +118,32 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
     job = job_of(prepared, options, found.origin.commit)
     job = replace(job, decisions=found.records.decisions(), use_cache=job.use_cache and not rerun)
+    job, record = freeze(opening, found, job)
     state = replay(list(found.past))
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
+    world.guarded, world.frozen = record.guarded, found.records.frozen
+    found.workspace.trusted.keep_out(exclude_lines(job.protection.allow))
+    world.watch = _watch(opening, found, world)
     started = _started(job, world, found, options)
     state_file = checkout.root / prepared.feature.state_file()
     return Session(prepared, job, world, state, found.records, state_file, found.past, (*found.events, started))
+
+
+def _watch(opening: Opening, found: Opened, world: World) -> Watch:
+    """A watch over git and aigon's records, which takes them as they are now for right."""
+    checkout, folder = opening.checkout, found.records.folder
+    state = checkout.root / found.prepared.feature.state_file()
+    files = (
+        state,
+        folder / "feature.json",
+        found.records.frozen,
+        folder / "decisions.jsonl",
+        world.home / "repository.json",
+    )
+    hooks = checkout.config.get("core.hookspath", "")
+    made = watch(found.workspace, hooks, world.home, files, found.records.journal)
+    made.begin()
+    return made
 
 
 def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -> World:

@@ -1,6 +1,6 @@
 """An old run goes on: what was published is counted, what was broken off is parked, people's commits are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aigon.core.events import Event, Notice, RunStarted
 from aigon.core.features import Feature
@@ -8,6 +8,7 @@ from aigon.core.model import Spec
 from aigon.core.state import State, replay
 from aigon.ports.workspace import Workspace
 from aigon.run import branch, recover, specs
+from aigon.run.frozen import load
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import ready
 from aigon.run.records import Origin, Records
@@ -36,9 +37,14 @@ def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened
         workspace.write(feature.path, spec.raw)
     unjudged = keep or state.turn_ended
     head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
-    prepared = ready(opening.checkout, opening.options, feature, _files_of(workspace, head) if unjudged else None)
+    suspect = unjudged or state.half_turn
+    files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
+    prepared = ready(opening.checkout, opening.options, feature, files)
     origin = records.origin() or Origin("", started.base_commit)
-    return Opened(prepared, records, workspace, head, origin, tuple(past), tuple(events))
+    since = "" if files else state.checkpoint
+    return Opened(
+        prepared, records, workspace, head, origin, tuple(past), tuple(events), since=since, unjudged=bool(unjudged)
+    )
 
 
 def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Feature:
@@ -49,9 +55,15 @@ def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Fea
     return specs.feature_of(path)
 
 
-def _files_of(workspace: Workspace, commit: str) -> Read:
-    """The project's files as committed: what an agent made of them in a turn that is still to be judged is no rule."""
-    return lambda path: workspace.file_at(commit, path, workspace.root)
+def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> Read:
+    """The project's files as recorded or committed: what an agent made of them since its turn began is no rule."""
+    known = load(records.frozen)
+    fixed = {**{path: each.data for path, each in (known.guarded if known else {}).items()}, **accepted}
+
+    def read(path: str) -> bytes | None:
+        return fixed[path] if path in fixed else workspace.file_at(commit, path, workspace.root)
+
+    return read
 
 
 def _workspace(opening: Opening, state: State, started: RunStarted) -> Workspace:

@@ -6,7 +6,7 @@ from pathlib import Path
 from aigon.agents import adapter
 from aigon.core import ladder, prompt
 from aigon.core.agent import Agent, Ask
-from aigon.core.events import Event, IterationStarted, TurnEnded
+from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
 from aigon.core.state import State
 from aigon.ports import process, reaper
 from aigon.run.job import Job
@@ -25,9 +25,21 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     yield IterationStarted(
         world.now(), number, agent.name, agent.model, rung, len(job.rungs), prompt_chars=ask.prompt_chars
     )
+    if world.watch:
+        world.watch.before_turn()
     exited = process.run(_command(job, world, agent, ask), world.stop)
     reaper.sweep()
+    yield from _put_back(job, world, number)
     return (yield TurnEnded(world.now(), adapter(agent.adapter).turn(agent, ask, exited)))
+
+
+def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
+    """What the agent did to git and to aigon's records is undone before any git of ours runs, and said."""
+    if world.watch:
+        said = world.watch.after_turn(world.park(f"feature-{job.feature.id}/{world.run_id}-{number}"))
+        world.mended += said
+        for text in said:
+            yield Notice(world.now(), text, "warning")
 
 
 def prompt_text(job: Job, world: World, state: State, number: int) -> str:

@@ -1,14 +1,14 @@
 """Iteration 0 alone: the checks and criteria on the files as they are. No agent, no commit, no state."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.core import decide
 from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import Exit
-from aigon.core.events import IterationFinished
+from aigon.core.events import Event, IterationFinished
 from aigon.core.model import Check
 from aigon.core.outcome import Outcome, Stopped, describe, exit_code, status
 from aigon.core.state import State
@@ -17,13 +17,15 @@ from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
-from aigon.run.assess import Look, assess
+from aigon.run.assess import assess
 from aigon.run.drive import Observer, Recorder
 from aigon.run.job import Job
+from aigon.run.look import Look
 from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, prepare
 from aigon.run.project_checks import require_tools
+from aigon.run.prove import prove
 from aigon.run.records import records_of
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
@@ -118,6 +120,8 @@ def _opened(
         redact=secrets.redactor(prepared.env),
         own_files={},
         keeps=False,
+        rooms=folder / "rooms",
+        frozen=records.frozen if records else None,
     )
     complaints = workspace.snapshot()
     snapshot = Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
@@ -125,10 +129,14 @@ def _opened(
 
 
 def _look(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
-    """Run the look by hand: its events go to those who watch."""
+    """Run the look by hand, and the proof where all is met: their events go to those who watch."""
     human = ticked_by_a_person(job.spec.criteria, job.decisions)
     state = State(human_ticks=human)
-    looking = assess(job, world, snapshot, state)
+    look = _driven(assess(job, world, snapshot, state), state, recorder)
+    return _driven(prove(job, world, snapshot, look, state), state, recorder)
+
+
+def _driven(looking: Generator[Event, State, Look], state: State, recorder: Recorder) -> Look:
     try:
         event = next(looking)
         while True:
@@ -140,12 +148,17 @@ def _look(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Loo
 
 
 def _outcome(job: Job, look: Look, world: World) -> Outcome:
-    finished = IterationFinished(
-        world.now(), 1, "", "", look.findings, look.verdicts, (), look.fingerprint, look.score, "", look.content
+    finished = replace(
+        IterationFinished(
+            world.now(), 1, "", "", look.findings, look.verdicts, (), look.fingerprint, look.score, "", look.content
+        ),
+        concerns=look.concerns,
     )
     state = State(finished=1, last=finished)
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
     proven = decide.met(job.demand, look.findings, look.verdicts)
-    waiting = decide.unavailable(job.limits, state, world.probe()) or decide.needs_human(job.demand, state)
+    waiting = decide.unavailable(job.limits, state, world.probe()) or decide.needs_human(
+        job.demand, state, patient=False
+    )
     return proven or waiting or Stopped("iterations", "criteria or checks are open", Exit.STOPPED)

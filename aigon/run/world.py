@@ -1,7 +1,7 @@
 """Everything outside the process that a run touches, put together once."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +11,22 @@ from aigon.core.model import Probe
 from aigon.ports.machine import disk_free, memory_free
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Workspace
+from aigon.run.frozen import Guarded
+from aigon.run.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where checks run: `root` is the folder as they see it, `env` what they get.
+
+    `enclosed` makes of a command line and its folder the command line that aigon starts; `outside` is the folder that
+    it is started in, where that is another one.
+    """
+
+    root: Path
+    env: Mapping[str, str]
+    enclosed: Callable[[Sequence[str], Path], Sequence[str]] = field(default=lambda argv, _cwd: argv)
+    outside: Path | None = None
 
 
 @dataclass(slots=True)
@@ -19,7 +35,10 @@ class World:
 
     `checkout` is the main checkout; `folder` the run folder; `home` aigon's folder for this repository; `own_files`
     what spec and log must look like in the workspace, byte for byte; `begun` is monotonic; `keeps` says whether
-    passes are remembered; `aside` is for what need not be waited for at once.
+    passes are remembered; `place` is where checks run, None for the workspace itself; `guarded` are the files that are
+    put back; `frozen` the record of what decides, None where there is none; `rooms` where clean rooms are made;
+    `messages` those of commits that the agent made; `watch` puts back what it did to git and to
+    aigon's records, `mended` says what that was; `aside` is for what need not be waited for at once.
     """
 
     run_id: str
@@ -34,7 +53,23 @@ class World:
     own_files: dict[str, bytes | None]
     begun: float = field(default_factory=time.monotonic)
     keeps: bool = True
+    place: Place | None = None
+    guarded: Mapping[str, Guarded] = field(default_factory=dict)
+    frozen: Path | None = None
+    rooms: Path | None = None
+    messages: list[str] = field(default_factory=list)
+    watch: Watch | None = None
+    mended: list[str] = field(default_factory=list)
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
+
+    @property
+    def checks_run_in(self) -> Place:
+        """Where checks run: the workspace, unless they were sent elsewhere."""
+        return self.place or Place(self.workspace.root, self.check_env)
+
+    def park(self, prefix: str) -> Callable[[str, str], str]:
+        """A function that keeps an object under a ref that begins so."""
+        return lambda name, commit: self.workspace.keep(f"{prefix}-{name}", commit)
 
     def close(self) -> None:
         """Wait for what was put aside, and end its thread."""

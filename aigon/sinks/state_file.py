@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from aigon.core.concern import Concern
 from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, TurnEnded
 from aigon.core.model import Finding, Turn, Verdict
 from aigon.core.outcome import describe
@@ -92,6 +93,7 @@ def _head(event: Event, state: State) -> dict[str, object]:
         "criteria_total": started.criteria_total,
         "criteria": [_criterion(v) for v in look.verdicts] if look else [],
         "checks": [_check(f) for f in look.findings] if look else [],
+        "integrity": [_concern(c) for c in look.concerns] if look else [],
         "spend": {"usd": round(state.spend.usd, 6), "unknown": state.spend.unknown},
     }
 
@@ -107,6 +109,7 @@ def _iteration(event: IterationFinished, turn: Turn | None) -> Mapping[str, obje
         "checkpoint": event.checkpoint or None,
         "checks": [_check(finding) for finding in event.findings],
         "criteria": [_criterion(verdict) for verdict in event.verdicts],
+        "integrity": [_concern(concern) for concern in event.concerns],
         "cost": {"usd": turn.cost, "status": turn.cost_status} if turn else None,
         "feedback": event.feedback,
     }
@@ -133,3 +136,7 @@ def _criterion(verdict: Verdict) -> dict[str, object]:
         "evidence": verdict.evidence,
         "reason": verdict.reason,
     }
+
+
+def _concern(concern: Concern) -> dict[str, object]:
+    return {"rule": concern.rule, "level": concern.level, "what": concern.what, "paths": list(concern.paths)}

@@ -6,10 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.core.decide import JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
+from aigon.core.concern import Concern
+from aigon.core.decide import IN_PLACE, JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
 from aigon.core.errors import Exit
 from aigon.core.events import IterationFinished
-from aigon.core.model import CheckStatus, Criterion, Finding, Probe, Role, Turn, TurnEnd, Verdict, VerdictStatus
+from aigon.core.model import (
+    CheckStatus,
+    Criterion,
+    Finding,
+    Probe,
+    Problem,
+    Role,
+    Turn,
+    TurnEnd,
+    Verdict,
+    VerdictStatus,
+)
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, exit_code
 from aigon.core.state import Spend, State
 
@@ -239,8 +251,70 @@ def test_a_first_look_without_anything_found_goes_on() -> None:
 
 
 def test_only_unclear_criteria_after_a_turn_wait_for_a_person() -> None:
-    outcome = decide(demand(), NO_LIMITS, UNCLEAR, Probe())
+    outcome = decide(demand(), NO_LIMITS, replace(UNCLEAR, told=("criterion 1",)), Probe())
     assert outcome == NeedsHuman((1,), "criteria 1 wait for a person: looks odd")
+
+
+def test_a_judge_s_doubt_goes_back_to_the_agent_once() -> None:
+    assert ended(UNCLEAR) == "on"
+    assert ended(replace(UNCLEAR, told=("criterion 2",))) == "on"
+    by_hand = look((finding(),), (verdict("unclear", method="human"),))
+    assert ended(replace(OPEN, last=by_hand)) == "NeedsHuman"
+
+
+def test_a_doubt_that_is_left_when_the_iterations_are_used_up_is_a_person_s() -> None:
+    assert ended(UNCLEAR, Limits(iterations=1)) == "NeedsHuman"
+
+
+REVIEW = Concern("special-cases", "review", "it answers what the tests ask", ("calc.py",), "k1")
+REVIEWED = replace(
+    OPEN,
+    last=replace(
+        look((finding(), finding("fail", "integrity", "integrity")), (verdict(),)),
+        concerns=(REVIEW, Concern("lockfile", "note", "uv.lock", (), "k2")),
+    ),
+)
+
+
+def test_an_open_review_keeps_what_is_proven_from_being_met_and_the_agent_hears_of_it_once() -> None:
+    assert ended(REVIEWED) == "on"
+    assert ended(REVIEWED, wanted=demand(known=("integrity",))) == "on"
+    assert ended(replace(REVIEWED, told=("special-cases k1",))) == "NeedsHuman"
+    assert ended(REVIEWED, Limits(iterations=1)) == "NeedsHuman"
+    assert ended(REVIEWED, Limits(iterations=1, single=True)) == "iterations"
+
+
+def test_a_review_of_another_change_has_not_been_heard_of() -> None:
+    assert ended(replace(REVIEWED, told=("special-cases k0",))) == "on"
+
+
+def test_a_red_check_beside_a_review_goes_back_to_the_agent() -> None:
+    assert REVIEWED.last is not None
+    last = replace(REVIEWED.last, findings=(*REVIEWED.last.findings, finding("fail")))
+    assert ended(replace(REVIEWED, last=last, told=("special-cases k1",))) == "on"
+
+
+def test_a_proof_that_is_red_is_the_agent_s_and_one_that_cannot_be_carried_out_a_person_s() -> None:
+    def proof(status: CheckStatus) -> State:
+        return replace(OPEN, last=look((finding(), finding(status, "proof", "proof")), (verdict(),)))
+
+    assert ended(proof("fail")) == "on"
+    assert ended(proof("error")) == "NeedsHuman"
+    assert ended(proof("error"), wanted=demand(known=("proof",))) == "NeedsHuman"
+    assert ended(proof("pass")) == "Met"
+
+
+def test_a_proof_that_was_not_isolated_or_in_place_is_met_and_says_so() -> None:
+    weak = replace(finding(check="proof", role="proof"), problems=(Problem("not isolated", severity="warning"),))
+    state = replace(OPEN, last=look((finding(), weak), (verdict(),)))
+    assert decide(demand(), NO_LIMITS, state, Probe()) == Met(("not isolated",))
+    assert decide(replace(demand(), in_place=True), NO_LIMITS, PROVEN, Probe()) == Met((IN_PLACE,))
+
+
+def test_a_pass_of_aigon_s_own_is_no_check_of_the_project_s() -> None:
+    own = (finding(check="proof", role="proof"), finding(check="integrity", role="integrity"))
+    judged = look(own, (verdict(method="judge"),))
+    assert ended(replace(OPEN, last=judged)) == "on"
 
 
 def test_before_any_turn_nobody_is_asked() -> None:
@@ -268,7 +342,7 @@ def test_where_no_check_passed_a_judges_word_waits_for_a_person(findings: tuple[
     said = (verdict(), verdict(number=2, method="judge", reason="it is short"), verdict("unmet", 3, "judge"))
     plain, judged, unmet = supported(findings, said)
     assert (plain, unmet) == (said[0], said[2])
-    assert (judged.status, judged.method) == ("unclear", "judge")
+    assert (judged.status, judged.method) == ("unclear", "human")
     assert "no check passed" in judged.reason and "it is short" in judged.reason
     last = look(findings, (plain, judged))
     outcome = decide(demand(2, known=("tests",), skip=True), NO_LIMITS, replace(OPEN, last=last), Probe())

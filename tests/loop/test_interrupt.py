@@ -126,6 +126,7 @@ def test_a_stop_at_once_during_a_check_leaves_the_turn_to_be_judged_by_the_resum
     lab.commit("a check")
     lab.spec("it is done <!-- verify: bash slow.sh -->")
     lab.agent('echo turn >> "$HOME/turns"; echo work > done.txt')
+    lab.config(proof={"home": "real"})
     process = lab.start(*LOOP)
     begun(lab, process, "checking")
     asked = time.monotonic()
@@ -176,6 +177,7 @@ def test_a_stop_file_from_before_keeps_every_loop_from_starting_an_agent(lab: La
 def test_ctrl_c_during_the_look_at_the_base_ends_the_run_before_any_agent(lab: Lab) -> None:
     lab.spec('slow <!-- verify: touch "$HOME/checking"; until [ -e "$HOME/go" ]; do sleep 0.05; done; false -->')
     lab.agent('echo turn >> "$HOME/turns"')
+    lab.config(proof={"home": "real"})
     process = lab.start(*LOOP)
     begun(lab, process, "checking")
     interrupt(process)

@@ -53,6 +53,7 @@ def test_daemons_of_an_agent_and_of_checks_are_gone_before_the_next_phase(lab: L
         {daemon(lab, "agent")}
         [ "$AIGON_ITERATION" = 1 ] || touch done.txt
     """)
+    lab.config(proof={"home": "real"})
     begun = time.monotonic()
     ran = lab.aigon(*LOOP, "--max-iterations", "3")
     assert ran.code == 0, ran.out + ran.err
@@ -69,6 +70,7 @@ def test_daemons_of_an_agent_and_of_checks_are_gone_before_the_next_phase(lab: L
 @linux
 def test_daemons_of_a_validation_without_a_run_are_ended_too(lab: Lab) -> None:
     lab.spec(f"checked <!-- verify: {daemon(lab, 'check')} -->")
+    lab.config(proof={"home": "real"})
     lab.commit("a spec")
     ran = lab.aigon("feature-validate", "42")
     assert ran.code == 0, ran.out + ran.err
@@ -144,6 +146,7 @@ def test_no_secret_is_written_down(lab: Lab) -> None:
     lab.spec('quiet <!-- verify: bash "$HOME/check.sh" -->')
     (lab.home / "agent-says").write_text(f'echo "$DEPLOY_TOKEN"; {in_pieces}; {shape}; ({in_pieces}) >&2\n')
     lab.agent('. "$HOME/agent-says"; [ "$AIGON_ITERATION" = 1 ] && exit 3; touch done.txt')
+    lab.config(proof={"home": "real"})
     ran = lab.aigon(*LOOP, env={"DEPLOY_TOKEN": SECRET})
     assert ran.code == 0, ran.out + ran.err
     leaks = [name for name, content in everything_written(lab).items() if SECRET.encode() in content]
@@ -162,6 +165,7 @@ def test_no_secret_of_a_test_report_is_written_down(lab: Lab) -> None:
     (lab.home / "secret").write_text(SECRET)
     lab.spec("All tests pass", f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent("touch done.txt")
+    lab.config(proof={"home": "real"})
     ran = lab.aigon(*LOOP, "--max-iterations", "1", env={"DEPLOY_TOKEN": SECRET})
     assert ran.code == 3, ran.out + ran.err
     assert "Tests: 0/1 passed" in lab.git("show", "HEAD"), "the report was read"

@@ -277,13 +277,13 @@ def test_the_end_of_a_run_is_the_last_line_for_programs_whatever_the_end(lab: La
 
 def test_a_run_that_is_refused_on_the_way_ends_with_one_last_line(lab: Lab) -> None:
     lab.spec(WORKS)
-    lab.agent(f"rm {STATE}; mkdir {STATE}")
+    lab.agent('rm -rf "$AIGON_STATE_HOME"/repos')  # where the run is recorded
     ran = lab.aigon("feature-implement", "42", "--loop", "--json")
     assert ran.code == 7, ran.out + ran.err
     assert [event["event"] for event in ran.events].count("run_finished") == 1
     last = ran.events[-1]
     assert (last["event"], last["outcome"], last["exit_code"]) == ("run_finished", "refused", 7)
-    assert "record of the run cannot be written" in ran.err and "loop-state-42.json" in ran.err
+    assert "A folder was replaced while the agent worked" in ran.err and "/git" in ran.err
 
 
 def test_a_feature_that_is_done_is_done(lab: Lab) -> None:

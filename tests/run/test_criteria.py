@@ -172,7 +172,7 @@ def test_a_human_item_waits_for_a_person_unless_one_has_ticked_it(lab: Lab) -> N
 def test_without_a_judge_an_open_item_is_unclear_and_says_who_decides(lab: Lab) -> None:
     with world_of(lab) as world:
         verdict = only(looked(world, job_of(spec_of("it is elegant"))))
-    assert (verdict.status, verdict.method) == ("unclear", "judge") and "aigon approve" in verdict.reason
+    assert (verdict.status, verdict.method) == ("unclear", "human") and "aigon approve" in verdict.reason
 
 
 def test_a_decision_holds_for_the_code_it_was_taken_on_and_no_other(lab: Lab) -> None:

@@ -1,0 +1,42 @@
+"""Freeze the job: what decides it is recorded, outside of the workspace, before an agent can touch anything."""
+
+from dataclasses import replace
+
+from aigon.ports.workspace import Workspace
+from aigon.run import frozen, guards
+from aigon.run.frozen import Frozen
+from aigon.run.job import Job
+from aigon.run.opening import Opened, Opening
+
+
+def freeze(opening: Opening, found: Opened, job: Job) -> tuple[Job, Frozen]:
+    """The job with the checks that count, and the record, which is written."""
+    known = frozen.load(found.records.frozen)
+    root, inputs = str(opening.checkout.root), _inputs(opening, found)
+    checks = frozen.lasting(known, found.prepared.checks.checks, root, inputs, job.base_commit)
+    record = frozen.begun(known, base=job.base_commit, root=root, inputs=inputs, checks=checks, theirs=_theirs(found))
+    record = replace(record, guarded=_guarded(found, job, record))
+    frozen.save(found.records.frozen, record)
+    return replace(job, checks=() if job.demand.skip_validation else checks), record
+
+
+def _inputs(opening: Opening, found: Opened) -> str:
+    """What a person chose that decides which checks there are."""
+    config, options = found.prepared.config, opening.options
+    chosen = config.model_dump(mode="json", include={"profile", "ralph", "profiles", "validation", "checks", "env"})
+    return frozen.inputs_of(chosen, options.profile, options.validation_script, found.prepared.spec.validation)
+
+
+def _theirs(found: Opened) -> dict[str, str]:
+    """Files that people changed since the last checkpoint: their version counts from here on."""
+    if not found.since or found.since == found.head:
+        return {}
+    return dict.fromkeys(found.workspace.paths_changed(found.since, found.head), found.head)
+
+
+def _guarded(found: Opened, job: Job, record: Frozen) -> dict[str, frozen.Guarded]:
+    """What is put back, as people left it; as recorded where an agent's work still waits to be judged."""
+    if found.unjudged and record.guarded:
+        return dict(record.guarded)
+    workspace: Workspace = found.workspace
+    return guards.recorded(workspace.root, workspace.tracked(), job.protection)

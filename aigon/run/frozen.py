@@ -1,0 +1,135 @@
+"""What decides a feature, as it was before any agent touched it: kept outside of the workspace, over runs.
+
+A later run, or a resume, does not look for its checks in a tree that an agent has written to: what vanished from it
+(a linter's section, a test folder) is still asked for.
+"""
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from aigon.core.model import Check, TestResult
+from aigon.ports.store import write_atomic
+
+VERSION = 1
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a guarded file that are kept; what is larger is no script and no configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A file that is put back: its bytes and mode bits."""
+
+    data: bytes
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """Which tests a check ran on the base, by id, and whether a report said so."""
+
+    tests: Mapping[str, TestResult]
+    reported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """`inputs` names what a person chose (configuration, flags); `theirs` are files that people changed since the base,
+    with the commit that has their version; `tested` is by check name; `guarded` by path, `folders` are fingerprints of
+    dependency folders by path.
+    """
+
+    base: str
+    root: str
+    inputs: str
+    checks: tuple[Check, ...] = ()
+    theirs: Mapping[str, str] = field(default_factory=dict)
+    tested: Mapping[str, Tested] = field(default_factory=dict)
+    guarded: Mapping[str, Guarded] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+
+    def version(self, path: str) -> str:
+        """The commit whose version of a file counts as the base's: a person's later one, where there is one."""
+        return self.theirs.get(path, self.base)
+
+
+def load(file: Path) -> Frozen | None:
+    """The record; None where there is none, or none that this version can read: everything is then looked at anew."""
+    try:
+        document = json.loads(file.read_bytes())
+        return _decoded(document) if document.pop("schema_version") == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def save(file: Path, frozen: Frozen) -> None:
+    """Write the record whole."""
+    document: dict[str, Any] = {"schema_version": VERSION, **asdict(frozen)}
+    document["guarded"] = {
+        path: {"data": base64.b64encode(each.data).decode(), "mode": each.mode} for path, each in frozen.guarded.items()
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(file, json.dumps(document).encode())
+
+
+def _decoded(document: dict[str, Any]) -> Frozen:
+    checks = tuple(_check(each) for each in document.pop("checks"))
+    tested = {name: Tested(**each) for name, each in document.pop("tested").items()}
+    guarded = {p: Guarded(base64.b64decode(g["data"]), g["mode"]) for p, g in document.pop("guarded").items()}
+    return Frozen(**document, checks=checks, tested=tested, guarded=guarded)
+
+
+def _check(document: dict[str, Any]) -> Check:
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
+    }
+    return Check(**fields)
+
+
+def inputs_of(*parts: object) -> str:
+    """A name for what a person chose."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def lasting(frozen: Frozen | None, now: Sequence[Check], root: str, inputs: str, base: str) -> tuple[Check, ...]:
+    """The checks that count: the recorded ones, and what has come since; all anew after a person's own change of them.
+
+    Recorded programs that are gone (another interpreter, a moved repository) are looked up anew as well.
+    """
+    if frozen is None or (frozen.root, frozen.inputs, frozen.base) != (root, inputs, base):
+        return tuple(now)
+    found = {check.name: check for check in now}
+    kept = {check.name: check if _startable(check) else found.get(check.name, check) for check in frozen.checks}
+    return tuple({**kept, **{name: check for name, check in found.items() if name not in kept}}.values())
+
+
+def _startable(check: Check) -> bool:
+    program = check.argv[0] if check.argv else ""
+    return not check.missing and (not program.startswith("/") or os.access(program, os.X_OK))
+
+
+def begun(
+    known: Frozen | None, *, base: str, root: str, inputs: str, checks: Sequence[Check], theirs: Mapping[str, str]
+) -> Frozen:
+    """The record as a run begins: what is known of this base stays, what people changed since then is theirs."""
+    if known is None or known.base != base:
+        return Frozen(base, root, inputs, tuple(checks), theirs)
+    same = known.inputs == inputs and known.root == root
+    return replace(
+        known,
+        root=root,
+        inputs=inputs,
+        checks=tuple(checks),
+        theirs={**known.theirs, **theirs},
+        tested=known.tested if same else {},
+    )
+
+
+def with_base(frozen: Frozen, tested: Mapping[str, Tested], folders: Mapping[str, str]) -> Frozen:
+    """The record with the base's tests and the folders beside its tree, where it does not know them yet."""
+    return replace(frozen, tested={**tested, **frozen.tested}, folders={**folders, **frozen.folders})

@@ -1,0 +1,111 @@
+"""What an agent may change in this project: the shipped rules, the project's own, and the scripts that decide."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from aigon.core import frontmatter, profile
+from aigon.core.config import Config, Protect
+from aigon.core.ecosystem import Setup
+from aigon.core.model import Check, Spec
+from aigon.core.protection import Protection, Rule
+from aigon.ports.resources import profiles
+from aigon.run.job import ProofPlan
+
+_WORD = re.compile(r"[\w@%+=:,./-]+")
+_SCRIPTS = (".sh", ".bash", ".zsh")
+_FOLDERS = ("scripts", "script", "ci", ".ci", "tools", "hack")
+"""Where projects keep what checks them, by habit: a file there that a check names is no part of the product."""
+DEPTH = 4
+"""How deep scripts that call scripts are followed."""
+LARGEST = 256 * 1024
+
+
+def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check]) -> Protection:
+    """The rules as they hold before any agent runs. Raises AigonError (exit 2) for what is malformed."""
+    own = tuple(_own(each) for each in config.protect)
+    shipped = profile.protections(profiles(), profiles(root / ".aigon" / "profiles"))
+    rules = (*own, *_judge(root, config), *_scripts(root, spec, checks), *shipped)
+    return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"))
+
+
+def proof_of(root: Path, config: Config) -> ProofPlan:
+    """How everything is run once more. Raises AigonError (exit 2) for a malformed profile of the project's own."""
+    parts = profile.shared_parts(profiles(), profiles(root / ".aigon" / "profiles")).values()
+    own, setup = config.proof, config.proof.setup
+    argv = ("bash", "-ec", setup) if isinstance(setup, str) else tuple(setup or ())
+    setups = (Setup("", argv, ""),) if argv else tuple(each for part in parts for each in part.setups)
+    caches = {name: place for part in parts for name, place in part.caches.items()}
+    return ProofPlan(own.mode, own.home, own.isolation, setups, caches)
+
+
+def _judge(root: Path, config: Config) -> Iterator[Rule]:
+    """A judge that is a program of the repository is not the agent's to change."""
+    command = config.judge.command if config.judge else []
+    words = command.split() if isinstance(command, str) else command
+    files = [path for word in words if (path := _file(root, word))]
+    if files:
+        yield Rule(tuple(map(_literal, files)), "restore", source="judge.command")
+
+
+def _file(root: Path, word: str) -> str:
+    """A word as a file of the work tree, relative to it; empty for anything else."""
+    path = (root / word).absolute() if word else root
+    return path.relative_to(root).as_posix() if path.is_file() and path.is_relative_to(root) else ""
+
+
+def _own(rule: Protect) -> Rule:
+    paths = (rule.paths,) if isinstance(rule.paths, str) else tuple(rule.paths)
+    return Rule(paths, rule.level, rule.part, tuple(rule.keys), "protect in .aigon/config.json")
+
+
+def _scripts(root: Path, spec: Spec, checks: Sequence[Check]) -> Iterator[Rule]:
+    """The validation script is put back; what it and the commands of checks and criteria call is laid over."""
+    named = [str(Path(part).relative_to(root)) for check in checks for part in check.argv if _inside(root, part)]
+    validation = [path for check in checks if check.name == "script" for path in named if path in " ".join(check.argv)]
+    if validation:
+        yield Rule(tuple(map(_literal, validation)), "restore", source="the validation script")
+    texts = [part for check in checks for part in check.argv if "\n" in part or " " in part]
+    texts += [criterion.command or "" for criterion in spec.criteria if criterion.kind in ("verify", "metric")]
+    texts += [spec.validation or "", *(_text(root / path) for path in named if path.endswith(_SCRIPTS))]
+    if called := sorted(set(_called(root, texts)) - set(validation)):
+        yield Rule(tuple(map(_literal, called)), "review", "config", source="called by a check")
+
+
+def _inside(root: Path, part: str) -> bool:
+    """Whether an argument is a file of the work tree; a dependency folder's tools are none."""
+    path = Path(part)
+    return (
+        path.is_absolute() and path.is_relative_to(root) and path.is_file() and not _installed(path.relative_to(root))
+    )
+
+
+def _installed(path: Path) -> bool:
+    return bool({"node_modules", ".venv", "venv", "site-packages"} & set(path.parts))
+
+
+def _called(root: Path, texts: Sequence[str], depth: int = DEPTH) -> Iterator[str]:
+    """Scripts of the project that these texts name, and those that they name in turn."""
+    found = sorted({path for text in texts for word in _WORD.findall(text) if (path := _script(root, word))})
+    yield from found
+    if found and depth > 1:
+        yield from _called(root, [_text(root / path) for path in found], depth - 1)
+
+
+def _script(root: Path, word: str) -> str:
+    path = word.removeprefix("./").rpartition("=")[2]
+    if not path or path.startswith(("/", "-", "..")) or "/../" in path or not (root / path).is_file():
+        return ""
+    return path if path.endswith(_SCRIPTS) or path.partition("/")[0] in _FOLDERS else ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes()[:LARGEST].decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _literal(path: str) -> str:
+    """A path as a pattern: braces, stars and question marks in names are rare and stand for themselves roughly."""
+    return re.sub(r"[*?{}]", "?", path)

@@ -1,0 +1,104 @@
+"""Rehearse the proof on the base, before the first paid turn: what cannot work is said then, not in the morning."""
+
+import hashlib
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
+
+from aigon.core.base_tests import lost
+from aigon.core.errors import AigonError, environment
+from aigon.core.events import CheckFinished, CheckStarted, Event, Notice
+from aigon.core.model import Check, Finding
+from aigon.core.state import State
+from aigon.ports.store import write_whole
+from aigon.run import dependencies, frozen
+from aigon.run.checks import Result
+from aigon.run.clean_proof import Bench, bench, deciding, key, named, red
+from aigon.run.frozen import Frozen, Tested
+from aigon.run.job import Job
+from aigon.run.look import Look
+from aigon.run.world import World
+
+TITLE = "Clean-room rehearsal"
+HINT = (
+    "The checks need something that git does not hold. Commit it; or say in .aigon/config.json how it gets there, "
+    '"proof": {"setup": "COMMAND"}; or let programs of your home count, "proof": {"home": "real"}; variables by '
+    '"env": {"pass": ["NAME"]}; or give up the clean room, "proof": "in-place"'
+)
+
+
+def record_base(job: Job, world: World, look: Look) -> None:
+    """Write down, before the first turn, which tests the base has, and what lies beside its tree."""
+    assert world.frozen is not None
+    known = frozen.load(world.frozen)
+    if known is None:
+        return
+    tested = {key(check): Tested(result.tests, result.reported) for check, result in look.ran}
+    folders = dependencies.folders(world.workspace.root, job.proof.setups)
+    frozen.save(world.frozen, frozen.with_base(known, tested, folders))
+
+
+def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) -> Generator[Event, State, None]:
+    """Run everything once on a clean export of the base. Raises AigonError (exit 7) where the proof could not work."""
+    tree = world.workspace.tree()
+    mark = world.home / "rehearsed" / _name(job, world, tree, record)
+    if mark.exists() or world.stop.now:
+        return
+    yield CheckStarted(world.now(), number, "proof", TITLE)
+    begun = time.monotonic()
+    on = bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
+    checks = tuple(check for check in deciding(job) if check.when == "each")
+    results = on.run(tree, checks, "clean")
+    there = {check.name: result for check, result in look.ran}
+    lacking = dict(_lacking(on, tree, checks, there, results))
+    yield CheckFinished(world.now(), number, _finding(on, lacking, time.monotonic() - begun))
+    if lacking and not world.stop.now:
+        raise refused("; ".join(lacking.values()), str(on.folder))
+    if on.rooms.mechanism == "none":
+        said = "nothing here keeps the clean-room proof from reaching the workspace: its outcome will say so"
+        yield Notice(world.now(), f"{said} (installing bubblewrap helps)", "warning")
+    if not world.stop.now:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(mark, b"", (mark.parent,))
+
+
+def refused(where: str, log: str) -> AigonError:
+    """The proof cannot work on this base."""
+    return environment(
+        "What is green in the workspace is red on a clean export of it: nothing could be proven here",
+        where=where[:500],
+        hint=f"{HINT}. The whole output is in {log}",
+    )
+
+
+def _lacking(
+    on: Bench, tree: str, checks: tuple[Check, ...], there: Mapping[str, Result], here: Mapping[str, Result]
+) -> Iterator[tuple[str, str]]:
+    """What the workspace shows and the room does not, looked at twice: a flaky test is no reason to refuse."""
+    doubtful = [check for check in checks if _worse(on.job, check, there[check.name], here[check.name])]
+    again = on.run(tree, doubtful, "again") if doubtful else {}
+    for check in doubtful:
+        if why := _worse(on.job, check, there[check.name], again[check.name]):
+            yield check.name, f"{named(check)}: {why}"
+
+
+def _worse(job: Job, check: Check, there: Result, here: Result) -> str:
+    """How a check is worse off in the room: red where it was green, or without tests that passed."""
+    if not red(job, check, there):
+        return red(job, check, here)
+    passed = {test: result for test, result in there.tests.items() if result == "passed"}
+    gone = lost(passed, here.tests, there.reported, here.reported) if passed else ()
+    return f"{gone[0].test}: {gone[0].message}" if gone else ""
+
+
+def _finding(on: Bench, lacking: Mapping[str, str], seconds: float) -> Finding:
+    summary = "; ".join(lacking.values()) or f"as in the workspace ({on.rooms.mechanism})"
+    made = Finding("proof", "proof", TITLE, "pass", summary, duration=seconds, log=str(on.folder))
+    return replace(made, status="fail") if lacking else made
+
+
+def _name(job: Job, world: World, tree: str, record: Frozen) -> str:
+    """A rehearsal on the same tree with the same checks, environment and dependencies shows nothing new."""
+    checks = [replace(check, timeout=0.0) for check in deciding(job)]
+    parts = [tree, repr(checks), repr(job.proof), repr(sorted(world.check_env)), repr(sorted(record.folders.items()))]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

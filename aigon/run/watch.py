@@ -1,0 +1,74 @@
+"""What an agent has no business to write, put back after it: git's hooks, configuration and refs, aigon's records.
+
+Looked at after the agent's turn and again after the checks, which run its code.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.core.concern import Concern, key_of
+from aigon.core.moved_refs import Moved
+from aigon.ports.git_places import opinion, persons_own, places
+from aigon.ports.keepsake import Keepsake
+from aigon.ports.kept_places import Places
+from aigon.ports.ref_guard import RefGuard
+from aigon.ports.workspace import Workspace
+
+Park = Callable[[str, str], str]
+"""Keeps an object under a ref made of the name given; the ref."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """`git` are git's own files, `records` aigon's, `refs` branches and tags; `lost` is what could not be put back."""
+
+    git: Keepsake
+    records: Keepsake
+    refs: RefGuard
+    lost: list[Concern] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Take everything as it is before any agent runs for right."""
+        self.git.remember()
+        self.refs.remember()
+
+    def before_turn(self) -> None:
+        """Take aigon's own records as they are now for right."""
+        self.records.remember()
+
+    def after_turn(self, park: Park) -> tuple[str, ...]:
+        """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
+        found = [*self.git.put_back(), *self.records.put_back()]
+        return (*(each.sentence for each in found), *self._refs(park))
+
+    def after_checks(self, park: Park) -> tuple[str, ...]:
+        """The same for what the checks ran, while aigon writes its own records."""
+        return (*(each.sentence for each in self.git.put_back()), *self._refs(park))
+
+    def own_refs_moved(self) -> None:
+        """aigon itself wrote refs (something was parked): they are right as they are now."""
+        self.refs.remember()
+
+    def _refs(self, park: Park) -> Iterator[str]:
+        for moved in self.refs.put_back(park):
+            if moved.done == "failed":
+                self.lost.append(_lost(moved))
+            yield moved.sentence
+
+
+def _lost(moved: Moved) -> Concern:
+    return Concern("lost-ref", "review", moved.sentence, (), key_of([moved.ref, moved.before, moved.after]))
+
+
+def watch(workspace: Workspace, hooks_path: str, home: Path, records: tuple[Path, ...], journal: Path) -> Watch:
+    """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows."""
+    git, displaced = workspace.trusted, workspace.own / "displaced"
+    theirs = persons_own(os.environ)
+    own = Places((home, workspace.root), files=records, growing=(journal,))
+    return Watch(
+        Keepsake(places(git, hooks_path, lambda: Places((), theirs)), displaced, opinion(git)),
+        Keepsake(lambda: own, displaced),
+        RefGuard(git, workspace.branch, displaced),
+    )
