@@ -105,7 +105,9 @@ def carried_out(
     against = dict(_against(on, checks, results, whole=touched is None))
     if against and not world.stop.now:
         against = _told_apart(on, tree, against, checks)
-    with_base = dict(_with_base(on, touched)) if touched and not against and not world.stop.now else {}
+    with_base: dict[str, Trouble] = {}
+    if touched and not against and not world.stop.now:
+        with_base = {**_no_longer(on, checks, results), **dict(_with_base(on, touched))}
     return Proof(on.rooms.mechanism, _ran(job), against, with_base, touched, log=str(folder), lacking=tuple(on.lacking))
 
 
@@ -125,6 +127,12 @@ def _against(
             yield check.name, Trouble(f"{named(check)}: {why}", _problems(result))
         elif whole and (gone := on.missing(check, result)):
             yield check.name, _gone(check, gone)
+
+
+def _no_longer(on: Bench, checks: Sequence[Check], results: Mapping[str, Result]) -> dict[str, Trouble]:
+    """Tests of the base that the tree itself has lost: green or not as they were, nobody will run them again."""
+    lost_ = ((check, on.missing(check, results[check.name])) for check in checks)
+    return {check.name: _gone(check, problems) for check, problems in lost_ if problems}
 
 
 def _with_base(on: Bench, touched: Relaid) -> Iterator[tuple[str, Trouble]]:

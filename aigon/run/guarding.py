@@ -1,7 +1,8 @@
 """What an agent may change in this project: the shipped rules, the project's own, and the scripts that decide."""
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aigon.core import frontmatter, profile
@@ -13,6 +14,8 @@ from aigon.ports.resources import profiles
 from aigon.run.job import ProofPlan
 
 _WORD = re.compile(r"[\w@%+=:,./-]+")
+_PACKAGE_SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*(?:\s+run(?:-script)?)?(?:\s+-\S+)*\s+([\w:-]+)")
+"""A script of package.json by the commands that run one: `npm test`, `pnpm run -s lint`, `yarn build`."""
 _SCRIPTS = (".sh", ".bash", ".zsh")
 _FOLDERS = ("scripts", "script", "ci", ".ci", "tools", "hack")
 """Where projects keep what checks them, by habit: a file there that a check names is no part of the product."""
@@ -25,7 +28,7 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
     """The rules as they hold before any agent runs. Raises AigonError (exit 2) for what is malformed."""
     own = tuple(_own(each) for each in config.protect)
     shipped = profile.protections(profiles(), profiles(root / ".aigon" / "profiles"))
-    rules = (*own, *_judge(root, config), *_scripts(root, spec, checks), *shipped)
+    rules = (*own, *_judge(root, config), *_package_scripts(root, checks), *_scripts(root, spec, checks), *shipped)
     return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"))
 
 
@@ -57,6 +60,43 @@ def _file(root: Path, word: str) -> str:
 def _own(rule: Protect) -> Rule:
     paths = (rule.paths,) if isinstance(rule.paths, str) else tuple(rule.paths)
     return Rule(paths, rule.level, rule.part, tuple(rule.keys), "protect in .aigon/config.json")
+
+
+def _package_scripts(root: Path, checks: Sequence[Check]) -> Iterator[Rule]:
+    """The scripts of package.json that checks run are put back, like any validation script; others are free."""
+    for folder in dict.fromkeys(check.cwd for check in checks):
+        path = "package.json" if folder == "." else f"{folder}/package.json"
+        there = _json(root / path).get("scripts")
+        texts = [text for check in checks if check.cwd == folder for text in _words_of(root, check)]
+        if isinstance(there, dict) and (names := _run_by(texts, {k: str(v) for k, v in there.items()})):
+            yield Rule((_literal(path),), "restore", keys=tuple(f"scripts.{name}" for name in names), source="a check")
+
+
+def _run_by(texts: Sequence[str], scripts: Mapping[str, str]) -> list[str]:
+    """The scripts that these commands run, with what runs before and after them, and what they run in turn."""
+    found: dict[str, None] = {}
+    waiting = [name for text in texts for name in _PACKAGE_SCRIPT.findall(text)]
+    while waiting:
+        name = waiting.pop()
+        for each in (name, f"pre{name}", f"post{name}"):
+            if each not in found and "." not in each:
+                found[each] = None
+                waiting += _PACKAGE_SCRIPT.findall(scripts.get(each, ""))
+    return list(found) if set(found) & scripts.keys() else []
+
+
+def _words_of(root: Path, check: Check) -> list[str]:
+    """A command as it would be typed, and what a script of the project that it names says."""
+    argv = [Path(check.argv[0]).name, *check.argv[1:]] if check.argv else []
+    return [" ".join(argv), *(_text(Path(part)) for part in check.argv if _inside(root, part))]
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _scripts(root: Path, spec: Spec, checks: Sequence[Check]) -> Iterator[Rule]:

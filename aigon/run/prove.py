@@ -70,7 +70,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Look) -> Generator
         finding = _finding(proof, time.monotonic() - begun)
         yield CheckFinished(world.now(), snapshot.number, finding)
         findings = (*findings, finding)
-    concerns = integrity.settled((*concerns, *_base_tests(proof)), job.decisions)
+    concerns = integrity.settled((*concerns, *_base_tests(job, proof)), job.decisions)
     findings = (*findings, *integrity.finding(concerns))
     if not any(concern.rule == BASE_TESTS and concern.level == "review" for concern in concerns):
         proof = replace(proof, with_base={})  # a person approved of it
@@ -133,13 +133,17 @@ def _weak(proof: Proof) -> Iterator[Problem]:
         yield Problem(f"proved without the submodules {', '.join(sorted(proof.lacking))}", severity="warning")
 
 
-def _base_tests(proof: Proof) -> tuple[Concern, ...]:
+def _base_tests(job: Job, proof: Proof) -> tuple[Concern, ...]:
     """The agent touched tests or what configures the checks, and with the base's versions it is not all green."""
-    if not proof.with_base or proof.touched is None:
+    if proof.touched is None:
         return ()
+    if not proof.with_base:
+        config = [path for path in proof.touched.paths if job.protection.part(path) != "tests"]
+        said = f"{', '.join(config[:10])}: changed, and everything is green with the base's version, too"
+        return (Concern("changed-config", "note", said, tuple(config), key_of(proof.touched.name)),) if config else ()
     said = "; ".join(each.summary for each in proof.with_base.values())
     listed = ", ".join(proof.touched.paths[:5]) + (", ..." if len(proof.touched.paths) > 5 else "")
-    what = f"with the base's versions of {listed}: {said}"
+    what = f"{listed} changed, and what the base tested is not all green: {said}"
     return (Concern(BASE_TESTS, "review", what, proof.touched.paths, key_of(proof.touched.name)),)
 
 
@@ -149,7 +153,7 @@ def _after(job: Job, criterion: Criterion, verdict: Verdict, proof: Proof, findi
     if against := [proof.against[name].summary for name in names if name in proof.against]:
         return replace(verdict, status="unmet", reason=f"red on a clean export: {against[0]}")
     if doubts := [proof.with_base[name].summary for name in names if name in proof.with_base]:
-        return replace(verdict, status="unclear", reason=f"with the base's tests: {doubts[0]}")
+        return replace(verdict, status="unclear", reason=f"by the base's tests: {doubts[0]}")
     red = [f.title for f in findings if f.role in ("proof", "integrity") and f.status != "pass"]
     if verdict.method == "judge" and red:
         return replace(verdict, status="unclear", reason=f"a judge's word waits while {' and '.join(red)} is red")

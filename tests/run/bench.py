@@ -16,9 +16,10 @@ from aigon.core.state import State
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
-from aigon.run.assess import Look, assess
+from aigon.run.assess import assess
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
+from aigon.run.look import Look
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
 from tests.lab import Lab
