@@ -24,7 +24,8 @@ HARMLESS = {
     ),
     "a helper and a class": (
         "import dataclasses\nimport pytest\n\n@dataclasses.dataclass\nclass Clock:\n    now: float = 0.0\n"
-        "    def tick(self):\n        self.now += 1\n\ndef _made(now: float = 0.0) -> Clock:\n    return Clock(now)\n\n"
+        "    def tick(self):\n        self.now += 1\n\ndef _made(now: float = 0.0) -> Clock:\n"
+        "    return Clock(now)\n\n"
         "@pytest.fixture()\ndef clock():\n    return _made()\n"
     ),
     "patches for the test that asks": (
