@@ -96,10 +96,22 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
         source.run("index-pack", str(pack), env=renamed)
     here = {**renamed, **SMUDGING, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(own / "index")}
     source.run(*WORKERS, "read-tree", "-m", "-u", tree, env=here)
+    if (source.git.directory / "info" / "sparse-checkout").exists():
+        _beyond_the_cone(source, folder, here)
     if '[filter "lfs"]' in (source.git.directory / "config").read_text():
         _refuse_damaged(source, folder, here)
     commit = source.run("commit-tree", "-m", "aigon: the files to prove", tree, env=renamed).decode()
     _describe(source, own, commit)
+
+
+def _beyond_the_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
+    """What a sparse checkout leaves out and the workspace has all the same: an agent may work outside the cone."""
+    listed = source.run("ls-files", "-z", env=here, cwd=folder).split(b"\0")
+    left_out = {path for path in listed if path and not os.path.lexists(os.path.join(os.fsencode(folder), path))}  # noqa: PTH118
+    held = {entry[2:] for entry in source.run("ls-files", "-v", "-z").split(b"\0") if entry.startswith(b"H")}
+    if there := sorted(left_out & held):
+        options = ("--ignore-skip-worktree-bits", "-f", "-z", "--stdin")
+        source.run("checkout-index", *options, stdin=b"\0".join(there) + b"\0", env=here, cwd=folder)
 
 
 def _refuse_damaged(source: _Source, folder: Path, here: Mapping[str, str]) -> None:

@@ -12,10 +12,14 @@ LOOP = ("feature-implement", "42", "--loop")
 RESUME = ("feature-implement", "42", "--resume")
 
 
-def begin(lab: Lab, script: str, *criteria: str) -> Lab:
+ANYTHING = "---\nallow: ['**']\n---\n"
+"""What a rule would ask a person about is fine here: these tests are about git."""
+
+
+def begin(lab: Lab, script: str, *criteria: str, frontmatter: str = "") -> Lab:
     """A spec, an agent and a commit of everything: ready for the loop."""
     (lab.home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.invalid\n")
-    lab.spec(*(criteria or (f"it is done <!-- verify: {DONE_WHEN} -->",)))
+    lab.spec(*(criteria or (f"it is done <!-- verify: {DONE_WHEN} -->",)), frontmatter=frontmatter)
     lab.agent(script)
     lab.commit("ready")
     return lab
@@ -179,7 +183,7 @@ def test_a_submodule_that_nobody_touches(lab: Lab) -> None:
 
 
 def test_a_commit_in_a_submodule_is_part_of_the_checkpoint(lab: Lab) -> None:
-    begin(submodule(lab), "touch done.txt; cd sub; echo two > code.txt; git commit -q -am two")
+    begin(submodule(lab), "touch done.txt; cd sub; echo two > code.txt; git commit -q -am two", frontmatter=ANYTHING)
     proven(lab)
     assert committed(lab) == ["A\tdone.txt", "M\tsub"]
     ordinary(lab)
@@ -314,6 +318,7 @@ def test_odd_file_names_links_and_modes_are_committed_as_they_are(lab: Lab) -> N
         rm -r was; touch was
         mkfifo pipe
         """,
+        frontmatter=ANYTHING,
     )
     proven(lab)
     raw = subprocess.run(
@@ -389,7 +394,13 @@ touch x.two x.three done.txt
 
 
 def test_nothing_that_an_agent_plants_in_git_runs_in_aigon(lab: Lab) -> None:
-    begin(lab, PLANT, f"it is done <!-- verify: {DONE_WHEN} -->", "it is two <!-- verify: test -f two.txt -->")
+    begin(
+        lab,
+        PLANT,
+        f"it is done <!-- verify: {DONE_WHEN} -->",
+        "it is two <!-- verify: test -f two.txt -->",
+        frontmatter=ANYTHING,
+    )
     lab.agent(f"if test $AIGON_ITERATION = 1; then {PLANT}\nelse echo x > two.txt; fi")
     lab.commit("planter")
     ran = lab.aigon(*LOOP)
@@ -401,11 +412,11 @@ def test_nothing_that_an_agent_plants_in_git_runs_in_aigon(lab: Lab) -> None:
 
 
 def test_what_an_agent_planted_does_not_run_in_the_next_command_either(lab: Lab) -> None:
-    begin(lab, PLANT, "it is two <!-- verify: test -f two.txt -->")
+    begin(lab, PLANT, "it is two <!-- verify: test -f two.txt -->", frontmatter=ANYTHING)
     assert lab.aigon(*LOOP, "--max-iterations=1").code == 3
     for arguments in (("feature-status", "42"), ("parked",), ("feature-validate", "42"), RESUME, LOOP):
         ran = lab.aigon(*arguments)
-        assert ran.code == 0 or "the git filter 'evil'" in ran.err, ran.err
+        assert ran.code in (0, 3), ran.out + ran.err
     assert sorted(path.name for path in (lab.home / "planted").iterdir()) == []
 
 
@@ -558,11 +569,9 @@ def test_an_agent_that_breaks_gits_configuration_loses_nothing(lab: Lab) -> None
     config = lab.path(".git/config")
     begin(lab, "touch done.txt; echo '[broken' >> .git/config")
     good = config.read_bytes()
-    ran = lab.aigon(*LOOP)
-    assert ran.code == 7, ran.out + ran.err
-    assert "bad config" in ran.err and "Traceback" not in ran.err, ran.err
-    config.write_bytes(good)
-    proven(lab, *RESUME)
+    ran = proven(lab)
+    assert ".git/config (git cannot read it) was changed; it was put back" in ran.out
+    assert config.read_bytes() == good
     assert committed(lab) == ["A\tdone.txt"]
 
 
@@ -584,7 +593,7 @@ OWN = {
 
 @pytest.mark.parametrize("script", list(OWN.values()), ids=list(OWN))
 def test_spec_and_log_are_put_back_and_the_edits_parked(lab: Lab, script: str) -> None:
-    begin(lab, f"{script}; test $AIGON_ITERATION = 1 || touch done.txt")
+    begin(lab, f"{script}; test $AIGON_ITERATION = 1 || touch done.txt", frontmatter=ANYTHING)
     before = lab.path(SPEC).read_bytes()
     ran = lab.aigon(*LOOP, "--max-iterations=2")
     assert ran.code == 0, ran.out + ran.err
