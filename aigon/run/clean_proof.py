@@ -1,5 +1,6 @@
 """What clean rooms show of a tree: the deciding checks and commands on it alone, and with the base's tests in it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from aigon.run.relaid import Relaid, relaid
 from aigon.run.room import Rooms, opened, plan_for, rooms_for, run_in
 from aigon.run.world import World
 
+_RUNNER = re.compile(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
+"""Programs that do what a file of the project says."""
 TIMES = 3
 """How often a check is run in all on one tree before it is called broken and not flaky."""
 
@@ -140,12 +143,32 @@ def _with_base(on: Bench, touched: Relaid) -> Iterator[tuple[str, Trouble]]:
     commands = criteria.commands(on.job.spec.criteria)
     checks = [check for check in deciding(on.job) if check not in commands]
     results = on.run(touched.tree, checks, "base-tests") | on.run(touched.with_new_tests, commands, "base-tests")
-    for check in (*checks, *commands):
+    for check in checks:
         result = results[check.name]
-        gone = on.missing(check, result)
         why = "" if _only_a_threshold(check, result) else red(on.job, check, result)
-        if why or gone:
-            yield check.name, Trouble(f"{named(check)}: {why}", _problems(result)) if why else _gone(check, gone)
+        if gone := on.missing(check, result):
+            yield check.name, _gone(check, gone)
+        elif why:
+            yield check.name, Trouble(f"{named(check)}: {why}", _problems(result))
+    for command in commands:
+        if why := _of_a_command(on, touched, command, results[command.name]):
+            yield command.name, Trouble(f"{named(command)}: {why}", _problems(results[command.name]))
+
+
+def _of_a_command(on: Bench, touched: Relaid, command: Check, result: Result) -> str:
+    """What speaks against a criterion's command: tests of the base that fail in it, or what it runs by its own words.
+
+    It may be about tests that the agent added to a file of the base, and those are not here: its exit says nothing.
+    """
+    base = {test for tested in on.record.tested.values() for test in tested.tests}
+    red_ = [test for test, said in result.tests.items() if said in ("failed", "error")]
+    failing = [test for test in red_ if test in base or not base]
+    if failing:
+        return f"{failing[0]} fails" + (f", and {len(failing) - 1} more" if len(failing) > 1 else "")
+    words = " ".join(command.argv)
+    named_ = any(path.rpartition("/")[2] in words for path in touched.configuration)
+    runners = touched.configuration and _RUNNER.search(words)
+    return red(on.job, command, result) if (named_ or runners) and not result.reported else ""
 
 
 def _only_a_threshold(check: Check, result: Result) -> bool:

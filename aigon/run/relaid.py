@@ -15,13 +15,16 @@ New = tuple[str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Relaid:
-    """`paths` are the tests and checker configuration that the agent touched, `name` names the very change.
+    """`paths` are the tests and checker configuration that the agent touched, `configuration` those that are no tests.
+
+    `name` names the very change.
 
     `tree` has the base's versions only: new tests and new configuration are gone; what the checks have to be green
     on, too. In `with_new_tests` the agent's new tests stay: what commands of criteria may be about.
     """
 
     paths: tuple[str, ...]
+    configuration: tuple[str, ...]
     name: tuple[str, ...]
     tree: str
     with_new_tests: str
@@ -39,6 +42,7 @@ def relaid(git: TrustedGit, tree: str, rows: tuple[Changed, ...], protection: Pr
     without = blobs.tree_with(git, tree, back)
     return Relaid(
         tuple(back),
+        tuple(row.path for row, rule in touched if rule.part != "tests"),
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,
         blobs.tree_with(git, tree, kept) if kept != back else without,

@@ -269,3 +269,18 @@ def test_a_record_of_the_base_that_is_damaged_is_made_anew(lab: Lab) -> None:
     (lab.home / "mine-agent").write_text("#!/bin/sh\ntouch done.txt\n")
     assert lab.aigon(*RESUME).code == 0
     assert SPEC
+
+
+def test_a_criterion_about_tests_that_the_agent_adds_to_a_file_of_the_base_needs_nobody(lab: Lab) -> None:
+    lab.write("tests/test_it.py", "def test_one():\n    assert True\n")
+    lab.write("pyproject.toml", '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')
+    lab.write(".gitignore", "__pycache__/\n.pytest_cache/\n")
+    lab.spec(
+        "two tests <!-- metric: grep -c 'def test_' tests/test_it.py >= 2 -->",
+        "the new one <!-- verify: python3 -m pytest -q tests/test_it.py::test_two -->",
+        "all tests pass",
+    )
+    lab.agent("printf 'def test_two():\\n    assert 1 + 1 == 2\\n' >> tests/test_it.py")
+    lab.commit("a project")
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
