@@ -116,6 +116,7 @@ class Workspace:
         if code not in (0, 1):
             raise environment("The work tree cannot be staged", where=str(self.root), hint="\n".join(lines))
         nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
+        nested = self._without_submodules(nested) if nested else []
         if nested:  # kept out, so that the next snapshot sees it again: a link to it would hold none of its files
             self._git("update-index", "--force-remove", "-z", "--stdin", stdin="\0".join(nested).encode())
         return (
@@ -124,6 +125,15 @@ class Workspace:
             *(f"the submodule {path} has work that no commit of its own holds" for path in self._unfinished()),
             *(f"a {what} was left unfinished: finish it, or git {what} --abort" for what in self._under_way()),
         )
+
+    def _without_submodules(self, nested: list[str]) -> list[str]:
+        """Those that `.gitmodules` does not name: a new submodule is a link, whose commit a person has to look at."""
+        wanted = ("config", "--file", str(self.root / ".gitmodules"), "-z", "--get-regexp", r"^submodule\..*\.path$")
+        listed = self.trusted.attempt(*wanted)[1].decode(errors="surrogateescape").split("\0")
+        named = {entry.partition("\n")[2].rstrip("/") for entry in listed}
+        new = [path for path in nested if path.rstrip("/") in named]
+        self._submodules = tuple(dict.fromkeys((*self._submodules, *new)))
+        return [path for path in nested if path not in new]
 
     def _under_way(self) -> list[str]:
         return [what for mark, what in UNDER_WAY.items() if (self._head_file.parent / mark).exists()]
