@@ -16,8 +16,8 @@ import pytest
 Checks = Literal["profile", "lint", "types", "script", "calls", "npm", "make"]
 Criteria = Literal["judge", "verify"]
 
-EVERY = 16
-"""The default suite tries one agent in so many of each class: it may take about a minute for all of them."""
+EVERY = 48
+"""The default suite tries one agent in so many of each class, which takes about half a minute."""
 
 T = TypeVar("T")
 

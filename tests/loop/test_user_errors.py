@@ -222,7 +222,6 @@ def test_several_agents_are_refused_by_name(ready: Lab) -> None:
         (("feature-implement", "42", "--lop"), "--lop", "--loop"),
         (("feature-implement",), "ID", "--help"),
         (("feature-implement", "42", "--max-time", "soon"), "'soon'", "90s, 30m or 1h30m"),
-        (("approve", "42", "first"), "'first'", "--help"),
         (("parked", "drop"), "'drop'", "restore"),
     ],
 )
