@@ -63,16 +63,18 @@ class Keepsake:
 
     def _mended(self, path: str, kept: Kept) -> Iterator[Edited]:
         """Put one file or folder back. A folder comes before what is in it, as paths are sorted."""
+        now = mark(path)
+        if now != HIDDEN and kept.untouched(now):
+            return
         place = Path(path)
-        if mark(path) == HIDDEN:
+        if now == HIDDEN:
             real_folders(place.parent, self._root(place), self._displaced)
-        if kept.untouched(mark(path)):
-            return
-        if kept.is_folder or place in self._now.folders:
-            yield from self._folder(place, kept)
-            return
         there = _seen(path)
-        if there is None or not kept.same(there):
+        if there and kept.same(there):
+            self._kept[path] = there  # looked into: from here on its mark proves it, unless it is fresh itself
+        elif kept.is_folder or place in self._now.folders:
+            yield from self._folder(place, kept)
+        else:
             yield from self._file(place, kept, there)
 
     def _folder(self, place: Path, kept: Kept) -> Iterator[Edited]:

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from aigon.run.report_file import content
@@ -69,25 +70,25 @@ def moved_away(where: Spot) -> Iterator[None]:
 
 def _move(where: Spot, ended: threading.Event) -> None:
     written = [where.folder / f"{where.name}{variable}.xml" for variable in (NESTED, "")]
-    free = _taken(where)[::-1]
-    last = False
-    while not last and free:
+    kept, last = 0, False
+    while not last and kept < MOST:
         last = ended.wait(PAUSE)
         for path in written:
             with contextlib.suppress(OSError):  # mostly: there is none
-                path.rename(free[-1])
-                free.pop()
+                path.rename(_taken(where, kept))
+                kept += 1
 
 
-def _taken(where: Spot) -> list[Path]:
-    return [where.folder / f"{where.name}.{number:03d}" for number in range(MOST)]
+def _taken(where: Spot, number: int) -> Path:
+    return where.folder / f"{where.name}.{number:03d}"
 
 
 def left(where: Spot) -> Iterator[bytes]:
     """The reports in the order in which they were written; empty for one that is no file that can be read."""
-    for path in _taken(where):
-        if path.is_symlink() or path.exists():
-            yield content(path) or b""
+    for path in map(partial(_taken, where), range(MOST)):
+        if not os.path.lexists(path):
+            return
+        yield content(path) or b""
 
 
 def refused(where: Spot, output: bytes) -> bool:
