@@ -1,48 +1,120 @@
-"""Agent adapters: one file each, and the file name is the registry.
+"""Kinds of agents: one YAML file each, and a module here that reads what its program prints.
 
-A module here whose name has no leading underscore is an adapter; what an adapter is stands in `aigon.core.agent`.
+Shipped kinds are in `templates/agents/`; a project's own in `.aigon/agents/` and a person's own in the folder `agents`
+beside their configuration come in by the same door and replace a shipped one of their name. What a module may have
+stands in `aigon.core.agent`.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Protocol, cast
+from pathlib import Path
+from types import ModuleType
 
+from aigon.agents import _program
+from aigon.core import agent_kind
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch
+from aigon.core.agent_kind import Kind
 from aigon.core.errors import usage
+from aigon.core.judging import Answer
 from aigon.core.model import Turn
-
-ALIASES: Mapping[str, str] = {"cc": "claude"}
-"""Short names for adapters."""
+from aigon.ports.resources import agent_kinds
 
 
-class Adapter(Protocol):
-    """The three functions of an adapter module."""
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A kind, and the module that reads its output: what a module does not have follows from the kind."""
 
-    def ready(self, agent: Agent, find: Find, env: Mapping[str, str], /) -> str:
+    kind: Kind
+    module: ModuleType
+
+    def ready(self, agent: Agent, find: Find, env: Mapping[str, str]) -> str:
         """Empty when the agent can start, else what is missing and how to get it."""
+        own = getattr(self.module, "ready", None)
+        return str(own(agent, find, env)) if own else _program.ready(self.kind, agent, find)
 
-    def launch(self, agent: Agent, ask: Ask, /) -> Launch:
+    def launch(self, agent: Agent, ask: Ask) -> Launch:
         """The command line of one turn."""
+        own = getattr(self.module, "launch", None)
+        launch: Launch = own(agent, ask) if own else _program.launch(self.kind, agent, ask)
+        return launch
 
-    def turn(self, agent: Agent, ask: Ask, exited: Exited, /) -> Turn:
+    def turn(self, agent: Agent, ask: Ask, exited: Exited) -> Turn:
         """What that turn was, read from what the program left."""
+        own = getattr(self.module, "turn", None)
+        turn: Turn = own(agent, ask, exited) if own else _program.turn(agent, ask, exited, self.module.seen(exited))
+        return turn
+
+    @property
+    def consults(self) -> bool:
+        """Whether it can be asked a question, in read-only use."""
+        return hasattr(self.module, "consult") and hasattr(self.module, "consulted")
+
+    def consult(self, agent: Agent) -> Launch:
+        """The command line that answers what stands on standard input."""
+        launch: Launch = self.module.consult(agent)
+        return launch
+
+    def consulted(self, agent: Agent, exited: Exited) -> Answer:
+        """The text of the answer, or why there is none."""
+        answer: Answer = self.module.consulted(agent, exited)
+        return answer
 
 
 @cache
-def names() -> tuple[str, ...]:
-    """The adapters there are, sorted."""
+def modules() -> tuple[str, ...]:
+    """The modules that read an output, sorted: those here without a leading underscore."""
     return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")))
 
 
+def kinds(folders: Iterable[Path] = ()) -> dict[str, Kind]:
+    """Every kind by name, later `folders` over earlier ones. Raises AigonError (exit 2) for a malformed one."""
+    files = dict(agent_kinds())
+    for folder in folders:
+        files |= agent_kinds(folder)
+    return {name: _kind(name, file) for name, file in sorted(files.items())}
+
+
+def kind(name: str, folders: Iterable[Path] = ()) -> Kind:
+    """The kind called `name`, or called so for short. Raises a usage error that lists the known ones."""
+    every = tuple(folders)
+    file = next(
+        (found[name] for found in (*(agent_kinds(f) for f in every[::-1]), agent_kinds()) if name in found), None
+    )
+    if file:
+        return _kind(name, file)
+    known = kinds(every)
+    if found := next((one for one in known.values() if name in one.aliases), None):
+        return found
+    near = get_close_matches(name, (*known, *(alias for one in known.values() for alias in one.aliases)), n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise usage(f"There is no agent called {name!r}", hint=f"{meant}Known: {', '.join(known)}")
+
+
 def adapter(name: str) -> Adapter:
-    """The adapter called `name`, or called so for short. Raises a usage error that lists the known ones."""
-    known = names()
-    wanted = ALIASES.get(name, name)
-    if wanted not in known:
-        near = get_close_matches(name, (*known, *ALIASES), n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise usage(f"There is no agent adapter called {name!r}", hint=f"{meant}Known: {', '.join(known)}")
-    return cast("Adapter", importlib.import_module(f"{__name__}.{wanted}"))
+    """The adapter of the shipped kind `name`. Raises a usage error that lists the known ones."""
+    return _adapter(kind(name))
+
+
+def adapter_of(agent: Agent) -> Adapter:
+    """The adapter that `agent` is run with."""
+    return _adapter(agent.kind) if agent.kind else adapter(agent.adapter)
+
+
+def _adapter(of: Kind) -> Adapter:
+    return Adapter(of, importlib.import_module(f"{__name__}.{of.reads}"))
+
+
+@cache
+def _kind(name: str, file: Path) -> Kind:
+    found = agent_kind.read(name, file.read_bytes(), str(file))
+    if found.reads not in modules():
+        near = get_close_matches(found.reads, modules(), n=1)
+        hint = (f"Did you mean {near[0]!r}? " if near else "") + f"Known: {', '.join(modules())}"
+        raise usage(
+            f"There is no reader of an agent's output called {found.reads!r}", where=f"{file}: reads", hint=hint
+        )
+    return found

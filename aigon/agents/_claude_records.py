@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from aigon.agents._tools import MOST_TOOLS, tool
+
 LINE = 8 * 1024 * 1024
 """Bytes of the longest line that is read; a longer one is no record that is needed here."""
 
@@ -22,15 +24,18 @@ class Records:
     session: str = ""
     model: str = ""
     last_text: str = ""
+    tools: tuple[str, ...] = ()
     any: bool = False
 
 
 def read(stdout: bytes) -> Records:
     """The records in `stdout`. What is not a record (noise, a line cut short) is passed over."""
     kept: dict[str, object] = {}
+    tools: list[str] = []
     for record in _records(stdout):
         kept |= {"any": True} | _kept(record)
-    return Records(**kept)  # type: ignore[arg-type]
+        tools += _tools(record)
+    return Records(**kept, tools=tuple(tools[:MOST_TOOLS]))  # type: ignore[arg-type]
 
 
 def _records(stdout: bytes) -> Iterator[Record]:
@@ -73,6 +78,14 @@ def _last_text(blocks: list[object]) -> dict[str, object]:
     texts = [text_of(block.get("text")) for block in blocks if isinstance(block, dict)]
     text = "\n".join(filter(None, texts))
     return {"last_text": text} if text else {}
+
+
+def _tools(record: Record) -> list[str]:
+    match record:
+        case {"type": "assistant", "message": {"content": [*blocks]}}:
+            used = [one for one in blocks if isinstance(one, dict) and one.get("type") == "tool_use"]
+            return [tool(one.get("name"), one.get("input")) for one in used]
+    return []
 
 
 def text_of(value: object) -> str:

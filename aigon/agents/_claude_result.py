@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from aigon.agents._claude_records import Record, Records, count_of, text_of
+from aigon.agents._claude_records import Records, count_of, text_of
+from aigon.agents._tools import tool
 
 _DETAIL = 500
 _DENIED = 20
@@ -50,10 +51,14 @@ def error(records: Records) -> str:
     """Why the session did not end well; empty when it did. A reason that is not known here is not a good end."""
     if not _failing(records):
         return ""
-    status = _status(records)
-    overloaded = status == 429 or status >= 500
-    kind = f"overloaded ({status})" if overloaded else (_reason(records) or "error").replace("_", " ")
+    busy = f"overloaded ({_status(records)})" if overloaded(records) else ""
+    kind = busy or (_reason(records) or "error").replace("_", " ")
     return f"{kind}: {_message(records)}"[:_DETAIL]
+
+
+def overloaded(records: Records) -> bool:
+    """Whether the server had no room for the session, which passes."""
+    return _failing(records) and (_status(records) == 429 or _status(records) >= 500)
 
 
 def remark(records: Records) -> str:
@@ -65,16 +70,9 @@ def remark(records: Records) -> str:
 def denied(records: Records) -> tuple[str, ...]:
     """What the agent wanted to do and was not allowed to, at most twenty, each once."""
     denials = records.result.get("permission_denials")
-    found = [_denial(one) for one in denials if isinstance(one, dict)] if isinstance(denials, list) else []
+    found = [tool(one.get("tool_name"), one.get("tool_input")) for one in denials if isinstance(one, dict)] \
+        if isinstance(denials, list) else []  # fmt: skip
     return tuple(dict.fromkeys(found))[:_DENIED]
-
-
-def _denial(one: Record) -> str:
-    """`Write: /path` or `Bash: command`: the tool, and what it was to be used on."""
-    match one.get("tool_input"):
-        case {"file_path": str(used_on)} | {"command": str(used_on)} | {"url": str(used_on)}:
-            return f"{text_of(one.get('tool_name'))}: {' '.join(used_on.split())}"[:200]
-    return text_of(one.get("tool_name")) or "a tool"
 
 
 def _failing(records: Records) -> bool:

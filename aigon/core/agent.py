@@ -1,10 +1,15 @@
-"""What an agent adapter is given and what it gives back: values only, the process is run by `aigon.run`.
+"""What an agent is to the loop: something to start in the workspace, whose exit and output are then read.
 
-An adapter is a module in `aigon/agents/` with three functions:
+An adapter is a kind of agent (`aigon.core.agent_kind`, one YAML file) and a module in `aigon/agents/` that reads what
+the program prints:
 
-    ready(agent, find, env) -> str          "" when it can start, else what is missing and how to get it
+    seen(exited) -> Seen                    what the output says of the turn, from nothing but what the program left
+
+It may also have these, which otherwise follow from the data:
+
+    ready(agent, find, env) -> str          empty when it can start, else what is missing and what to do about it
     launch(agent, ask) -> Launch            the command line of one turn
-    turn(agent, ask, exited) -> Turn        what that turn was, read from what the program left
+    turn(agent, ask, exited) -> Turn        what that turn was
 
 One that can also be asked a question, as the judge `agent` does, has two more:
 
@@ -19,13 +24,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from aigon.core.agent_kind import Kind
+from aigon.core.model import CostStatus, TurnEnd, Usage
+
 Find = Callable[[str], str | None]
 """Where a program is: its absolute path, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A configured agent. `command` is for the command adapter, `recording` a folder for the replay adapter."""
+    """A configured agent. `command` is for the command adapter, `recording` a folder for the replay adapter.
+
+    `kind` is what is known of its kind as the run began; None: what ships with aigon under the adapter's name.
+    """
 
     name: str
     adapter: str
@@ -35,11 +46,16 @@ class Agent:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     recording: str = ""
+    kind: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works."""
+    """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works.
+
+    `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
+    None without a limit; `root` says that aigon runs as root.
+    """
 
     number: int
     feature_id: str
@@ -49,6 +65,9 @@ class Ask:
     spec_file: str
     prompt_file: str
     prompt_chars: int = 0
+    output_file: str = ""
+    budget: float | None = None
+    root: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +81,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """What is left of a program that ran. `exit_code` is negative for a signal, None when it never started."""
+    """What is left of a program that ran. `exit_code` is negative for a signal, None when it never started.
+
+    `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch.
+    """
 
     exit_code: int | None
     stdout: bytes = b""
@@ -71,3 +93,28 @@ class Exited:
     killed: bool = False
     start_error: str = ""
     duration: float = 0.0
+    report: bytes = b""
+    ended: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a program's output says of its turn. A program that aigon ended, or that exited badly, is judged by that.
+
+    `end` is how the turn ended by the output's own account; None where the output holds no account of an end: what
+    exits without one has failed. `detail` says why, for people. `said` is the last text of the agent. `usage` has
+    cached input apart; `cost` is in US dollars, None when nothing was said of it, and `cost_status` whose word it is.
+    `denied` and `tools` are short lines such as `Bash: npm test`. `resets_at` is in seconds since the epoch.
+    """
+
+    end: TurnEnd | None = None
+    detail: str = ""
+    said: str = ""
+    model: str = ""
+    session: str = ""
+    usage: Usage | None = None
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    denied: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    resets_at: float | None = None

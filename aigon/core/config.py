@@ -28,6 +28,10 @@ def _proof(value: object) -> object:
     return {"mode": value} if isinstance(value, str) else value
 
 
+HookPoint = Literal[
+    "before_loop", "before_iteration", "before_agent", "after_agent", "before_checks", "after_checks",
+    "after_iteration", "after_loop", "needs_human",
+]  # fmt: skip
 Duration = Annotated[str | float, AfterValidator(_duration)]
 
 
@@ -51,6 +55,15 @@ class ProfileOverride(_Section):
     validation_script: str | None = None
 
 
+class Rung(_Section):
+    """One step of the escalation ladder: for so many turns of a feature (0: all that follow)."""
+
+    turns: int = Field(default=0, ge=0)
+    model: str = ""
+    effort: str = ""
+    digest: Literal["short", "full"] = "short"
+
+
 class AgentConfig(_Section):
     """An agent under a name of the project's own."""
 
@@ -61,6 +74,26 @@ class AgentConfig(_Section):
     effort: str = ""
     env: dict[str, str] = Field(default_factory=dict)
     recording: str = ""
+    ladder: list[Rung] | None = None
+
+
+class HookConfig(_Section):
+    """A program that is told of a moment of the run; with `veto`, one of `before_*` that fails stops the run."""
+
+    command: list[str] | str = Field(default_factory=list)
+    timeout: Duration = 30.0
+    veto: bool = False
+
+
+class NotifyConfig(_Section):
+    """Who is told how a run ended: `on` lists statuses (all, where it is empty)."""
+
+    on: list[Literal["met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]] = Field(
+        default_factory=list
+    )
+    webhook: str | None = None
+    command: list[str] | str = Field(default_factory=list)
+    timeout: Duration = 30.0
 
 
 class JudgeConfig(_Section):
@@ -125,19 +158,15 @@ class Guards(_Section):
     max_cost: float | None = Field(default=None, gt=0)
     disk_free: int = Field(default=500_000_000, ge=0)
     memory_free: int = Field(default=200_000_000, ge=0)
+    max_wait: Duration = 21600.0
+    first_wait: Duration = 30.0
+    allow_unknown_cost: bool = False
 
 
 class Env(_Section):
     """Which credential-shaped variables checks may see all the same."""
 
     pass_: list[str] = Field(default_factory=list, alias="pass")
-
-
-class Rung(_Section):
-    """One step of the escalation ladder."""
-
-    model: str = ""
-    effort: str = ""
 
 
 class Config(_Section):
@@ -156,7 +185,10 @@ class Config(_Section):
     env: Env = Env()
     proof: Annotated[Proof, BeforeValidator(_proof)] = Proof()
     protect: list[Protect] = Field(default_factory=list)
-    ladder: list[Rung] = Field(default_factory=list)
+    ladder: list[Rung] | None = None
+    fallback: list[str] = Field(default_factory=list)
+    hooks: dict[HookPoint, HookConfig] = Field(default_factory=dict)
+    notify: list[NotifyConfig] = Field(default_factory=list)
 
 
 def load(sources: Sequence[tuple[str, bytes]]) -> Config:
@@ -232,6 +264,8 @@ def _known_keys(path: Sequence[str]) -> list[str]:
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     for option in schema.get("anyOf", [schema]):
+        if "items" in option:
+            return dict(option)
         if "$ref" in option:
             return dict(definitions[option["$ref"].rsplit("/", 1)[-1]])
     return dict(schema)

@@ -50,6 +50,9 @@ IN_PLACE = "proved in place, not in a clean room"
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
 
+AWAY = ("unavailable", "usage_limit", "overloaded", "bad_credentials")
+"""Ends of a turn after which the agent cannot work, at least for now."""
+
 _IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
 
 Guard = Callable[[Limits, State, Probe], Outcome | None]
@@ -149,7 +152,7 @@ def memory(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
 def unavailable(_limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """The agent said itself that it cannot work, or only the judge is left and it cannot: credentials, usage limit."""
     turn = state.turn
-    if turn is not None and turn.end == "unavailable" and turn.number == state.iteration:
+    if turn is not None and turn.end in AWAY and turn.number == state.iteration:
         return Unavailable(turn.agent, turn.detail or "it cannot run")
     open_ = [v for v in state.last.verdicts if v.status != "met"] if state.last else []
     lost = [v for v in open_ if v.method == JUDGE_UNAVAILABLE]

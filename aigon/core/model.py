@@ -8,7 +8,12 @@ CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
 Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
 VerdictStatus = Literal["met", "unmet", "unclear"]
-TurnEnd = Literal["finished", "failed", "timed_out", "not_started", "killed", "unavailable"]
+TurnEnd = Literal[
+    "finished", "failed", "refused", "timed_out", "not_started", "killed",
+    "usage_limit", "overloaded", "bad_credentials", "unavailable",
+]  # fmt: skip
+HELD: tuple[TurnEnd, ...] = ("usage_limit", "overloaded")
+"""Ends that pass by themselves: nobody's failure, and no iteration is used up by them."""
 TestResult = Literal["passed", "failed", "error", "skipped"]
 CostStatus = Literal["reported", "estimated", "unknown"]
 
@@ -181,7 +186,8 @@ class Usage:
 class Turn:
     """One agent turn, as it ended. `cost` is in US dollars and None when unknown; `duration` in seconds.
 
-    `said` is the agent's last text: a claim, shown to people, never evidence and never fed back.
+    `said` is the agent's last text: a claim, shown to people, never evidence and never fed back; `tools` are the tools
+    it used, a short line each; `resets_at`, in seconds since the epoch, is when a usage limit ends.
     """
 
     number: int
@@ -198,11 +204,17 @@ class Turn:
     denied: tuple[str, ...] = ()
     duration: float = 0.0
     resets_at: float | None = None
+    tools: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
         """A failed turn: the agent did not start, exited non-zero, or ran into its deadline."""
-        return self.end != "finished"
+        return self.end != "finished" and not self.held
+
+    @property
+    def held(self) -> bool:
+        """Held up by a usage limit or an overload, which waiting mends."""
+        return self.end in HELD
 
 
 @dataclass(frozen=True, slots=True)

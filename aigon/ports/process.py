@@ -89,6 +89,7 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
         timed_out=waiting.timed_out,
         killed=waiting.killed or code is None,
         duration=time.monotonic() - begun,
+        ended=time.time(),
     )
 
 

@@ -29,3 +29,9 @@ def profiles(folder: Path | None = None) -> dict[str, bytes]:
     root = resource("profiles") if folder is None else folder
     found = [path for path in sorted(root.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
     return {path.relative_to(root).with_suffix("").as_posix(): path.read_bytes() for path in found}
+
+
+def agent_kinds(folder: Path | None = None) -> dict[str, Path]:
+    """The YAML files in `folder` by name without suffix; without `folder` the shipped ones. No folder, no files."""
+    root = resource("templates", "agents") if folder is None else folder
+    return {path.stem: path for path in sorted(root.glob("*.y*ml")) if path.suffix in (".yaml", ".yml")}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from aigon.agents import adapter
+from aigon.agents import adapter_of, kind
 from aigon.core.agent import Agent
 from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import AigonError, unavailable, usage
@@ -57,7 +57,7 @@ def _configured(root: Path, config: Config, name: str, where: str = NAMED) -> Ag
 def _require_adapter(name: str, where: str, own: Mapping[str, object]) -> None:
     """Raise AigonError (exit 2), saying where the name stands, for one that is no adapter's."""
     try:
-        adapter(name)
+        kind(name)
     except AigonError as error:
         error.where = where
         if own:
@@ -67,7 +67,7 @@ def _require_adapter(name: str, where: str, own: Mapping[str, object]) -> None:
 
 def require_agent(root: Path, agent: Agent, env: Mapping[str, str]) -> None:
     """Raise AigonError (exit 6) when the agent cannot start."""
-    if why := adapter(agent.adapter).ready(agent, partial(program, root, env), env):
+    if why := adapter_of(agent).ready(agent, partial(program, root, env), env):
         raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
 
 

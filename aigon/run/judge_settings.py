@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
-from aigon.agents import adapter
+from aigon.agents import adapter_of
 from aigon.core.agent import Agent, Find
 from aigon.core.config import JudgeConfig
 from aigon.core.consulting import NOBODY, Consulting
@@ -66,12 +66,11 @@ def _consulting(settings: JudgeSettings, agent: Agent | None, find: Find) -> Con
         return Consulting(**given)
     asked = replace(agent, model=settings.model, args=())
     given |= {"agent": agent.adapter}
-    module = adapter(agent.adapter)
-    consult, consulted = getattr(module, "consult", None), getattr(module, "consulted", None)
-    if consult is None or consulted is None:
+    of = adapter_of(agent)
+    if not of.consults:
         return Consulting(**given, missing=_only_works(agent))
-    missing = module.ready(asked, find, settings.env)
-    return Consulting(**given, launch=consult(asked), read=partial(consulted, asked), missing=missing)
+    missing = of.ready(asked, find, settings.env)
+    return Consulting(**given, launch=of.consult(asked), read=partial(of.consulted, asked), missing=missing)
 
 
 def _only_works(agent: Agent) -> str:

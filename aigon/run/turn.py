@@ -1,9 +1,10 @@
 """One agent turn: the prompt, the process, the sweep, what it was."""
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 
-from aigon.agents import adapter
+from aigon.agents import adapter_of
 from aigon.core import ladder, prompt
 from aigon.core.agent import Agent, Ask
 from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
@@ -30,7 +31,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     exited = process.run(_command(job, world, agent, ask), world.stop)
     reaper.sweep()
     yield from _put_back(job, world, number)
-    return (yield TurnEnded(world.now(), adapter(agent.adapter).turn(agent, ask, exited)))
+    return (yield TurnEnded(world.now(), adapter_of(agent).turn(agent, ask, exited)))
 
 
 def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
@@ -75,11 +76,13 @@ def _ask(job: Job, world: World, state: State, number: int) -> Ask:
         spec_file=str(world.workspace.root / job.spec_path),
         prompt_file=str(file),
         prompt_chars=len(text),
+        output_file=str(folder / "agent-output.json"),
+        root=os.geteuid() == 0,
     )
 
 
 def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
-    launch = adapter(agent.adapter).launch(agent, ask)
+    launch = adapter_of(agent).launch(agent, ask)
     return process.Command(
         launch.argv,
         cwd=world.workspace.root,

@@ -3,15 +3,17 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from aigon.agents import claude
+from aigon.agents import adapter
 from aigon.core.agent import Agent, Exited
 from aigon.core.model import Turn, Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
 
+claude = adapter("claude")
 CAPTURES = Path(__file__).parent / "captures"
 AGENT = Agent(name="claude", adapter="claude", model="sonnet")
 
@@ -58,31 +60,31 @@ def test_a_failed_tool_is_not_a_failed_turn(there: Place) -> None:
     assert (seen.end, seen.said) == ("finished", "It failed.")
 
 
-def test_a_usage_limit_is_unavailable_until_it_resets(there: Place) -> None:
+def test_a_usage_limit_is_known_with_the_time_when_it_resets(there: Place) -> None:
     seen = turn(there, capture("usage_limit"), 1)
-    assert seen.end == "unavailable"
+    assert (seen.end, seen.held, seen.failed) == ("usage_limit", True, False)
     assert seen.resets_at == 1795173026
     assert seen.detail == "usage limit: You've hit your 5-hour limit · resets 11:10am (UTC)"
 
 
-def test_a_bad_key_is_unavailable_although_the_subtype_says_success(there: Place) -> None:
+def test_a_bad_key_is_said_although_the_subtype_says_success(there: Place) -> None:
     assert b'"subtype": "success"' in capture("bad_key")
     seen = turn(there, capture("bad_key"), 1)
-    assert (seen.end, seen.resets_at) == ("unavailable", None)
+    assert (seen.end, seen.resets_at) == ("bad_credentials", None)
     assert seen.detail == "bad credentials: Invalid API key · Fix external API key"
 
 
-def test_a_rate_limit_is_a_failed_turn_and_no_usage_limit(there: Place) -> None:
+def test_a_rate_limit_is_an_overload_and_no_usage_limit(there: Place) -> None:
     seen = turn(there, capture("rate_limited"), 1)
-    assert seen.end == "failed"
+    assert seen.end == "overloaded"
     assert seen.detail.startswith("overloaded (429): API Error: Request rejected (429)")
 
 
 @pytest.mark.parametrize("status", [500, 503, 529])
-def test_an_overloaded_server_is_a_failed_turn(there: Place, status: int) -> None:
+def test_an_overloaded_server_is_said_so(there: Place, status: int) -> None:
     broken = result(is_error=True, terminal_reason="api_error", api_error_status=status, result="API Error")
     seen = turn(there, broken, 1)
-    assert (seen.end, seen.detail) == ("failed", f"overloaded ({status}): API Error")
+    assert (seen.end, seen.detail) == ("overloaded", f"overloaded ({status}): API Error")
 
 
 def test_too_many_turns_and_a_spent_budget_are_failed_turns_with_their_cost(there: Place) -> None:
@@ -164,9 +166,9 @@ def test_without_a_result_record_the_turn_failed_whatever_the_exit_code(there: P
     cut = b"\n".join(capture("ok").splitlines()[:4])
     seen = turn(there, cut, 0, b"Segmentation fault\n")
     assert (seen.end, seen.cost, seen.cost_status) == ("failed", None, "unknown")
-    assert seen.detail == "ended without a result record (exited with 0): Segmentation fault"
+    assert seen.detail == "ended without saying how (exited with 0): Segmentation fault"
     assert seen.said == "Now list files."
-    assert turn(there, b"", -15).detail == "ended without a result record (ended by signal 15)"
+    assert turn(there, b"", -15).detail == "ended without saying how (ended by signal 15)"
 
 
 def test_its_refusal_to_run_as_root_is_told(there: Place) -> None:
@@ -184,7 +186,7 @@ def test_a_reason_that_is_not_a_completion_is_a_failed_turn(there: Place, reason
 
 def test_a_good_result_of_a_program_that_then_failed_is_a_failed_turn(there: Place) -> None:
     seen = turn(there, result(), 143)
-    assert (seen.end, seen.detail) == ("failed", "exited with 143 after a good result record")
+    assert (seen.end, seen.detail) == ("failed", "exited with 143 although its output says that all is well")
 
 
 @pytest.mark.parametrize(
@@ -204,15 +206,15 @@ def test_older_ways_to_tell_of_a_usage_limit_are_known(
     there: Place, stdout: bytes, stderr: bytes, resets_at: float | None
 ) -> None:
     seen = turn(there, stdout, 1, stderr)
-    assert (seen.end, seen.resets_at) == ("unavailable", resets_at)
+    assert (seen.end, seen.resets_at) == ("usage_limit", resets_at)
     assert "limit" in seen.detail
 
 
-def test_a_login_that_is_missing_is_unavailable(there: Place) -> None:
+def test_a_login_that_is_missing_is_said(there: Place) -> None:
     seen = turn(
         there, result(is_error=True, terminal_reason="api_error", result="Not logged in · Please run /login"), 1
     )
-    assert (seen.end, seen.detail) == ("unavailable", "bad credentials: Not logged in · Please run /login")
+    assert (seen.end, seen.detail) == ("bad_credentials", "bad credentials: Not logged in · Please run /login")
 
 
 def test_an_agent_that_speaks_of_limits_and_keys_is_not_taken_at_its_word(there: Place) -> None:
@@ -265,11 +267,11 @@ def test_it_is_run_with_the_prompt_on_standard_input(there: Place, monkeypatch: 
     assert {"AIGON_RUN=run-1", "AIGON_ITERATION=2", "CLAUDE_CODE_MAX_RETRIES=3"} <= noted
 
 
-def test_a_usage_limit_of_a_real_process_is_unavailable(there: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_usage_limit_of_a_real_process_is_known(there: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     env = stand_in(there, "usage_limit", 1)
     monkeypatch.setenv("PATH", env["PATH"])
     seen = play(claude, AGENT, there.ask(), env)
-    assert (seen.end, seen.exit_code, seen.resets_at) == ("unavailable", 1, 1795173026)
+    assert (seen.end, seen.exit_code, seen.resets_at) == ("usage_limit", 1, 1795173026)
 
 
 def test_the_retries_that_a_person_chose_are_left_alone(there: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,11 +283,14 @@ def test_the_retries_that_a_person_chose_are_left_alone(there: Place, monkeypatc
 
 
 def test_permissions_are_given_in_the_way_that_works_for_this_user(there: Place) -> None:
-    argv = claude.launch(AGENT, there.ask()).argv
+    root = os.geteuid() == 0
+    argv = claude.launch(AGENT, replace(there.ask(), root=root)).argv
     as_root = ("--permission-mode", "acceptEdits", "--allowedTools", "Bash")
     assert ("--dangerously-skip-permissions" in argv) == (os.geteuid() != 0)
     assert (set(as_root) <= set(argv)) == (os.geteuid() == 0)
-    sandboxed = claude.launch(Agent(name="c", adapter="claude", env={"IS_SANDBOX": "1"}), there.ask()).argv
+    sandboxed = claude.launch(
+        Agent(name="c", adapter="claude", env={"IS_SANDBOX": "1"}), replace(there.ask(), root=True)
+    ).argv
     assert "--dangerously-skip-permissions" in sandboxed
 
 

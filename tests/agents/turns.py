@@ -5,12 +5,20 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from aigon.agents import Adapter
-from aigon.core.agent import Agent, Ask, Exited
+from aigon.core.agent import Agent, Ask, Exited, Launch
 from aigon.core.model import Turn
 
 PROMPT = "Make the tests pass.\n"
+
+
+class Adapter(Protocol):
+    """What a turn needs of an adapter, or of a module that is one by itself."""
+
+    def launch(self, agent: Agent, ask: Ask, /) -> Launch: ...
+
+    def turn(self, agent: Agent, ask: Ask, exited: Exited, /) -> Turn: ...
 
 
 @dataclass(frozen=True, slots=True)

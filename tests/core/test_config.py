@@ -30,7 +30,7 @@ def test_without_any_file_the_defaults_are_those_that_are_documented() -> None:
     guards = config.guards
     assert (guards.consecutive_failures, guards.repeated_error, guards.stall) == (3, 3, 4)
     assert (guards.iteration_timeout, guards.run_time, guards.max_cost) == (1800.0, None, None)
-    assert (config.validation.mode, config.judge, config.ladder, MAX_ITERATIONS) == ("replace", None, [], 20)
+    assert (config.validation.mode, config.judge, config.ladder, MAX_ITERATIONS) == ("replace", None, None, 20)
 
 
 def test_the_keys_of_the_contract_are_taken() -> None:
@@ -65,7 +65,7 @@ def test_the_keys_of_the_contract_are_taken() -> None:
     assert (config.ralph.max_iterations, config.validation.mode) == (20, "add")
     assert config.profiles["web"].validation_script == ".aigon/web.sh"
     assert (config.guards.iteration_timeout, config.guards.repeated_error) == (5400.0, 0)
-    assert config.env.pass_ == ["NPM_TOKEN"] and config.ladder[1].model == "bigger"
+    assert config.env.pass_ == ["NPM_TOKEN"] and (config.ladder or [])[1].model == "bigger"
     assert config.agents["mine"].command == ["./my-agent.sh"]
 
 
@@ -102,7 +102,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(document: Any, key: 
     [
         ({"zzzz": 1}, "zzzz", "agents, checks, defaultAgent"),
         ({"ralph": {"strict": True}}, "ralph.strict", "autoCheckCriteria, enabled"),
-        ({"ladder": [{"zzzz": 1}]}, "ladder.0.zzzz", "effort, model"),
+        ({"ladder": [{"zzzz": 1}]}, "ladder.0.zzzz", "digest, effort, model, turns"),
     ],
 )
 def test_an_unknown_key_that_is_near_nothing_is_named_with_those_that_are_known(
