@@ -110,7 +110,11 @@ def _adapter(of: Kind) -> Adapter:
 
 @cache
 def _kind(name: str, file: Path) -> Kind:
-    found = agent_kind.read(name, file.read_bytes(), str(file))
+    return checked(agent_kind.read(name, file.read_bytes(), str(file)), str(file))
+
+
+def checked(found: Kind, file: str) -> Kind:
+    """`found`, if there is a module that reads its output. Raises AigonError (exit 2) that names `file`."""
     if found.reads not in modules():
         near = get_close_matches(found.reads, modules(), n=1)
         hint = (f"Did you mean {near[0]!r}? " if near else "") + f"Known: {', '.join(modules())}"

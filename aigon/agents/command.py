@@ -1,7 +1,11 @@
 """Any program as an agent: the prompt on standard input, the workspace as working directory, the tree as the answer.
 
-The program may say what the turn cost: a last line on standard output such as
-`{"cost_usd": 0.12, "usage": {"input": 1200, "output": 300}}` is read, and is all that is read.
+The program may say more in a last line on standard output, which is all that is read of it:
+
+    {"cost_usd": 0.12, "usage": {"input": 1200, "output": 300}, "model": "..."}
+    {"end": "usage_limit", "resets_at": 1795173026, "detail": "five hours are used up"}
+
+`end` may be usage_limit, overloaded, bad_credentials or refused: what waiting, another agent or a person has to mend.
 """
 
 import json
@@ -11,10 +15,13 @@ from pathlib import Path
 
 from aigon.agents._ending import dollars, ending, environment, last_words, unspent
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch
-from aigon.core.model import Turn, Usage
+from aigon.core.model import Turn, TurnEnd, Usage
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
 _REPORT_LINE = 4_096
+_ENDS: Mapping[str, TurnEnd] = {
+    "usage_limit": "usage_limit", "overloaded": "overloaded", "bad_credentials": "bad_credentials", "refused": "refused"
+}  # fmt: skip
 
 
 def ready(agent: Agent, find: Find, _env: Mapping[str, str]) -> str:
@@ -79,10 +86,13 @@ def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
     end, detail = ending(exited)
     report = _report(exited.stdout)
     cost = 0.0 if unspent(end) else dollars(report.get("cost_usd"))
+    told = str(report.get("end")) if end in ("finished", "failed") else ""
+    if told in _ENDS:
+        end, detail = _ENDS[told], " ".join(str(report.get("detail") or told.replace("_", " ")).split())[:500]
     return Turn(
         number=ask.number,
         agent=agent.name,
-        model=agent.model,
+        model=str(report.get("model") or agent.model),
         end=end,
         exit_code=exited.exit_code,
         said=last_words(exited.stdout),
@@ -91,6 +101,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
         cost_status="unknown" if cost is None else "reported",
         usage=_usage(report.get("usage")),
         duration=exited.duration,
+        resets_at=dollars(report.get("resets_at")) if told in _ENDS else None,
     )
 
 

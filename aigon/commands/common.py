@@ -17,12 +17,17 @@ yes_option = click.option("--yes", "-y", is_flag=True, help="Answer every questi
 
 
 class Duration(click.ParamType[float]):
-    """Seconds, written as 90s, 30m or 1h30m."""
+    """Seconds, written as 90s, 30m or 1h30m; with `zero`, 0 is one too."""
 
     name = "duration"
 
+    def __init__(self, *, zero: bool = False) -> None:
+        self._zero = zero
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds."""
+        if self._zero and value in (0, "0"):
+            return 0.0
         try:
             return duration.seconds(value)
         except ValueError as error:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped (implies --loop).")
 @click.option("--max-iterations", type=int, envvar="AIGON_MAX_ITERATIONS", help="1 to 20 per invocation.  [default: 5]")
 @click.option(
-    "--agent", "agents", multiple=True, envvar="AIGON_AGENT", help="claude, or a name from your configuration."
+    "--agent",
+    "agents",
+    multiple=True,
+    envvar="AIGON_AGENT",
+    help="claude, codex, ... (aigon doctor lists them), or a name from your configuration.",
 )
 @click.option("--model", envvar="AIGON_MODEL", help="The model the agent uses.")
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
@@ -54,6 +58,19 @@ if TYPE_CHECKING:
     envvar="AIGON_MAX_CONSECUTIVE_FAILURES",
     type=int,
     help="Failed turns in a row.  [default: 3]",
+)
+@click.option(
+    "--max-wait",
+    envvar="AIGON_MAX_WAIT",
+    type=Duration(zero=True),
+    help="Wait so long at most for a usage limit or an overloaded server; 0: never.  [default: 6h]",
+)
+@click.option(
+    "--promise",
+    "promises",
+    multiple=True,
+    metavar="TEXT",
+    help="The phrase with which the agent claims to be done; several for stages.  [default: COMPLETE]",
 )
 @click.option("--on-partial", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
               help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip

@@ -19,14 +19,16 @@ def checkpoint(
     findings: Sequence[Finding],
     verdicts: Sequence[Verdict],
     skipped: bool,
+    rung: str = "",
 ) -> str:
-    """Subject, blank line, trailers. `skipped` is whether validation was skipped for this run."""
+    """Subject, blank line, trailers. `skipped`: validation was; `rung` is empty without a ladder."""
     met = f"{sum(v.status == 'met' for v in verdicts)}/{len(verdicts)}"
     trailers = {
         "Feature": feature_id,
         "Run": run_id,
         "Iteration": str(number),
         "Agent": agent,
+        **({"Rung": rung} if rung else {}),
         "Checks": "validation skipped" if skipped else " ".join(_check(f) for f in findings),
         "Criteria": met,
     }

@@ -158,7 +158,7 @@ class Guards(_Section):
     max_cost: float | None = Field(default=None, gt=0)
     disk_free: int = Field(default=500_000_000, ge=0)
     memory_free: int = Field(default=200_000_000, ge=0)
-    max_wait: Duration = 21600.0
+    max_wait: Duration | Literal[0] = 21600.0
     first_wait: Duration = 30.0
     allow_unknown_cost: bool = False
 

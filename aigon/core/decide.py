@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aigon.core.errors import Exit
+from aigon.core.ladder import Rung, rung_for
 from aigon.core.model import Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
 from aigon.core.state import State
@@ -28,6 +29,8 @@ class Limits:
     memory_free: int = 0
     rungs: int = 1
     single: bool = False
+    ladder: tuple[Rung, ...] = ()
+    allow_unknown_cost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def memory(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
 def unavailable(_limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """The agent said itself that it cannot work, or only the judge is left and it cannot: credentials, usage limit."""
     turn = state.turn
-    if turn is not None and turn.end in AWAY and turn.number == state.iteration:
+    if turn is not None and turn.end in AWAY and turn.number == state.iteration and not state.inherited:
         return Unavailable(turn.agent, turn.detail or "it cannot run")
     open_ = [v for v in state.last.verdicts if v.status != "met"] if state.last else []
     lost = [v for v in open_ if v.method == JUDGE_UNAVAILABLE]
@@ -170,9 +173,26 @@ def run_time(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
 
 def cost(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """The money of the run is spent."""
-    if limits.max_cost is None or state.spend.usd < limits.max_cost:
+    if limits.max_cost is None:
         return None
-    return Stopped("cost", f"${state.spend.usd:.2f} of ${limits.max_cost:.2f} are spent", Exit.SPENT)
+    spent = f"${state.spend.usd:.2f} of ${limits.max_cost:.2f} are spent"
+    if state.spend.usd >= limits.max_cost:
+        return Stopped("cost", spent, Exit.SPENT)
+    if state.unpriced and not limits.allow_unknown_cost:
+        why = f"{state.unpriced} does not say what its turns cost, so a limit of ${limits.max_cost:.2f} cannot be kept"
+        return Stopped("cost", f"{why}; guards.allowUnknownCost lets it go on all the same", Exit.SPENT)
+    usual = usual_cost(limits, state)
+    if usual is None or state.spend.usd + usual <= limits.max_cost:
+        return None
+    return Stopped("cost", f"{spent}, and such a turn used to cost ${usual:.2f}", Exit.SPENT)
+
+
+def usual_cost(limits: Limits, state: State) -> float | None:
+    """What the next turn is expected to cost by those that this run has paid for; None where none is known."""
+    rung = limits.ladder[rung_for(state, [rung.turns for rung in limits.ladder])] if limits.ladder else None
+    wanted = (rung.agent.name, rung.agent.model) if rung else ("", "")
+    like = [usd for *who, usd in state.paid if tuple(who) == wanted] or [usd for *_, usd in state.paid]
+    return sum(like[-3:]) / len(like[-3:]) if like else None
 
 
 def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome | None:

@@ -11,11 +11,15 @@ from typing import Literal
 from aigon.core.concern import Concern
 from aigon.core.model import Change, CostStatus, Finding, Turn, Verdict
 from aigon.core.outcome import Outcome
+from aigon.core.promise import Promise
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run began, or (`resumed`) goes on: the count against the iteration limit starts anew."""
+    """A run began, or (`resumed`) goes on: the count against the iteration limit starts anew.
+
+    `spent_before` US dollars went to earlier runs of the feature, of which `unknown_before` turns did not say.
+    """
 
     at: str
     run_id: str
@@ -36,6 +40,8 @@ class RunStarted:
     human_ticks: tuple[str, ...] = ()
     pid: int = 0
     host: str = ""
+    spent_before: float = 0.0
+    unknown_before: int = 0
     event: Literal["run_started"] = "run_started"
 
 
@@ -73,7 +79,10 @@ class CriterionJudged:
 
 @dataclass(frozen=True, slots=True)
 class IterationStarted:
-    """An agent turn is about to begin. DURABLE: after this, a paid turn may have happened."""
+    """An agent turn is about to begin. DURABLE: after this, a paid turn may have happened.
+
+    The same number comes again when a turn was held up (a usage limit) and is begun anew.
+    """
 
     at: str
     number: int
@@ -82,6 +91,7 @@ class IterationStarted:
     rung: int
     rungs: int
     prompt_chars: int
+    effort: str = ""
     event: Literal["iteration_started"] = "iteration_started"
 
 
@@ -92,6 +102,19 @@ class TurnEnded:
     at: str
     turn: Turn
     event: Literal["turn_ended"] = "turn_ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Nobody can work now. The run goes on at `until` (seconds since the epoch), or when a person says stop."""
+
+    at: str
+    number: int
+    agent: str
+    reason: str
+    seconds: float
+    until: float
+    event: Literal["waiting"] = "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +136,8 @@ class IterationFinished:
     `fingerprint` names the set of failing fingerprints and unmet criteria; `score` orders looks by progress
     (criteria met, checks green, tests passed); `content` names what the tree holds beyond the base, aigon's own
     files left out, where anything asked for it; `concerns` are the integrity findings, looked for only where all else
-    is proven.
+    is proven; `tree` names what the tree holds, where that was known at no cost; `promises` are those that the agent
+    made, kept or broken.
     """
 
     at: str
@@ -128,6 +152,8 @@ class IterationFinished:
     feedback: str
     content: str = ""
     concerns: tuple[Concern, ...] = ()
+    tree: str = ""
+    promises: tuple[Promise, ...] = ()
     event: Literal["iteration_finished"] = "iteration_finished"
 
     @property
@@ -196,6 +222,7 @@ Event = (
     | CriterionJudged
     | IterationStarted
     | TurnEnded
+    | Waiting
     | Parked
     | CheckpointIntended
     | IterationFinished

@@ -11,6 +11,7 @@ from aigon.core.amounts import cost, duration
 from aigon.core.events import IterationFinished
 from aigon.core.failures import Group, groups, where
 from aigon.core.model import Change, Criterion, Finding, Spec, Turn, Verdict
+from aigon.core.promise import Promise
 from aigon.core.quoting import code, folded, item
 from aigon.core.red_check import is_red
 
@@ -28,13 +29,17 @@ def header(feature_id: str, title: str, agent: str) -> str:
     )
 
 
-def entry(event: IterationFinished, spec: Spec, turn: Turn | None, plan: str, when: str) -> str:
-    """One iteration. `plan` is what the loop will ask for next, one point per line; `when` a local time for people."""
+def entry(event: IterationFinished, spec: Spec, turn: Turn | None, plan: str, when: str, *, rung: str = "") -> str:
+    """One iteration. `plan` is what the loop will ask for next, one point per line; `when` a local time for people.
+
+    `rung` names the step of the escalation ladder, where there is one.
+    """
     lines = [
         f"## Iteration {event.number} ({folded(when, 40)})",
         "",
         "### Implementation",
-        *_implementation(turn, event.changes),
+        *_implementation(turn, event.changes, rung),
+        *_promises(event.promises),
         "### Validation Results",
         *(_validation(event.findings) or ["- ⚠️ Validation: skipped (no check ran)"]),
         "### Acceptance Criteria Status",
@@ -53,11 +58,18 @@ def numbers(text: str) -> list[int]:
     return [int(number) for number in _HEADING.findall(text)]
 
 
-def _implementation(turn: Turn | None, changes: Sequence[Change]) -> list[str]:
+def _promises(promises: Sequence[Promise]) -> list[str]:
+    kept = {True: "kept", False: "broken"}
+    why = [f" ({folded(one.why)})" if one.why else "" for one in promises]
+    return [f"- Promise {code(one.text, 80)}: {kept[one.kept]}{said}" for one, said in zip(promises, why, strict=True)]
+
+
+def _implementation(turn: Turn | None, changes: Sequence[Change], rung: str) -> list[str]:
     added, removed = (sum(max(n, 0) for n in column) for column in ([c.added for c in changes],
                                                                     [c.removed for c in changes]))  # fmt: skip
     files = f"- Files changed: {len(changes)}" + (f" (+{added} -{removed})" if changes else "")
-    return [*_turn(turn), files, *_files(changes)]
+    ladder = [f"- Rung: {folded(rung, 120)}"] if rung and turn else []
+    return [*_turn(turn), *ladder, files, *_files(changes)]
 
 
 def _turn(turn: Turn | None) -> list[str]:

@@ -31,11 +31,15 @@ def build(
     logs: str,
     validation_skipped: bool = False,
     judge: str = _A_JUDGE,
+    approach: str = "",
+    memory: str = "",
+    promises: Sequence[str] = (),
 ) -> str:
     """`template` with its placeholders filled in, each once: what a value holds is never read as a placeholder.
 
     `limit` is the number of the last iteration that this invocation may reach, `digest` empty when there was no
-    iteration before, `logs` the folder of the last look's whole output. Raises a usage error that names an unknown
+    iteration before, `approach` and `memory` sections about turns before, `promises` the phrases with which an agent
+    may claim to be done, `logs` the folder of the last look's whole output. Raises a usage error that names an unknown
     placeholder.
     """
     values = {
@@ -45,10 +49,30 @@ def build(
         "SPEC_PATH": code(spec_path, 1000),
         "CRITERIA": _criteria(spec.criteria, verdicts, () if validation_skipped else checks, judge),
         "CHECKS": _checks(checks, validation_skipped),
+        "APPROACH": approach.strip(),
+        "MEMORY": memory.strip(),
+        "PROMISE": _promise(promises),
         "DIGEST": f"## What the last look found\n\n{digest.strip()}" if digest.strip() else "",
         "LOGS": f"The whole output of the last look is in {code(logs, 1000)}." if logs and logs not in digest else "",
     }
     return _filled(template, values).rstrip("\n") + "\n"
+
+
+def _promise(phrases: Sequence[str]) -> str:
+    """How an agent says that it is done: a claim, which is looked into and written down as kept or broken."""
+    if not phrases:
+        return "- You need not say that you are done."
+    if len(phrases) == 1:
+        tag = code(f"<promise>{phrases[0]}</promise>", 200)
+        return (
+            f"- Say {tag} as your last words if, and only if, you have seen every criterion hold. It is taken as a "
+            "claim: everything is run again either way, and the claim is written down as kept or broken."
+        )
+    tags = ", ".join(code(f"<promise>{phrase}</promise>", 200) for phrase in phrases)
+    return (
+        f"- When a stage is reached, and only then, say its phrase, exactly so: {tags}. Each is taken as a claim: "
+        "everything is run again either way, and the claim is written down as kept or broken."
+    )
 
 
 def how_decided(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:

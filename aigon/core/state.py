@@ -28,6 +28,10 @@ class Spend:
         """The spend after one more turn or call."""
         return replace(self, unknown=self.unknown + 1) if cost is None else replace(self, usd=self.usd + cost)
 
+    def and_(self, other: "Spend") -> "Spend":
+        """Both together."""
+        return Spend(self.usd + other.usd, self.unknown + other.unknown)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -38,7 +42,11 @@ class State:
     `used` counts finished iterations against this invocation's limit; `failed_turns`, `repeats` and `stalled` are
     lengths of the current series; `repeats` counts iterations in a row with the same `fingerprint`; `climbs` is the
     rung of the escalation ladder, from 0. `told` are the questions that were open at the look before
-    the last, so that an agent has had a turn to settle them.
+    the last, so that an agent has had a turn to settle them. `idle` counts iterations on one rung in which nothing got
+    better, `turns` those that an agent worked in, held ones left out; `inherited`: `turn` is one of an earlier
+    invocation; `model` and `effort` are those that were asked for. `seen` are number, fingerprint and tree of every
+    iteration's look, `paid` agent, model and cost of each turn that said what it cost, `unpriced` names the last agent
+    that did not. `earlier` is what runs before this one spent on the feature.
     """
 
     started: RunStarted | None = None
@@ -62,6 +70,15 @@ class State:
     outcome: Outcome | None = None
     human_ticks: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    idle: int = 0
+    turns: int = 0
+    inherited: bool = False
+    model: str = ""
+    effort: str = ""
+    seen: tuple[tuple[int, str, str], ...] = ()
+    paid: tuple[tuple[str, str, float], ...] = ()
+    unpriced: str = ""
+    earlier: Spend = Spend()
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
@@ -69,7 +86,7 @@ class State:
             case RunStarted():
                 return self._begun(event)
             case IterationStarted():
-                repeats = 0 if event.rung > self.climbs else self.repeats
+                higher = event.rung > self.climbs
                 return replace(
                     self,
                     began=event.at,
@@ -77,10 +94,13 @@ class State:
                     turn=None,
                     turn_open=True,
                     climbs=event.rung,
-                    repeats=repeats,
+                    model=event.model,
+                    effort=event.effort,
+                    repeats=0 if higher else self.repeats,
+                    idle=0 if higher else self.idle,
                 )
             case TurnEnded():
-                return replace(self, turn=event.turn, turn_open=False, spend=self.spend.plus(event.turn.cost))
+                return self._turned(event.turn)
             case Spent():
                 return replace(self, spend=self.spend.plus(event.cost))
             case CheckpointIntended():
@@ -106,28 +126,61 @@ class State:
             fresh,
             # A turn that was judged already is history: why it failed must not end the next invocation.
             turn=self.turn if self.iteration > self.finished else None,
+            inherited=self.iteration > self.finished,
+            unpriced="",
+            earlier=Spend(event.spent_before, event.unknown_before),
             checkpoint=event.head,
             human_ticks=self.human_ticks if event.resumed else event.human_ticks,
+        )
+
+    def _turned(self, turn: Turn) -> "State":
+        known = ((turn.agent, self.model, turn.cost),) if turn.cost is not None and not turn.held else ()
+        silent = turn.cost is None and not turn.held and turn.end not in ("killed", "bad_credentials")
+        return replace(
+            self,
+            turn=turn,
+            turn_open=False,
+            inherited=False,
+            spend=self.spend.plus(turn.cost),
+            paid=(*self.paid, *known),
+            unpriced=turn.agent if silent else self.unpriced,
         )
 
     def _after_iteration(self, event: IterationFinished) -> "State":
         same = bool(event.fingerprint) and event.fingerprint == self.fingerprint
         better = event.score > self.best
         failed = self.turn is not None and self.turn.failed
+        held = self.turn is not None and self.turn.held
         return replace(
             self,
             last=event,
             finished=event.number,
-            used=self.used + 1,
+            used=self.used + (0 if held else 1),
+            turns=self.turns + (0 if held else 1),
+            idle=0 if better else self.idle + (0 if held else 1),
+            seen=(*self.seen, (event.number, event.fingerprint, event.tree)),
             intended=None,
             checkpoint=event.checkpoint,
             fingerprint=event.fingerprint,
-            repeats=self.repeats + 1 if same else 1,
+            repeats=self.repeats + (0 if held else 1) if same else 1,
             best=event.score if better else self.best,
-            stalled=0 if better else self.stalled + 1,
+            stalled=0 if better else self.stalled + (0 if held else 1),
             told=self.last.questions if self.last else (),
-            failed_turns=self.failed_turns + 1 if failed else 0,
+            failed_turns=self.failed_turns + 1 if failed else self.failed_turns if held else 0,
         )
+
+    @property
+    def returned(self) -> tuple[int, str]:
+        """The latest iteration before the last that had the same failure or the same tree, and which; else 0."""
+        if not self.seen:
+            return 0, ""
+        _, failure, tree = self.seen[-1]
+        for number, before, other in self.seen[-2::-1]:
+            if failure and before == failure:
+                return number, "failure"
+            if tree and other == tree:
+                return number, "tree"
+        return 0, ""
 
     @property
     def turn_ended(self) -> bool:

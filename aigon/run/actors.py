@@ -6,76 +6,104 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from aigon.agents import adapter_of, kind
+from aigon.agents import adapter_of
 from aigon.core.agent import Agent
 from aigon.core.config import Config, JudgeConfig
-from aigon.core.errors import AigonError, unavailable, usage
+from aigon.core.errors import unavailable, usage
 from aigon.core.judging import JudgeSettings
+from aigon.core.ladder import Rung
 from aigon.core.model import Spec
+from aigon.run.configured import SAMPLE, configured
 from aigon.run.judge_settings import IN_TURN, named, program, settings_of, why_not
 from aigon.run.options import Options
-
-NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
-SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
+from aigon.run.settings import Read, work_tree
 
 
-def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str]) -> Agent:
-    """The agent: flag, configuration, else Claude Code where it is installed. Raises AigonError (exit 2 or 6)."""
+def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str], read: Read) -> tuple[Agent, str]:
+    """The agent, and what is to be said of the choice: by flag, by configuration, else the first that is ready.
+
+    Raises AigonError (exit 2 or 6).
+    """
     if len(options.agents) > 1:
         raise usage("Several agents at once are not supported yet", where="--agent", hint="Name one agent")
+    name, said = _named(config, options), ""
+    if name is None:
+        name, said = _first(root, env)
+    agent = configured(root, config, name, read)
+    return (replace(agent, model=options.model) if options.model else agent), said
+
+
+def _named(config: Config, options: Options) -> str | None:
     name = next(iter(options.agents), None) or config.default_agent or _only_agent(config)
     if name is None and len(config.agents) > 1:
         known = " or ".join(f"--agent {each}" for each in sorted(config.agents))
         raise usage(
             "Several agents are configured and none was named", where="--agent", hint=f"{known}, or defaultAgent"
         )
-    if name is None and not shutil.which("claude", path=env.get("PATH")):
-        raise unavailable(
-            "There is no agent to work with", where="--agent", hint=f"Install Claude Code, or add {SAMPLE}"
-        )
-    agent = _configured(root, config, name or "claude")
-    return replace(agent, model=options.model) if options.model else agent
+    return name
+
+
+def _first(root: Path, env: Mapping[str, str]) -> tuple[str, str]:
+    if shutil.which("claude", path=env.get("PATH")):
+        return "claude", ""
+    raise unavailable("There is no agent to work with", where="--agent", hint=f"Install Claude Code, or add {SAMPLE}")
 
 
 def _only_agent(config: Config) -> str | None:
     return next(iter(config.agents)) if len(config.agents) == 1 else None
 
 
-def _configured(root: Path, config: Config, name: str, where: str = NAMED) -> Agent:
-    own = config.agents.get(name)
-    if own is None:
-        if name == "command":
-            raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
-        _require_adapter(name, where, config.agents)
-        return Agent(name, name)
-    _require_adapter(own.adapter, f"agents.{name}.adapter in .aigon/config.json", {})
-    command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
-    recording = str((root / own.recording).absolute()) if own.recording else ""
-    return Agent(name, own.adapter, own.model, own.effort, command, tuple(own.args), own.env, recording)
-
-
-def _require_adapter(name: str, where: str, own: Mapping[str, object]) -> None:
-    """Raise AigonError (exit 2), saying where the name stands, for one that is no adapter's."""
-    try:
-        kind(name)
-    except AigonError as error:
-        error.where = where
-        if own:
-            error.hint = f"{error.hint}. Configured here: {', '.join(sorted(own))}"
-        raise
+def why_not_ready(root: Path, agent: Agent, env: Mapping[str, str]) -> str:
+    """Empty when the agent can start."""
+    return adapter_of(agent).ready(agent, partial(program, root, env), env)
 
 
 def require_agent(root: Path, agent: Agent, env: Mapping[str, str]) -> None:
     """Raise AigonError (exit 6) when the agent cannot start."""
-    if why := adapter_of(agent).ready(agent, partial(program, root, env), env):
+    if why := why_not_ready(root, agent, env):
         raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
 
 
-def rungs(agent: Agent, config: Config) -> tuple[Agent, ...]:
-    """The escalation ladder: the agent with each rung's model and effort; itself alone without a ladder."""
-    if not config.ladder:
-        return (agent,)
-    return tuple(replace(agent, model=s.model or agent.model, effort=s.effort or agent.effort) for s in config.ladder)
+def require_known_cost(config: Config, options: Options, agents: Sequence[Agent]) -> None:
+    """Raise AigonError (exit 2) when money is limited and an agent never says what it costs."""
+    if config.guards.allow_unknown_cost or not (options.max_cost or config.guards.max_cost):
+        return
+    for agent in agents:
+        if agent.kind and agent.kind.cost == "unknown":
+            raise usage(
+                f"{agent.kind.title} does not say what its turns cost, so a cost limit cannot be kept",
+                where="--max-cost",
+                hint='Leave the limit out, or set "guards": {"allowUnknownCost": true} in .aigon/config.json',
+            )
+
+
+def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True) -> tuple[Rung, ...]:
+    """The escalation ladder of `agent`, which is itself alone where there is none.
+
+    Its own (`agents.X.ladder`), for the `first` agent the project's (`ladder`), else its kind's, where what a person
+    chose (`--model`, the agent's `model` and `effort`) stays.
+    """
+    own = config.agents.get(agent.name)
+    theirs = own.ladder if own and own.ladder is not None else config.ladder if first else None
+    if theirs is not None:
+        given = [(s.turns, options.model or s.model or agent.model, s.effort or agent.effort, s.digest) for s in theirs]
+    else:
+        known = agent.kind.ladder if agent.kind else ()
+        given = [(s.turns, agent.model or s.model, agent.effort or s.effort, s.digest) for s in known]
+    found = tuple(Rung(replace(agent, model=m, effort=e), turns, digest == "full") for turns, m, e, digest in given)
+    return found or (Rung(agent),)
+
+
+def fallback(
+    root: Path, config: Config, env: Mapping[str, str], read: Read, agent: Agent
+) -> tuple[tuple[Agent, ...], tuple[str, ...]]:
+    """The agents that stand in for `agent`, and a warning for each that cannot start. Raises AigonError (exit 2)."""
+    where = "fallback in .aigon/config.json"
+    named = [configured(root, config, name, read, where) for name in config.fallback]
+    others = [one for one in named if one.name != agent.name]
+    lacks = {one.name: why_not_ready(root, one, env) for one in others}
+    warnings = tuple(f"the fallback agent {name} cannot start: {why}" for name, why in lacks.items() if why)
+    return tuple(one for one in others if not lacks[one.name]), warnings
 
 
 def judge_of(
@@ -115,8 +143,8 @@ def _asked(root: Path, config: Config, agents: Sequence[str], own: str) -> Agent
     Raises AigonError (exit 2) for a name that is no agent's.
     """
     if own:
-        return _configured(root, config, own, "judge.agent in .aigon/config.json")
+        return configured(root, config, own, work_tree(root), "judge.agent in .aigon/config.json")
     name = next(iter(agents), None) or config.default_agent or _only_agent(config)
     if name is None and len(config.agents) > 1:
         return None
-    return _configured(root, config, name or "claude")
+    return configured(root, config, name or "claude", work_tree(root))

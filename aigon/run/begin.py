@@ -27,7 +27,15 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     origin = _origin(opening, records, prepared, workspace, head)
     last = old.checkpoint
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""
-    return Opened(relocated(prepared, checkout.root, feature), records, workspace, head, origin, since=since)
+    return Opened(
+        relocated(prepared, checkout.root, feature),
+        records,
+        workspace,
+        head,
+        origin,
+        since=since,
+        before=old.earlier.and_(old.spend),
+    )
 
 
 def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None:

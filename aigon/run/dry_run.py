@@ -46,7 +46,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         "feature_id": prepared.feature.id,
         "spec": prepared.feature.path,
         "branch": prepared.branch,
-        "agent": {"name": job.rungs[0].name, "model": job.rungs[0].model},
+        "agent": {"name": job.agent.name, "model": job.agent.model},
         "judge": judge,
         "profile": prepared.checks.profile,
         "checks": [_check(check) for check in job.checks],
@@ -84,12 +84,12 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
     checks = [f"  {c.name}: {shown(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or ["  none"]
     absent = [f"  no {a.role}: {a.why}" for a in prepared.checks.absent]
     criteria = [f"  {c.number}. {c.text}\n     {how_decided(c, job.checks, str(judge))}" for c in job.spec.criteria]
-    model = f" ({job.rungs[0].model})" if job.rungs[0].model else ""
+    model = f" ({job.agent.model})" if job.agent.model else ""
     lines = [
         f"Feature {prepared.feature.name_for_people}: {job.spec.title or prepared.feature.slug}",
         f"Spec: {prepared.feature.path}",
         f"Branch: {prepared.branch}",
-        f"Agent: {job.rungs[0].name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
+        f"Agent: {job.agent.name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
         f"Judge: {judge}",
         f"Profile: {prepared.checks.profile}",
         "Checks:",

@@ -12,6 +12,7 @@ from aigon.ports import reaper
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
 from aigon.run import branch
+from aigon.run.briefing import prompt_text
 from aigon.run.drive import Observer, Recorder, drive
 from aigon.run.job import Job
 from aigon.run.loop import Loop, run
@@ -19,7 +20,6 @@ from aigon.run.options import Options
 from aigon.run.prepare import Prepared
 from aigon.run.recover import Confirm
 from aigon.run.session import Session, opened
-from aigon.run.turn import prompt_text
 from aigon.run.world import World
 from aigon.sinks.journal import JournalSink
 from aigon.sinks.state_file import StateFileSink
@@ -68,10 +68,12 @@ def _said_before(session: Session) -> Iterator[Notice]:
     for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
         yield Notice(now, text, "warning")
     yield from _about_the_judge(prepared, now)
+    yield from (Notice(now, text) for text in prepared.said)
+    yield from (Notice(now, text, "warning") for text in prepared.warned)
     tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.finished + 1))
     cap = f"at most ${job.limits.max_cost:.2f}" if job.limits.max_cost else "no cost limit (--max-cost)"
     turns = job.limits.iterations
-    yield Notice(now, f"up to {turns} turns of {job.rungs[0].name}, about {tokens} tokens of prompt each; {cap}")
+    yield Notice(now, f"up to {turns} turns of {job.agent.name}, about {tokens} tokens of prompt each; {cap}")
 
 
 def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:

@@ -10,7 +10,9 @@ from aigon.core.decisions import Decision
 from aigon.core.ecosystem import Setup
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
+from aigon.core.ladder import Rung
 from aigon.core.model import Check, Spec
+from aigon.core.promise import DEFAULT
 from aigon.core.protection import Protection
 
 
@@ -29,8 +31,19 @@ class ProofPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds: `longest` in all for one turn; `first` is the first wait where nobody said how long, then doubled."""
+
+    longest: float = 21600.0
+    first: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """`rungs` is the escalation ladder: the agent as it starts, then as it is configured after repeated errors.
+    """`rungs` is the escalation ladder of the agent; `fallback` are those of the agents that stand in for it.
+
+    `promises` are the phrases with which an agent may claim to be done; `waits` bounds the waiting for an agent that is
+    held up.
 
     `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
     workspace; `turn_timeout` is in seconds; `slots` is how many checks run side by side.
@@ -46,7 +59,7 @@ class Job:
     checks: tuple[Check, ...]
     demand: Demand
     limits: Limits
-    rungs: tuple[Agent, ...]
+    rungs: tuple[Rung, ...]
     judge: JudgeSettings | None
     template: str
     turn_timeout: float
@@ -57,6 +70,14 @@ class Job:
     decisions: tuple[Decision, ...] = ()
     protection: Protection = field(default_factory=Protection)
     proof: ProofPlan = ProofPlan()
+    fallback: tuple[tuple[Rung, ...], ...] = ()
+    promises: tuple[str, ...] = (DEFAULT,)
+    waits: Waits = Waits()
+
+    @property
+    def agent(self) -> Agent:
+        """The agent as the run begins with it."""
+        return self.rungs[0].agent
 
     @property
     def own_files(self) -> frozenset[str]:

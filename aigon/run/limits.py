@@ -3,13 +3,15 @@
 from aigon.core import decide
 from aigon.core.config import MAX_ITERATIONS, Config
 from aigon.core.errors import usage
+from aigon.core.ladder import Rung
 from aigon.core.model import Spec
 from aigon.core.spec import known_failures
+from aigon.run.job import Waits
 from aigon.run.options import Options
 
 
-def limits(config: Config, options: Options) -> decide.Limits:
-    """When this run stops. Raises AigonError (exit 2) for an iteration limit outside 1 to 20."""
+def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> decide.Limits:
+    """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
     wanted = options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
     if not 1 <= wanted <= MAX_ITERATIONS:
         raise usage(
@@ -30,13 +32,21 @@ def limits(config: Config, options: Options) -> decide.Limits:
         max_cost=options.max_cost or guards.max_cost,
         disk_free=guards.disk_free,
         memory_free=guards.memory_free,
-        rungs=max(1, len(config.ladder)),
+        rungs=max(1, len(rungs)),
         single=single,
+        ladder=rungs,
+        allow_unknown_cost=guards.allow_unknown_cost,
     )
 
 
 def _number(value: str | float | None) -> float | None:
     return None if value is None else float(value)
+
+
+def waits(config: Config, options: Options) -> Waits:
+    """How long a run waits for an agent that is held up."""
+    longest = float(config.guards.max_wait) if options.max_wait is None else options.max_wait
+    return Waits(longest, float(config.guards.first_wait))
 
 
 def turn_timeout(config: Config, options: Options) -> float:

@@ -1,9 +1,10 @@
 """What is known when a run is opened, and what opening it finds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.core.events import Event
+from aigon.core.state import Spend
 from aigon.ports.git import Checkout
 from aigon.ports.home import git_directory
 from aigon.ports.workspace import Workspace
@@ -38,7 +39,7 @@ class Opened:
     """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made.
 
     What differs between the commit `since` and `head` is people's work; "" where nothing is known to be. `unjudged`:
-    the work tree holds what an agent made of it.
+    the work tree holds what an agent made of it. `before` is what earlier runs of the feature spent.
     """
 
     prepared: Prepared
@@ -50,6 +51,7 @@ class Opened:
     events: tuple[Event, ...] = ()
     since: str = ""
     unjudged: bool = False
+    before: Spend = field(default_factory=Spend)
 
     @property
     def resumed(self) -> bool:

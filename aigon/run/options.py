@@ -21,7 +21,9 @@ class Options:
     max_cost: float | None = None
     max_time: float | None = None
     iteration_timeout: float | None = None
+    max_wait: float | None = None
     max_consecutive_failures: int | None = None
+    promises: tuple[str, ...] = ()
     on_partial: Literal["keep", "rollback", "ask"] = "rollback"
     resume_from: Literal["checkpoint", "rerun", "ask"] = "checkpoint"
     accept_spec: bool = False

@@ -10,6 +10,7 @@ from aigon.core.errors import usage
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
+from aigon.core.promise import DEFAULT
 from aigon.core.protection import Protection
 from aigon.ports import machine, secrets
 from aigon.ports.git import Checkout
@@ -23,7 +24,10 @@ from aigon.run.settings import Read, configuration, own_tools, work_tree
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything decided before a run. `agent` is None where none is needed (`feature-validate`)."""
+    """Everything decided before a run. `agent` is None where none is needed (`feature-validate`).
+
+    `fallback` are those that stand in for it; `said` and `warned` is what a person should know of these choices.
+    """
 
     config: Config
     feature: Feature
@@ -35,6 +39,14 @@ class Prepared:
     check_env: dict[str, str]
     protection: Protection
     proof: ProofPlan
+    fallback: tuple[Agent, ...] = ()
+    said: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """Everybody who may work."""
+        return (*((self.agent,) if self.agent else ()), *self.fallback)
 
     @property
     def branch(self) -> str:
@@ -66,7 +78,8 @@ def prepare(
     spec = specs.read(read, feature)
     env = dict(os.environ)
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root)}
-    agent = actors.agent_of(root, config, options, env) if with_agent else None
+    agent, chosen = actors.agent_of(root, config, options, env, read) if with_agent else (None, "")
+    others, warned = actors.fallback(root, config, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
     return Prepared(
         config=config,
@@ -79,6 +92,9 @@ def prepare(
         check_env=check_env,
         protection=guarding.protection_of(root, config, spec, checks.checks),
         proof=guarding.proof_of(root, config),
+        fallback=others,
+        said=(chosen,) if chosen else (),
+        warned=warned,
     )
 
 
@@ -93,6 +109,7 @@ def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
     """Raise AigonError where the agent cannot start (exit 6) or a check's tool is missing (exit 7)."""
     if prepared.agent:
         actors.require_agent(root, prepared.agent, prepared.env)
+        actors.require_known_cost(prepared.config, options, prepared.agents)
     if not options.skip_validation:
         require_tools(prepared.checks.checks)
 
@@ -100,6 +117,7 @@ def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
 def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
     """The job, once it is known which commit it starts from."""
     config, feature = prepared.config, prepared.feature
+    rungs = actors.rungs(prepared.agent or Agent("none", "command"), config, options)
     return Job(
         feature=feature,
         label="",
@@ -110,8 +128,8 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
         demand=limits.demand(config, prepared.spec, options),
-        limits=limits.limits(config, options),
-        rungs=actors.rungs(prepared.agent or Agent("none", "command"), config),
+        limits=limits.limits(config, options, rungs),
+        rungs=rungs,
         judge=prepared.judge,
         template=prompt_template(),
         turn_timeout=limits.turn_timeout(config, options),
@@ -121,6 +139,9 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         use_cache=options.resume_from != "rerun",
         protection=prepared.protection,
         proof=prepared.proof,
+        fallback=tuple(actors.rungs(agent, config, options, first=False) for agent in prepared.fallback),
+        promises=options.promises or (DEFAULT,),
+        waits=limits.waits(config, options),
     )
 
 

@@ -6,7 +6,9 @@ from datetime import datetime
 
 from aigon.core import commit_message, feedback, iteration_log
 from aigon.core.events import CheckpointIntended, Event, IterationFinished, Parked
+from aigon.core.ladder import rung_for
 from aigon.core.outcome import Met, Outcome
+from aigon.core.promise import Promise, judged, made
 from aigon.core.spec import tick
 from aigon.core.state import State
 from aigon.run.job import Job
@@ -14,10 +16,13 @@ from aigon.run.look import Look
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
 
+SHORT, FULL = 2_000, 8_000
+"""Estimated tokens of a digest: as a rule, and on a rung of the ladder that asks for all of it."""
+
 
 def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> IterationFinished:
     """The look as an event, without a checkpoint yet: what `decide` decides on."""
-    return IterationFinished(
+    draft = IterationFinished(
         at=world.now(),
         number=snapshot.number,
         started_at=state.began,
@@ -27,10 +32,26 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
         changes=snapshot.changes.result() if snapshot.changes else (),
         fingerprint=look.fingerprint,
         score=look.score,
-        feedback=_feedback(job, world, snapshot, look, state),
+        feedback="",
         content=look.content,
         concerns=look.concerns,
+        tree=snapshot.known,
+        promises=_promises(job, look, state),
     )
+    return replace(
+        draft, feedback=_feedback(job, world, snapshot, look, state, FULL if _full(job, state.apply(draft)) else SHORT)
+    )
+
+
+def _full(job: Job, after: State) -> bool:
+    """Whether the next turn is on a rung that is given the whole digest."""
+    return job.rungs[rung_for(after, [rung.turns for rung in job.rungs])].full
+
+
+def _promises(job: Job, look: Look, state: State) -> tuple[Promise, ...]:
+    """What the agent of the turn that is looked at promised, and whether it holds."""
+    said = state.turn.said if state.turn_ended and state.turn else ""
+    return judged(made(said, job.promises), look.findings, look.verdicts)
 
 
 def publish(
@@ -67,7 +88,7 @@ def _commit(
 ) -> Generator[Event, State, State]:
     wanted = {job.spec_path: _ticked(job, draft), job.log_path: _log(job, world, draft, state)}
     files = {path: data for path, data in wanted.items() if data != world.own_files.get(path)}
-    message = _message(job, world, draft)
+    message = _message(job, world, draft, state)
     commit = world.workspace.commit(files, snapshot.tip.parent, message)
     finished = replace(draft, checkpoint=commit)
     yield CheckpointIntended(world.now(), draft.number, commit, snapshot.tip.ref, world.workspace.branch, finished)
@@ -76,12 +97,25 @@ def _commit(
     return (yield finished)
 
 
-def _message(job: Job, world: World, draft: IterationFinished) -> str:
+def _worker(job: Job, state: State) -> str:
+    """Who worked in this iteration: one that stands in for another is named itself."""
+    return state.turn.agent if state.turn_ended and state.turn else job.agent.name
+
+
+def _rung(job: Job, state: State) -> str:
+    """`2/4 sonnet high`, where there is a ladder."""
+    if len(job.rungs) == 1 or not state.turn_ended:
+        return ""
+    return " ".join(filter(None, (f"{state.climbs + 1}/{len(job.rungs)}", state.model, state.effort)))
+
+
+def _message(job: Job, world: World, draft: IterationFinished, state: State) -> str:
     return commit_message.checkpoint(
         feature_id=job.feature.id,
         run_id=world.run_id,
         number=draft.number,
-        agent=job.rungs[0].name,
+        agent=_worker(job, state),
+        rung=_rung(job, state),
         findings=draft.findings,
         verdicts=draft.verdicts,
         skipped=job.demand.skip_validation,
@@ -93,11 +127,12 @@ def _log(job: Job, world: World, draft: IterationFinished, state: State) -> byte
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    return head + iteration_log.entry(draft, job.spec, turn, plan(draft), when).encode("utf-8", "replace")
+    entry = iteration_log.entry(draft, job.spec, turn, plan(draft), when, rung=_rung(job, state))
+    return head + entry.encode("utf-8", "replace")
 
 
 def _header(job: Job) -> bytes:
-    return iteration_log.header(job.feature.id, job.spec.title or job.feature.slug, job.rungs[0].name).encode()
+    return iteration_log.header(job.feature.id, job.spec.title or job.feature.slug, job.agent.name).encode()
 
 
 def plan(look: IterationFinished) -> str:
@@ -108,7 +143,7 @@ def plan(look: IterationFinished) -> str:
     return " ".join(steps) or "Nothing is open."
 
 
-def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> str:
+def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: State, budget: int) -> str:
     return feedback.digest(
         job.spec,
         look.findings,
@@ -118,6 +153,7 @@ def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: Sta
         state.turn if state.turn_ended else None,
         snapshot.notes,
         str(world.iteration_folder(snapshot.number)),
+        budget,
     )
 
 

@@ -49,7 +49,7 @@ class Session:
     @property
     def title(self) -> str:
         """How people call what is being done."""
-        return f"{self.job.feature.name} with {self.job.rungs[0].name}"
+        return f"{self.job.feature.name} with {self.job.agent.name}"
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         stop=stop,
         agent_env=prepared.env,
         check_env={**prepared.check_env, "AIGON_RUN": run_id},
-        redact=secrets.redactor(prepared.env, prepared.agent.env if prepared.agent else {}),
+        redact=secrets.redactor(prepared.env, *(agent.env for agent in prepared.agents)),
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
     )
@@ -173,7 +173,7 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         feature_id=prepared.feature.name_for_people,
         slug=prepared.feature.slug,
         label=job.label,
-        agent=job.rungs[0].name,
+        agent=job.agent.name,
         mode="solo",
         branch=world.workspace.branch,
         base_commit=job.base_commit,
@@ -187,4 +187,6 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         human_ticks=ticked_by_a_person(prepared.spec.criteria, job.decisions),
         pid=os.getpid(),
         host=socket.gethostname(),
+        spent_before=found.before.usd,
+        unknown_before=found.before.unknown,
     )

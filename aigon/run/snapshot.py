@@ -35,6 +35,11 @@ class Snapshot:
             self._content = self.workspace.content(self.base, self.own_files)
         return self._content
 
+    @property
+    def known(self) -> str:
+        """A name for that content if something asked for it already, else empty."""
+        return self._content.key() if self._content is not None else ""
+
     def forget(self) -> None:
         """The index was changed: what was known of its content no longer holds."""
         self._content = None

@@ -43,7 +43,16 @@ def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened
     origin = records.origin() or Origin("", started.base_commit)
     since = "" if files else state.checkpoint
     return Opened(
-        prepared, records, workspace, head, origin, tuple(past), tuple(events), since=since, unjudged=bool(unjudged)
+        prepared,
+        records,
+        workspace,
+        head,
+        origin,
+        tuple(past),
+        tuple(events),
+        since=since,
+        unjudged=bool(unjudged),
+        before=state.earlier,
     )
 
 

@@ -1,37 +1,72 @@
-"""One agent turn: the prompt, the process, the sweep, what it was."""
+"""One agent turn: who works, the prompt, the process, the sweep, what it was."""
 
-import os
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents import adapter_of
-from aigon.core import ladder, prompt
 from aigon.core.agent import Agent, Ask
+from aigon.core.decide import AWAY
 from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
+from aigon.core.line_up import Chosen, choose
 from aigon.core.state import State
 from aigon.ports import process, reaper
+from aigon.run.briefing import ask as asked
 from aigon.run.job import Job
+from aigon.run.waiting import Patience
 from aigon.run.world import World
 
 PATIENCE = 5.0
 """Seconds of the run's time that a turn gets at least, so that a nearly spent run still says why it stops."""
+REPORT = 16 * 1024 * 1024
+"""Bytes that are read of a file in which a program leaves what it has to say."""
 
 
 def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
-    """Let the agent work once; when this is over none of its processes is left."""
-    number = state.finished + 1
-    rung = ladder.rung_for(state, len(job.rungs))
-    agent = job.rungs[rung]
-    ask = _ask(job, world, state, number)
+    """Let an agent work once, the first that can; when this is over none of its processes is left.
+
+    One that is held up does not use up the iteration: another stands in for it, or it is waited for.
+    """
+    patience = Patience()
+    while True:
+        chosen = choose((job.rungs, *job.fallback), state, world.away, world.clock())
+        if chosen is None:
+            if not (yield from patience.wait(job, world, state)):
+                return state
+            continue
+        state = yield from _turn(job, world, state, chosen)
+        if state.turn is None or state.turn.end not in AWAY or world.stop.asked:
+            return state
+        patience.send_away(job, world, state.turn)
+
+
+def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Event, State, State]:
+    """One start of one agent, to its end."""
+    number, (rung, rungs, step) = state.finished + 1, chosen
+    agent = step.agent
+    ask = asked(job, world, state, number)
     yield IterationStarted(
-        world.now(), number, agent.name, agent.model, rung, len(job.rungs), prompt_chars=ask.prompt_chars
+        world.now(), number, agent.name, agent.model, rung, rungs, prompt_chars=ask.prompt_chars, effort=agent.effort
     )
     if world.watch:
         world.watch.before_turn()
     exited = process.run(_command(job, world, agent, ask), world.stop)
     reaper.sweep()
     yield from _put_back(job, world, number)
-    return (yield TurnEnded(world.now(), adapter_of(agent).turn(agent, ask, exited)))
+    turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
+    return (yield TurnEnded(world.now(), turn))
+
+
+def _report(ask: Ask) -> bytes:
+    """What the program left in its file; nothing where it left none. A link could lead anywhere."""
+    file = Path(ask.output_file)
+    try:
+        if file.is_symlink():
+            return b""
+        with file.open("rb") as opened:
+            return opened.read(REPORT)
+    except OSError:
+        return b""
 
 
 def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
@@ -43,44 +78,6 @@ def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, No
             yield Notice(world.now(), text, "warning")
 
 
-def prompt_text(job: Job, world: World, state: State, number: int) -> str:
-    """What the agent of iteration `number` is told."""
-    look = state.last
-    return prompt.build(
-        job.template,
-        spec=job.spec,
-        spec_path=job.spec_path,
-        number=number,
-        limit=number - 1 - state.used + job.limits.iterations,
-        verdicts=look.verdicts if look else (),
-        checks=job.checks,
-        digest=look.feedback if look else "",
-        logs=str(world.iteration_folder(look.number)) if look else str(world.folder),
-        validation_skipped=job.demand.skip_validation,
-        judge=job.judge.backend if job.judge else "none",
-    )
-
-
-def _ask(job: Job, world: World, state: State, number: int) -> Ask:
-    text = prompt_text(job, world, state, number)
-    folder = world.iteration_folder(number)
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "prompt.md"
-    file.write_text(text, encoding="utf-8", errors="replace")
-    return Ask(
-        number=number,
-        feature_id=job.feature.name_for_people,
-        run_id=world.run_id,
-        workspace=str(world.workspace.root),
-        checkout=str(world.checkout),
-        spec_file=str(world.workspace.root / job.spec_path),
-        prompt_file=str(file),
-        prompt_chars=len(text),
-        output_file=str(folder / "agent-output.json"),
-        root=os.geteuid() == 0,
-    )
-
-
 def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
     launch = adapter_of(agent).launch(agent, ask)
     return process.Command(
@@ -89,10 +86,16 @@ def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
         env={**world.agent_env, **launch.env},
         stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
         deadline=_deadline(job, world),
-        log=world.iteration_folder(ask.number) / "agent.log",
+        log=_log(world.iteration_folder(ask.number)),
         merge=False,
         redact=world.redact,
     )
+
+
+def _log(folder: Path) -> Path:
+    """`agent.log`, or `agent-2.log` for one that is begun anew."""
+    names = ("agent.log", *(f"agent-{number}.log" for number in range(2, 100)))
+    return folder / next((name for name in names if not (folder / name).exists()), names[-1])
 
 
 def _deadline(job: Job, world: World) -> float:

@@ -38,7 +38,9 @@ class World:
     passes are remembered; `place` is where checks run, None for the workspace itself; `guarded` are the files that are
     put back; `frozen` the record of what decides, None where there is none; `rooms` where clean rooms are made;
     `messages` those of commits that the agent made; `watch` puts back what it did to git and to
-    aigon's records, `mended` says what that was; `aside` is for what need not be waited for at once.
+    aigon's records, `mended` says what that was; `aside` is for what need not be waited for at once;
+    `away` says until when (seconds since the epoch) which agents cannot work, `waited` for how many seconds the run
+    waited for one.
     """
 
     run_id: str
@@ -60,6 +62,8 @@ class World:
     messages: list[str] = field(default_factory=list)
     watch: Watch | None = None
     mended: list[str] = field(default_factory=list)
+    away: dict[str, float] = field(default_factory=dict)
+    waited: float = 0.0
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
     @property
@@ -81,8 +85,16 @@ class World:
         return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
     def elapsed(self) -> float:
-        """Seconds since this invocation began, by a clock that a suspended laptop or a time change does not bend."""
-        return time.monotonic() - self.begun
+        """Seconds since this invocation began, by a clock that a suspended laptop or a time change does not bend.
+
+        Waiting for an agent that is held up does not count.
+        """
+        return time.monotonic() - self.begun - self.waited
+
+    @staticmethod
+    def clock() -> float:
+        """Seconds since the epoch: usage limits end by a calendar's clock."""
+        return time.time()
 
     def probe(self) -> Probe:
         """What the guards want to know of the world."""

@@ -33,7 +33,7 @@ class Page:
 
 def running(scene: Scene, page: Page, now: float) -> Group:
     """`scene` at the monotonic second `now`, on at most as many lines as `page` has."""
-    head = [*_header(scene, now), Text(f"{folded(scene.phase)}, {clock(now - scene.phase_began)}", style="cyan")]
+    head = [*_header(scene, now), Text(_doing(scene, now), style="cyan")]
     if page.height < _ENOUGH:
         return _drawn([*head, Text(_far(scene))][: max(1, page.height - _SPARE)], page)
     notices = _section([_notice(notice.text, notice.level) for notice in scene.notices])
@@ -48,6 +48,13 @@ def closing(scene: Scene, page: Page, now: float) -> Group:
     word = scene.end.status.replace("_", " ") if scene.end else "not finished"
     style = "green" if word == "met" else "yellow"
     return _drawn([*_header(scene, now), Text.assemble((word, style), f" · {_far(scene)}")], page)
+
+
+def _doing(scene: Scene, now: float) -> str:
+    """What the run does, and since when, or how long it still waits."""
+    if scene.phase_ends is None:
+        return f"{folded(scene.phase)}, {clock(now - scene.phase_began)}"
+    return f"{folded(scene.phase)}, {clock(scene.phase_ends - now)} left (Ctrl+C stops, --resume goes on)"
 
 
 def _far(scene: Scene) -> str:

@@ -17,11 +17,12 @@ from aigon.core.events import (
     RunStarted,
     Spent,
     TurnEnded,
+    Waiting,
 )
 from aigon.core.model import Finding
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
-from aigon.sinks.phrases import asked_by, price, result, took, turn
+from aigon.sinks.phrases import asked_by, price, result, took, turn, waits
 from aigon.sinks.pipe import write_line
 from aigon.sinks.place import Place
 
@@ -79,6 +80,8 @@ def _words(event: Event, place: Place) -> str:
             return _judged(event)
         case TurnEnded():
             return f"{turn(event.turn)}, {price(event.turn)}"
+        case Waiting():
+            return f"{waits(event)}. Ctrl+C stops here; --resume goes on"
         case Parked():
             return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
         case CheckpointIntended():
@@ -95,7 +98,8 @@ def _step(event: RunStarted | IterationStarted | IterationFinished | RunFinished
             return _run(event)
         case IterationStarted():
             model = f" with {event.model}" if event.model else ""
-            rung = f", rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else ""
+            effort = f", effort {event.effort}" if event.effort else ""
+            rung = f"{effort}, rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else effort
             return f"{place}: {event.agent} works{model}{rung}"
         case IterationFinished():
             return f"{place} finished: {_tally(event)}" if event.number else f"base: {_tally(event)}"

@@ -1,8 +1,10 @@
 """What the line view and the live view say in the same words."""
 
 import re
+from datetime import datetime, timedelta
 
 from aigon.core.amounts import cost, duration
+from aigon.core.events import Waiting
 from aigon.core.model import Finding, Turn
 
 _TURN_ENDS = {
@@ -11,6 +13,10 @@ _TURN_ENDS = {
     "timed_out": "ran into its deadline",
     "not_started": "did not start",
     "killed": "was killed",
+    "refused": "refused to work",
+    "usage_limit": "ran into a usage limit",
+    "overloaded": "was turned away by an overloaded server",
+    "bad_credentials": "was not let in",
     "unavailable": "is unavailable",
 }
 
@@ -34,10 +40,18 @@ def took(finding: Finding) -> str:
 def turn(ended: Turn) -> str:
     """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1`."""
     after = f" after {duration(ended.duration)}" if ended.duration else ""
-    detail = f": {ended.detail}" if ended.failed and ended.detail else ""
+    detail = f": {ended.detail}" if ended.end != "finished" and ended.detail else ""
     return f"{ended.agent} {_TURN_ENDS[ended.end]}{after}{detail}"
 
 
 def price(ended: Turn) -> str:
     """What a turn cost: `cost $0.42 (reported)`, `cost unknown`."""
     return f"cost {cost(ended.cost, ended.cost_status)}"
+
+
+def waits(event: Waiting) -> str:
+    """For whom the run waits, until when by this machine's clock, and why."""
+    until = (datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds)).strftime("%H:%M:%S")
+    day = f" (in {duration(event.seconds)})"
+    why = f": {event.reason}" if event.reason else ""
+    return f"waiting for {event.agent} until {until}{day}{why}"

@@ -17,10 +17,11 @@ from aigon.core.events import (
     RunStarted,
     Spent,
     TurnEnded,
+    Waiting,
 )
 from aigon.core.model import Check, Criterion, Finding, Verdict
 from aigon.core.state import Spend
-from aigon.sinks.phrases import asked_by, turn
+from aigon.sinks.phrases import asked_by, turn, waits
 from aigon.sinks.place import Place
 
 NOTICES = 3
@@ -39,7 +40,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that one frame needs. `began` and `phase_began` are monotonic seconds; `rung` is one of how many, from 0.
+    """All that one frame needs. `began` and `phase_began` are monotonic seconds; `rung` is one of how many, from 0;
+    `phase_ends` is when the run will have waited long enough, None where it waits for nobody.
 
     A criterion whose own command runs is in `proving`, by its number and with the second at which it began.
     """
@@ -52,6 +54,7 @@ class Scene:
     rung: tuple[int, int] = (0, 1)
     phase: str = "starting"
     phase_began: float = 0.0
+    phase_ends: float | None = None
     began: float = 0.0
     checks: Mapping[str, Row] = field(default_factory=dict)
     verdicts: Mapping[int, Verdict] = field(default_factory=dict)
@@ -129,7 +132,9 @@ def _row(finding: Finding) -> Row:
 def _told(scene: Scene, event: Event, now: float) -> Scene:
     """With what the run is doing now, and with the notice that `event` is or deserves."""
     phase, notice = _phase(event) or scene.phase, _notice(event)
-    scene = scene if phase == scene.phase else replace(scene, phase=phase, phase_began=now)
+    if phase != scene.phase or isinstance(event, Waiting):
+        ends = now + event.seconds if isinstance(event, Waiting) else None
+        scene = replace(scene, phase=phase, phase_began=now, phase_ends=ends)
     return scene if notice is None else replace(scene, notices=(*scene.notices, notice)[-NOTICES:])
 
 
@@ -143,6 +148,8 @@ def _phase(event: Event) -> str:
             return f"{event.agent} works"
         case TurnEnded():
             return "checking the result"
+        case Waiting():
+            return f"waiting for {event.agent}"
         case CheckpointIntended():
             return f"committing {event.commit[:7]}"
         case IterationFinished():
@@ -157,7 +164,9 @@ def _notice(event: Event) -> Notice | None:
             return event
         case Parked():
             return Notice(event.at, f"parked {event.what} as {event.commit[:7]}", "warning")
-        case TurnEnded() if event.turn.failed:
+        case Waiting():
+            return Notice(event.at, waits(event), "warning")
+        case TurnEnded() if event.turn.end != "finished":
             return Notice(event.at, turn(event.turn), "warning")
         case _:
             return None

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from aigon.core.concern import Concern
-from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, TurnEnded
+from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, TurnEnded, Waiting
 from aigon.core.model import Finding, Turn, Verdict
 from aigon.core.outcome import describe
-from aigon.core.state import State
+from aigon.core.state import Spend, State
 from aigon.ports.store import write_atomic
 
 SCHEMA_VERSION = 1
@@ -25,6 +25,7 @@ class StateFileSink:
         self._path = path
         self._iterations: dict[int, str] = {}
         self._turns: dict[int, Turn] = {}
+        self._begun: dict[int, IterationStarted] = {}
 
     @classmethod
     def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
@@ -36,7 +37,7 @@ class StateFileSink:
 
     def __call__(self, event: Event, state: State) -> None:
         self.remember(event)
-        if isinstance(event, (RunStarted, IterationStarted, RunFinished)):
+        if isinstance(event, (RunStarted, IterationStarted, Waiting, RunFinished)):
             self.write(event, state)
 
     def remember(self, event: Event) -> None:
@@ -46,9 +47,13 @@ class StateFileSink:
         """
         if isinstance(event, TurnEnded):
             self._turns[event.turn.number] = event.turn
+        if isinstance(event, IterationStarted):
+            self._begun[event.number] = event
         if isinstance(event, IterationFinished) and (event.checkpoint or event.number == 0):
             turn = self._turns.get(event.number)
-            self._iterations[event.number] = json.dumps(_iteration(event, turn), ensure_ascii=False)
+            self._iterations[event.number] = json.dumps(
+                _iteration(event, turn, self._begun.get(event.number)), ensure_ascii=False
+            )
 
     def write(self, event: Event, state: State) -> None:
         """Write the file whole."""
@@ -94,11 +99,22 @@ def _head(event: Event, state: State) -> dict[str, object]:
         "criteria": [_criterion(v) for v in look.verdicts] if look else [],
         "checks": [_check(f) for f in look.findings] if look else [],
         "integrity": [_concern(c) for c in look.concerns] if look else [],
-        "spend": {"usd": round(state.spend.usd, 6), "unknown": state.spend.unknown},
+        "spend": _spend(state.spend),
+        "feature_spend": _spend(state.earlier.and_(state.spend)),
+        "rung": {"number": state.climbs + 1, "model": state.model, "effort": state.effort},
+        "waiting": _waiting(event) if isinstance(event, Waiting) else None,
     }
 
 
-def _iteration(event: IterationFinished, turn: Turn | None) -> Mapping[str, object]:
+def _spend(spend: Spend) -> dict[str, object]:
+    return {"usd": round(spend.usd, 6), "unknown": spend.unknown}
+
+
+def _waiting(event: Waiting) -> dict[str, object]:
+    return {"agent": event.agent, "reason": event.reason, "until": event.until}
+
+
+def _iteration(event: IterationFinished, turn: Turn | None, begun: IterationStarted | None) -> Mapping[str, object]:
     return {
         "number": event.number,
         "started_at": event.started_at,
@@ -106,6 +122,8 @@ def _iteration(event: IterationFinished, turn: Turn | None) -> Mapping[str, obje
         "agent": turn.agent if turn else None,
         "model": turn.model if turn else None,
         "turn": turn.end if turn else None,
+        "rung": {"number": begun.rung + 1, "of": begun.rungs, "effort": begun.effort} if turn and begun else None,
+        "promises": [{"text": one.text, "kept": one.kept, "why": one.why} for one in event.promises],
         "checkpoint": event.checkpoint or None,
         "checks": [_check(finding) for finding in event.findings],
         "criteria": [_criterion(verdict) for verdict in event.verdicts],

@@ -19,7 +19,7 @@ def started(resumed: bool = False) -> RunStarted:
 
 def after(state: State, number: int, fingerprint: str, rungs: int) -> State:
     """One more iteration on the rung that the ladder says, ending with this set of failures."""
-    rung = rung_for(state, rungs)
+    rung = rung_for(state, [0] * rungs)
     state = state.apply(IterationStarted("", number, "mine", "", rung, rungs, 0))
     state = state.apply(TurnEnded("", Turn(number, "mine", "", "finished")))
     return state.apply(IterationFinished("", number, "", "c", (), OPEN, (), fingerprint, (number,), ""))
@@ -76,4 +76,4 @@ def test_rungs_count_over_the_feature_and_not_over_the_invocation() -> None:
     ("climbs", "repeats", "rung"), [(0, 0, 0), (0, 1, 0), (0, 2, 1), (1, 2, 2), (2, 2, 2), (5, 9, 2)]
 )
 def test_there_is_no_rung_above_the_top(climbs: int, repeats: int, rung: int) -> None:
-    assert rung_for(State(climbs=climbs, repeats=repeats), 3) == rung
+    assert rung_for(State(climbs=climbs, repeats=repeats), [0, 0, 0]) == rung

@@ -1,0 +1,36 @@
+"""Who works next: the agent on its rung, or, while it is away, the first that stands in for it."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from aigon.core.ladder import Rung, rung_for
+from aigon.core.model import Turn
+from aigon.core.state import State
+
+LONGEST = 900.0
+"""Seconds of the longest wait where nobody said when it is over."""
+
+
+def choose(ladders: Sequence[Sequence[Rung]], state: State, away: Mapping[str, float], now: float) -> "Chosen | None":
+    """The first agent that is not `away` (by name, until seconds since the epoch), on its own rung; None: nobody."""
+    for ladder in ladders:
+        rung = rung_for(state, [one.turns for one in ladder])
+        if away.get(ladder[rung].agent.name, 0.0) <= now:
+            return rung, len(ladder), ladder[rung]
+    return None
+
+
+Chosen = tuple[int, int, Rung]
+"""The number of the rung from 0, how many there are, and the rung."""
+
+
+def away_until(turn: Turn, now: float, first: float, before: int) -> float:
+    """Until when an agent is away after `turn`, in seconds since the epoch; never back for what waiting cannot mend.
+
+    Where nobody said when: `first` seconds, doubled with each such wait `before`.
+    """
+    if not turn.held:
+        return math.inf
+    if turn.resets_at is not None and turn.resets_at > now:
+        return turn.resets_at + 1
+    return now + min(first * 2.0**before, LONGEST)

@@ -1,0 +1,21 @@
+"""Wait until a time of day, or until somebody asks the run to stop."""
+
+import select
+import time
+
+from aigon.ports.stop import POLL_SECONDS, Stop
+
+
+def pause(until: float, stop: Stop) -> bool:
+    """Wait until `until` (seconds since the epoch, so that a suspended laptop is not late). False when asked to stop.
+
+    The first Ctrl+C ends it too: there is nothing to finish.
+    """
+    poll = select.poll()
+    poll.register(stop.fileno(), select.POLLIN)
+    while not stop.asked:
+        left = until - time.time()
+        if left <= 0:
+            return True
+        poll.poll(min(left, POLL_SECONDS) * 1000)
+    return False

@@ -1,0 +1,60 @@
+"""What the agent of an iteration is told, and where it is told: the prompt, its file, the question of one turn."""
+
+import os
+
+from aigon.core import prompt
+from aigon.core.agent import Ask
+from aigon.core.approach import approach
+from aigon.core.state import State
+from aigon.run.job import Job
+from aigon.run.world import World
+
+
+def prompt_text(job: Job, world: World, state: State, number: int) -> str:
+    """What the agent of iteration `number` is told."""
+    look = state.last
+    return prompt.build(
+        job.template,
+        spec=job.spec,
+        spec_path=job.spec_path,
+        number=number,
+        limit=number - 1 - state.used + job.limits.iterations,
+        verdicts=look.verdicts if look else (),
+        checks=job.checks,
+        digest=look.feedback if look else "",
+        logs=str(world.iteration_folder(look.number)) if look else str(world.folder),
+        validation_skipped=job.demand.skip_validation,
+        judge=job.judge.backend if job.judge else "none",
+        approach=approach(state, number),
+        memory="",
+        promises=job.promises,
+    )
+
+
+def ask(job: Job, world: World, state: State, number: int) -> Ask:
+    """The question of one turn; its prompt stands in the iteration's folder."""
+    text = prompt_text(job, world, state, number)
+    folder = world.iteration_folder(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    file, output = folder / "prompt.md", folder / "agent-output.json"
+    file.write_text(text, encoding="utf-8", errors="replace")
+    output.unlink(missing_ok=True)
+    return Ask(
+        number=number,
+        feature_id=job.feature.name_for_people,
+        run_id=world.run_id,
+        workspace=str(world.workspace.root),
+        checkout=str(world.checkout),
+        spec_file=str(world.workspace.root / job.spec_path),
+        prompt_file=str(file),
+        prompt_chars=len(text),
+        output_file=str(output),
+        budget=_left(job, state),
+        root=os.geteuid() == 0,
+    )
+
+
+def _left(job: Job, state: State) -> float | None:
+    """US dollars that this turn may still cost; a cent at least, since a program may take nothing for no limit."""
+    limit = job.limits.max_cost
+    return None if limit is None else max(0.01, limit - state.spend.usd)
