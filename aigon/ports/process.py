@@ -66,9 +66,12 @@ def signal_group(group: int, number: signal.Signals) -> None:
 def run(command: Command, stop: Stop | None = None) -> Exited:
     """Run `command` in a session of its own until it exits, its deadline passes, or `stop` says now.
 
+    Where `stop` has said so already it is not started at all, and `Exited.ended` is 0.
     Its group gets SIGKILL once its leader has exited: what it left in the background does not outlive it.
     """
     begun = time.monotonic()
+    if stop and stop.look():
+        return Exited(None, killed=True)
     try:
         process = _spawn(command)
     except OSError as error:
@@ -238,3 +241,24 @@ def output(
     )
     out, err = process.communicate(stdin)
     return process.returncode, out, err
+
+
+_DETACHED = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-'
+"""The shell leaves at once: what it started is then the child of whoever adopts orphans, not aigon's."""
+
+
+def detached(argv: Sequence[str], *, stdin: int) -> bool:
+    """Start a program that is no descendant of this process; it reads the descriptor `stdin`. False if that failed."""
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", _DETACHED, "sh", *argv],
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    return done.returncode == 0

@@ -10,6 +10,7 @@ from aigon.core.prompt import estimated_tokens
 from aigon.core.vacuity import own_proof
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
+from aigon.ports.guardian import guarded
 from aigon.ports.stop import Stop
 from aigon.run import branch
 from aigon.run.briefing import prompt_text
@@ -37,8 +38,13 @@ def implement(
     stop = Stop(
         [checkout.root / name for name in branch.STOP_FILES], said=_answer(options.feature) if announce else _quiet
     )
-    with stop.handling(), opened(checkout, options, stop, confirm) as session:
+    with (
+        stop.handling(),
+        opened(checkout, options, stop, confirm) as session,
+        guarded(session.world.run_id) as guardian,
+    ):
         reaper.adopt_orphans()
+        session.world.guardian = guardian
         records = (JournalSink(session.records.journal), StateFileSink.after(session.state_file, session.past))
         recorder = Recorder(records, observers(session))
         state = session.state

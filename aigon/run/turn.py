@@ -52,6 +52,7 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
         world.watch.before_turn()
     exited = process.run(_command(job, world, agent, ask), world.stop)
     reaper.sweep()
+    world.guardian.over()
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
     return (yield TurnEnded(world.now(), turn))
@@ -89,6 +90,7 @@ def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
         log=_log(world.iteration_folder(ask.number)),
         merge=False,
         redact=world.redact,
+        started=world.guardian.begun,
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aigon.core.model import Probe
+from aigon.ports.guardian import Guardian
 from aigon.ports.machine import disk_free, memory_free
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Workspace
@@ -40,7 +41,7 @@ class World:
     `messages` those of commits that the agent made; `watch` puts back what it did to git and to
     aigon's records, `mended` says what that was; `aside` is for what need not be waited for at once;
     `away` says until when (seconds since the epoch) which agents cannot work, `waited` for how many seconds the run
-    waited for one.
+    waited for one; `guardian` ends what runs when aigon itself is killed.
     """
 
     run_id: str
@@ -62,6 +63,7 @@ class World:
     messages: list[str] = field(default_factory=list)
     watch: Watch | None = None
     mended: list[str] = field(default_factory=list)
+    guardian: Guardian = field(default_factory=Guardian)
     away: dict[str, float] = field(default_factory=dict)
     waited: float = 0.0
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
@@ -99,7 +101,7 @@ class World:
     def probe(self) -> Probe:
         """What the guards want to know of the world."""
         reason = self.stop.reason if self.stop.asked else ""
-        return Probe(self.elapsed(), disk_free(self.checkout), memory_free(), reason)
+        return Probe(self.elapsed(), disk_free(self.checkout), memory_free(), reason, self.stop.detail)
 
     def toolchain(self) -> list[tuple[str, int]]:
         """What is installed beside the tree, by modification time: `npm install` changes what a check would say."""

@@ -1,0 +1,102 @@
+"""A process that outlives a killed aigon by a moment, to end what aigon can no longer end.
+
+Whoever kills the loop with SIGKILL (a person, the kernel when memory is out) leaves an agent working on, paid for and
+watched by nobody. The guardian waits at a pipe whose other end only aigon holds: end-of-file without a farewell means
+that aigon is gone. It is started before aigon adopts orphans, so it is no descendant that a sweep would end.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from aigon.ports import process
+
+_WATCH = r"""
+import os, signal, time
+told = b""
+while chunk := os.read(0, 4096):
+    told += chunk
+lines = told.split(b"\n")
+run, sessions = b"AIGON_RUN=" + lines[0], set()
+for line in lines[1:]:
+    word, _, number = line.partition(b" ")
+    if word == b"begun":
+        sessions.add(int(number))
+    elif word == b"over":
+        sessions.clear()
+    elif word == b"farewell":
+        raise SystemExit
+def left():
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and int(name) != os.getpid():
+                with open("/proc/" + name + "/stat", "rb") as file:
+                    state, _, _, session = file.read().rpartition(b")")[2].split()[:4]
+                with open("/proc/" + name + "/environ", "rb") as file:
+                    marked = run in file.read().split(b"\0")
+                if state != b"Z" and (marked or int(session) in sessions):
+                    yield int(name)
+        except (OSError, ValueError):
+            pass
+limit = time.monotonic() + 10
+while time.monotonic() < limit and (found := list(left())):
+    for pid in found:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    time.sleep(0.005)
+"""
+
+
+@dataclass(slots=True)
+class Guardian:
+    """The end of the pipe that aigon holds; None where there is no guardian."""
+
+    pipe: int | None = None
+
+    def begun(self, pid: int) -> None:
+        """A program was started that leads the session `pid`."""
+        self._say(f"begun {pid}")
+
+    def over(self) -> None:
+        """That program is over and swept: its number may be another's soon."""
+        self._say("over")
+
+    def farewell(self) -> None:
+        """All is in order: the guardian may go without doing anything."""
+        self._say("farewell")
+        if self.pipe is not None:
+            os.close(self.pipe)
+            self.pipe = None
+
+    def _say(self, line: str) -> None:
+        if self.pipe is not None:
+            with contextlib.suppress(OSError):  # a guardian that somebody ended is no reason to stop
+                os.write(self.pipe, f"{line}\n".encode())
+
+
+@contextmanager
+def guarded(run_id: str) -> Iterator[Guardian]:
+    """A guardian over what the run `run_id` starts, for as long as the context lasts. Only where there is /proc."""
+    guardian = _posted(run_id) if sys.platform.startswith("linux") else Guardian()
+    try:
+        yield guardian
+    finally:
+        guardian.farewell()
+
+
+def _posted(run_id: str) -> Guardian:
+    read, write = os.pipe()
+    try:
+        there = process.detached([sys.executable, "-I", "-S", "-c", _WATCH], stdin=read)
+    finally:
+        os.close(read)
+    if not there:
+        os.close(write)
+        return Guardian()
+    os.write(write, f"{run_id}\n".encode())
+    return Guardian(write)
