@@ -30,6 +30,22 @@ def dollars(usd: float) -> str:
     return f"${usd:.4f}" if 0 < usd < 0.01 else f"${usd:.2f}"
 
 
+def rough(usd: float) -> str:
+    """An amount that is not known well, with two digits that count: `$0.40`, `$6`, `$1,200`; `under $0.01`."""
+    if usd < 0.01:
+        return "under $0.01"
+    shown = float(f"{usd:.2g}")
+    return f"${shown:,.0f}" if shown >= 10 or shown == int(shown) else f"${shown:.2f}"
+
+
+def cost_range(low: float, high: float) -> str:
+    """`$0.40 to $6`; `about $6` where both are the same."""
+    least, most = rough(low), rough(high)
+    if least == most:
+        return least if least.startswith("under") else f"about {most}"
+    return f"{least} to {most}"
+
+
 def cost(usd: float | None, status: CostStatus) -> str:
     """`$0.42 (reported)`, or `unknown`."""
     return "unknown" if usd is None else f"{dollars(usd)} ({status})"

@@ -25,7 +25,9 @@ def _cut_off(state: State, number: int) -> str:
 
 
 def _another_way(state: State) -> str:
-    before, what = state.returned
+    last = state.tried.done[-1] if state.tried.done else None
+    found = [(last.again, "failure"), (last.same_tree, "tree")] if last else []
+    before, what = next(((number, what) for number, what in found if number), (0, ""))
     if not what:
         return ""
     return (

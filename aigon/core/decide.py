@@ -12,6 +12,7 @@ from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_for
 from aigon.core.model import Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
+from aigon.core.spending import expected
 from aigon.core.state import State
 
 
@@ -126,12 +127,14 @@ def _caveats(demand: Demand, red: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
-    """A person or the system asked for the end."""
+    """A person, the system or a hook asked for the end."""
     match probe.interrupt:
         case "":
             return None
         case "stop-file":
             return Stopped("stop-file", "a stop file is there: remove .aigon/STOP or EMERGENCY_STOP_RALPH to go on")
+        case "hook":
+            return Stopped("hook", probe.detail)
         case signal:
             return Interrupted(signal)
 
@@ -189,10 +192,10 @@ def cost(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
 
 def usual_cost(limits: Limits, state: State) -> float | None:
     """What the next turn is expected to cost by those that this run has paid for; None where none is known."""
-    rung = limits.ladder[rung_for(state, [rung.turns for rung in limits.ladder])] if limits.ladder else None
-    wanted = (rung.agent.name, rung.agent.model) if rung else ("", "")
-    like = [usd for *who, usd in state.paid if tuple(who) == wanted] or [usd for *_, usd in state.paid]
-    return sum(like[-3:]) / len(like[-3:]) if like else None
+    if not limits.ladder:
+        return None
+    agent = limits.ladder[rung_for(state, [rung.turns for rung in limits.ladder])].agent
+    return expected(state.paid, agent.name, agent.model)
 
 
 def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome | None:

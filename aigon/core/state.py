@@ -1,8 +1,9 @@
 """Where a run stands: the fold of its events, and nothing that is not in them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from aigon.core.attempts import Attempts
 from aigon.core.events import (
     CheckpointIntended,
     Event,
@@ -34,6 +35,15 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
+class Paid:
+    """A turn that said what it cost: of which agent, with which model asked for, in US dollars."""
+
+    agent: str
+    model: str
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Everything that guards, ladder and prompt ask about the past of a run.
 
@@ -44,9 +54,9 @@ class State:
     rung of the escalation ladder, from 0. `told` are the questions that were open at the look before
     the last, so that an agent has had a turn to settle them. `idle` counts iterations on one rung in which nothing got
     better, `turns` those that an agent worked in, held ones left out; `inherited`: `turn` is one of an earlier
-    invocation; `model` and `effort` are those that were asked for. `seen` are number, fingerprint and tree of every
-    iteration's look, `paid` agent, model and cost of each turn that said what it cost, `unpriced` names the last agent
-    that did not. `earlier` is what runs before this one spent on the feature.
+    invocation; `model` and `effort` are those that were asked for. `tried` is what is known of every iteration, `paid`
+    are the turns that said what they cost, `unpriced` names the last agent that did not. `earlier` is what runs before
+    this one spent on the feature.
     """
 
     started: RunStarted | None = None
@@ -75,13 +85,17 @@ class State:
     inherited: bool = False
     model: str = ""
     effort: str = ""
-    seen: tuple[tuple[int, str, str], ...] = ()
-    paid: tuple[tuple[str, str, float], ...] = ()
+    tried: Attempts = field(default_factory=Attempts)
+    paid: tuple[Paid, ...] = ()
     unpriced: str = ""
     earlier: Spend = Spend()
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
+        after, tried = self._after(event), self.tried.apply(event)
+        return after if tried is self.tried else replace(after, tried=tried)
+
+    def _after(self, event: Event) -> "State":
         match event:
             case RunStarted():
                 return self._begun(event)
@@ -134,8 +148,9 @@ class State:
         )
 
     def _turned(self, turn: Turn) -> "State":
-        known = ((turn.agent, self.model, turn.cost),) if turn.cost is not None and not turn.held else ()
-        silent = turn.cost is None and not turn.held and turn.end not in ("killed", "bad_credentials")
+        worked = not turn.held and turn.end not in ("not_started", "bad_credentials", "unavailable")
+        known = (Paid(turn.agent, self.model, turn.cost),) if worked and turn.cost is not None else ()
+        silent = worked and turn.cost is None and turn.end != "killed"
         return replace(
             self,
             turn=turn,
@@ -158,7 +173,6 @@ class State:
             used=self.used + (0 if held else 1),
             turns=self.turns + (0 if held else 1),
             idle=0 if better else self.idle + (0 if held else 1),
-            seen=(*self.seen, (event.number, event.fingerprint, event.tree)),
             intended=None,
             checkpoint=event.checkpoint,
             fingerprint=event.fingerprint,
@@ -168,19 +182,6 @@ class State:
             told=self.last.questions if self.last else (),
             failed_turns=self.failed_turns + 1 if failed else self.failed_turns if held else 0,
         )
-
-    @property
-    def returned(self) -> tuple[int, str]:
-        """The latest iteration before the last that had the same failure or the same tree, and which; else 0."""
-        if not self.seen:
-            return 0, ""
-        _, failure, tree = self.seen[-1]
-        for number, before, other in self.seen[-2::-1]:
-            if failure and before == failure:
-                return number, "failure"
-            if tree and other == tree:
-                return number, "tree"
-        return 0, ""
 
     @property
     def turn_ended(self) -> bool:

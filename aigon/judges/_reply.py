@@ -1,12 +1,16 @@
 """What a call of the Anthropic API came to, as the answer of a judge."""
 
+from pathlib import Path
+
 import anthropic
 from anthropic.types import Message
 
+from aigon.core.errors import AigonError
 from aigon.core.judging import Answer, JudgeSettings
 from aigon.core.model import Usage
+from aigon.core.prices import Table, Tokens, estimate
 from aigon.judges._call import asked_wait, spend_limit
-from aigon.judges._prices import Tokens, estimate
+from aigon.ports import prices
 
 _LASTING = (401, 403, 404)
 """Bad key, no permission, no such model: no later call can mend it."""
@@ -62,4 +66,12 @@ def _spent(message: Message, settings: JudgeSettings) -> tuple[Usage | None, flo
     except (AttributeError, TypeError, ValueError):
         return None, None
     seen = Usage(tokens.input + tokens.cache_write, tokens.output, tokens.cache_read)
-    return seen, estimate(settings.model, tokens)
+    return seen, estimate(_table(settings), settings.model, tokens)
+
+
+def _table(settings: JudgeSettings) -> Table:
+    """The prices of the project. A file that was spoilt since the run began must not cost the answer."""
+    try:
+        return prices.load(prices.work_tree(Path(settings.cwd)))
+    except AigonError:
+        return prices.shipped()

@@ -5,9 +5,13 @@ import os
 from aigon.core import prompt
 from aigon.core.agent import Ask
 from aigon.core.approach import approach
+from aigon.core.memory import recalled
 from aigon.core.state import State
 from aigon.run.job import Job
 from aigon.run.world import World
+
+MEMORY = 1_500
+"""Estimated tokens of what a prompt tells of earlier turns."""
 
 
 def prompt_text(job: Job, world: World, state: State, number: int) -> str:
@@ -26,9 +30,15 @@ def prompt_text(job: Job, world: World, state: State, number: int) -> str:
         validation_skipped=job.demand.skip_validation,
         judge=job.judge.backend if job.judge else "none",
         approach=approach(state, number),
-        memory="",
+        memory=_memory(state),
         promises=job.promises,
     )
+
+
+def _memory(state: State) -> str:
+    """What earlier turns tried; empty while the digest of the last look says it all."""
+    told = recalled(state.tried.all, MEMORY)
+    return f"## What was tried\n\n{told}" if told else ""
 
 
 def ask(job: Job, world: World, state: State, number: int) -> Ask:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from aigon.core.ladder import Rung
 from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
 from aigon.ports.git import Checkout
@@ -10,6 +11,7 @@ from aigon.run.job import Job
 from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, ready
+from aigon.run.price_tag import cost_of, price_tag
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
@@ -37,6 +39,7 @@ def _first_prompt(job: Job) -> str:
         logs="",
         validation_skipped=job.demand.skip_validation,
         judge=job.judge.backend if job.judge else "none",
+        promises=job.promises,
     )
 
 
@@ -63,8 +66,27 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
             "max_cost": job.limits.max_cost,
         },
         "prompt": prompt,
-        "estimated_tokens": estimated_tokens(prompt),
+        "estimated_tokens": (tokens := estimated_tokens(prompt)),
+        "estimated_cost": {"low": cost[0], "high": cost[1]} if (cost := cost_of(job, tokens)) else None,
+        "ladder": [_rung(rung) for rung in job.rungs],
+        "fallback": [ladder[0].agent.name for ladder in job.fallback],
     }
+
+
+def _rung(rung: Rung) -> dict[str, object]:
+    return {"turns": rung.turns, "model": rung.agent.model, "effort": rung.agent.effort, "full_digest": rung.full}
+
+
+def _ladder(job: Job) -> list[str]:
+    """A line per rung, where there is more than one."""
+    if len(job.rungs) == 1:
+        return []
+    return [f"  rung {number}: {_worded(rung)}" for number, rung in enumerate(job.rungs, 1)]
+
+
+def _worded(rung: Rung) -> str:
+    how = " ".join(filter(None, (rung.agent.model, rung.agent.effort and f"effort {rung.agent.effort}"))) or "as it is"
+    return f"{how}, {f'{rung.turns} turns' if rung.turns else 'from then on'}" + (", whole digest" if rung.full else "")
 
 
 def _check(check: Check) -> dict[str, object]:
@@ -90,6 +112,9 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
         f"Spec: {prepared.feature.path}",
         f"Branch: {prepared.branch}",
         f"Agent: {job.agent.name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
+        *_ladder(job),
+        *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),
+        f"Cost: {price_tag(job, estimated_tokens(prompt))}",
         f"Judge: {judge}",
         f"Profile: {prepared.checks.profile}",
         "Checks:",

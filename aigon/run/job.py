@@ -12,6 +12,7 @@ from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
 from aigon.core.ladder import Rung
 from aigon.core.model import Check, Spec
+from aigon.core.prices import NO_PRICES, Table
 from aigon.core.promise import DEFAULT
 from aigon.core.protection import Protection
 
@@ -73,6 +74,7 @@ class Job:
     fallback: tuple[tuple[Rung, ...], ...] = ()
     promises: tuple[str, ...] = (DEFAULT,)
     waits: Waits = Waits()
+    prices: Table = NO_PRICES
 
     @property
     def agent(self) -> Agent:

@@ -10,9 +10,10 @@ from aigon.core.errors import usage
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
+from aigon.core.prices import NO_PRICES, Table
 from aigon.core.promise import DEFAULT
 from aigon.core.protection import Protection
-from aigon.ports import machine, secrets
+from aigon.ports import machine, prices, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.resources import resource
 from aigon.run import actors, guarding, limits, specs
@@ -40,6 +41,7 @@ class Prepared:
     protection: Protection
     proof: ProofPlan
     fallback: tuple[Agent, ...] = ()
+    prices: Table = NO_PRICES
     said: tuple[str, ...] = ()
     warned: tuple[str, ...] = ()
 
@@ -93,6 +95,7 @@ def prepare(
         protection=guarding.protection_of(root, config, spec, checks.checks),
         proof=guarding.proof_of(root, config),
         fallback=others,
+        prices=prices.load(read) if agent else NO_PRICES,
         said=(chosen,) if chosen else (),
         warned=warned,
     )
@@ -142,6 +145,7 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         fallback=tuple(actors.rungs(agent, config, options, first=False) for agent in prepared.fallback),
         promises=options.promises or (DEFAULT,),
         waits=limits.waits(config, options),
+        prices=prepared.prices,
     )
 
 

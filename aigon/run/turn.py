@@ -9,8 +9,10 @@ from aigon.core.agent import Agent, Ask
 from aigon.core.decide import AWAY
 from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
 from aigon.core.line_up import Chosen, choose
+from aigon.core.spending import priced
 from aigon.core.state import State
 from aigon.ports import process, reaper
+from aigon.ports.prices import knowing
 from aigon.run.briefing import ask as asked
 from aigon.run.job import Job
 from aigon.run.waiting import Patience
@@ -55,7 +57,7 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     world.guardian.over()
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
-    return (yield TurnEnded(world.now(), turn))
+    return (yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model))))
 
 
 def _report(ask: Ask) -> bytes:

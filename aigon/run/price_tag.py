@@ -1,0 +1,48 @@
+"""What a run may cost, said before it is paid for."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from aigon.core.amounts import cost_range
+from aigon.core.price_age import stale
+from aigon.core.prices import quoted
+from aigon.core.spending import range_of
+from aigon.ports.prices import knowing
+from aigon.run.job import Job
+
+
+def cost_of(job: Job, tokens: int) -> tuple[float, float] | None:
+    """From the least to the much, in US dollars, for a first prompt of `tokens`; None where a model has no price.
+
+    The dearest model of the ladder's rungs that this many turns can reach sets the upper end.
+    """
+    models = _models(job)
+    table = knowing(job.prices, *models)
+    found = [quoted(table, model) for model in models]
+    ranges = [range_of(tokens, job.limits.iterations, one.price) for one in found if one]
+    known = [one for one in ranges if one]
+    if not known or len(known) < len(models):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def price_tag(job: Job, tokens: int) -> str:
+    """`roughly $0.40 to $6`, or why nobody can say."""
+    found = cost_of(job, tokens)
+    if found:
+        return f"roughly {cost_range(*found)}"
+    models = ", ".join(filter(None, _models(job)))
+    return f"at a cost that nobody can say before ({f'no price for {models}' if models else 'the model is not known'})"
+
+
+def warnings(job: Job, today: date) -> Iterator[str]:
+    """What is to be said of prices that are old."""
+    models = _models(job)
+    if text := stale(knowing(job.prices, *models), today, models):
+        yield text
+
+
+def _models(job: Job) -> list[str]:
+    """The models of the rungs that this invocation can come to, each once."""
+    reached = job.rungs if job.limits.iterations > 1 else job.rungs[:1]
+    return list(dict.fromkeys(rung.agent.model for rung in reached))

@@ -1,0 +1,1 @@
+"""The real programs, installed privately, against a scripted server on loopback: `make real-agents`."""

@@ -1,0 +1,126 @@
+"""What is tried with every real program, and what has to come of it."""
+
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.lab import DONE_WHEN, Lab, Ran, finish, until
+from tests.real_agents.programs import Program
+
+Turns = list[dict[str, Any]]
+WRITE = {"text": "I will write it.", "do": [{"write": {"path": "done.txt", "content": "done\n"}}],
+         "usage": {"input": 1200, "output": 40, "cache_read": 300}}  # fmt: skip
+WRONG = {"text": "I will write it.", "do": [{"write": {"path": "half.txt", "content": "half\n"}}]}
+END = {"do": [{"finish": "All done"}], "text": "All done."}
+OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`turns` is the server's script for a program, None where the case is none for it; `check` says what is wrong.
+
+    `options` are of feature-implement; `args` in place of those that let the program write.
+    """
+
+    name: str
+    turns: Callable[[Program], Turns | None]
+    check: Callable[[Lab, Ran], str]
+    options: tuple[str, ...] = ("--max-iterations", "1")
+    restricted: bool = False
+    interrupted: tuple[int, ...] = ()
+    on_exhausted: Mapping[str, Any] | None = None
+
+
+def drive(lab: Lab, case: Case, log: Callable[[], str]) -> Ran:
+    """Run the loop; where the case wants it, signal it once the program's tool is at work."""
+    command = ("feature-implement", "42", "--loop", *case.options)
+    if not case.interrupted:
+        return lab.aigon(*command, timeout=300)
+    running = lab.start(*command)
+    until(lambda: (lab.root / "working.txt").exists() or "hang" in log(), 90)
+    for number in case.interrupted:
+        running.send_signal(number)
+        time.sleep(1)  # two at once would be one
+    return finish(running, 60)
+
+
+def _turn(lab: Lab) -> dict[str, Any]:
+    looks: list[dict[str, Any]] = lab.state()["iterations"]
+    return looks[-1]
+
+
+def _expect(lab: Lab, ran: Ran, code: int, *ends: str) -> str:
+    if ran.code != code:
+        return f"exit {ran.code}, not {code}: {(ran.out + ran.err)[-600:]}"
+    end = _turn(lab)["turn"]
+    return "" if not ends or end in ends else f"the turn {end}, not {' or '.join(ends)}: {lab.state()['stop_reason']}"
+
+
+def _edited(lab: Lab, ran: Ran) -> str:
+    wrong = _expect(lab, ran, 0, "finished")
+    return wrong or ("" if lab.git("show", "HEAD:done.txt") == "done" else "done.txt is not what was written")
+
+
+def _second(lab: Lab, ran: Ran) -> str:
+    wrong = _expect(lab, ran, 0, "finished")
+    numbers = [look["number"] for look in lab.state()["iterations"]]
+    return wrong or ("" if numbers == [0, 1, 2] and lab.git("show", "HEAD:half.txt") == "half" else f"looks {numbers}")
+
+
+def _unavailable(*ends: str) -> Callable[[Lab, Ran], str]:
+    return lambda lab, ran: _expect(lab, ran, 6, *ends)
+
+
+def _busy(lab: Lab, ran: Ran) -> str:
+    """Some programs try again for longer than anybody waits: then the turn ends at its deadline."""
+    return _expect(lab, ran, 3, "timed_out") if ran.code == 3 else _expect(lab, ran, 6, "overloaded", "usage_limit")
+
+
+def _hung(lab: Lab, ran: Ran) -> str:
+    return _expect(lab, ran, 3, "timed_out")
+
+
+def _denied(lab: Lab, ran: Ran) -> str:
+    wrong = _expect(lab, ran, 3)
+    return wrong or ("it wrote all the same" if lab.path("done.txt").exists() else "")
+
+
+def _interrupted(lab: Lab, ran: Ran) -> str:
+    return _expect(lab, ran, 130)
+
+
+def _killed(_lab: Lab, ran: Ran) -> str:
+    return "" if ran.code == -signal.SIGKILL else f"exit {ran.code}"
+
+
+def _error(status: int, **more: object) -> dict[str, Any]:
+    return {"times": -1, "error": {"status": status, "message": f"scripted {status}", **more}}
+
+
+def _tool_that_hangs(program: Program) -> Turns:
+    if program.kind == "aider":  # has no tools that run by themselves
+        return [{"text": "thinking", "hang": 120}]
+    return [{"text": "Working.", "do": [{"bash": "touch working.txt; sleep 4711"}]}, END]
+
+
+CASES: Mapping[str, Case] = {
+    case.name: case
+    for case in (
+        Case("edit", lambda _: [WRITE, END], _edited),
+        Case("second turn", lambda _: [WRONG, END, WRITE, END], _second, ("--max-iterations", "2")),
+        Case("429", lambda _: [_error(429, headers={"retry-after": "1"})], _busy,
+             ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "45s")),
+        Case("401", lambda _: [_error(401, message="Incorrect API key provided: sk-test")],
+             _unavailable("bad_credentials"), ("--max-iterations", "1", "--iteration-timeout", "60s")),
+        Case("usage limit", lambda p: [{"times": -1, "error": p.limited}] if p.limited else None,
+             _unavailable("usage_limit"), ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "60s")),
+        Case("hang", lambda _: [{"text": "thinking", "hang": 120}], _hung,
+             ("--max-iterations", "1", "--iteration-timeout", "12s")),
+        Case("denied", lambda p: None if p.restricted is None else [WRITE, END], _denied,
+             ("--max-iterations", "1", "--iteration-timeout", "60s"), restricted=True),
+        Case("Ctrl+C", _tool_that_hangs, _interrupted, interrupted=(signal.SIGINT, signal.SIGINT)),
+        Case("kill -9", _tool_that_hangs, _killed, interrupted=(signal.SIGKILL,)),
+    )
+}  # fmt: skip
