@@ -43,13 +43,13 @@ def enter(plan: dict[str, Any]) -> None:
     size = ctypes.c_size_t(ctypes.sizeof(attributes))
     ruleset = syscall("landlock_create_ruleset", CREATE_RULESET, ctypes.byref(attributes), size, ctypes.c_uint32(0))
     for path in beside([Path(path) for path in plan["hidden"]]):
-        _allow(ruleset, path, handled)
+        allow(ruleset, path, handled)
     for name, read_only in plan["shown"]:
         for path in _parts(Path(name), plan["masked"]) if read_only else [Path(name)]:
-            _allow(ruleset, path, handled & TO_READ if read_only else handled)
+            allow(ruleset, path, handled & TO_READ if read_only else handled)
         if read_only:
-            _allow(ruleset, Path(name), READ_DIR)
-    _restrict(ruleset)
+            allow(ruleset, Path(name), READ_DIR)
+    restrict(ruleset)
 
 
 def beside(hidden: Sequence[Path]) -> Iterator[Path]:
@@ -81,7 +81,7 @@ class _Beneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
-def _allow(ruleset: int, path: Path, rights: int) -> None:
+def allow(ruleset: int, path: Path, rights: int) -> None:
     """Give rights to a path and what is below it. A link is nothing by itself: where it leads has rights or not."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
@@ -97,7 +97,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
         os.close(descriptor)
 
 
-def _restrict(ruleset: int) -> None:
+def restrict(ruleset: int) -> None:
     """From here on for this process and its children. Without privilege, setuid programs are given up for it."""
     try:
         syscall("landlock_restrict_self", RESTRICT_SELF, ruleset, ctypes.c_uint32(0))

@@ -1,0 +1,63 @@
+"""Sessions of the built-in agent in the tests' own process, against a scripted server."""
+
+import io
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anthropic
+
+from aigon.agents._api import session, workplace
+from aigon.agents._api.ending import Ending
+from aigon.agents._api.log import Log
+from aigon.agents._api.settings import Settings
+from tests.model_server import ModelServer, Request, Script
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that ended: how, what it wrote down, and what the server was asked."""
+
+    ending: Ending
+    records: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    requests: list[Request]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The records of one kind."""
+        return [record for record in self.records if record["type"] == kind]
+
+    def answers(self, request: int = -1) -> list[str]:
+        """What the tools of one reply said, as the model got it."""
+        content = self.requests[request].body["messages"][-1]["content"]
+        return [block["content"] for block in content if block["type"] == "tool_result"]
+
+
+class Desk:
+    """A workspace with a run folder beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace, self.run, self.scratch = (folder / name for name in ("work", "run", "scratch"))
+        for made in (self.workspace, self.run, self.scratch):
+            made.mkdir(parents=True)
+
+    def ask(self, *script: Script, url: str = "", **settings: Any) -> Session:
+        """One session against this script, without waiting long for anything."""
+        quick = {"first_wait": 0.01, "patience": 5.0, "command_timeout": 20.0}
+        given = Settings(self.workspace, self.workspace, self.run, **{**quick, **settings})
+        out = io.StringIO()
+        with ModelServer(*script) as server, ExitStack() as stack:
+            client = anthropic.Anthropic(api_key="test-key-of-nobody", base_url=url or server.url, max_retries=0)
+            stack.enter_context(client)
+            ended = session.run(
+                workplace.given(
+                    given, client.with_options(timeout=given.patience), Log(out, self.run), self.scratch, stack
+                ),
+                "Do it",
+            )
+            requests = [*server.requests]
+        file = self.run / "tools.jsonl"
+        tools = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        return Session(ended, [json.loads(line) for line in out.getvalue().splitlines()], tools, requests)

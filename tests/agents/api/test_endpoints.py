@@ -1,0 +1,70 @@
+"""Services of mcp_endpoints.json as tools."""
+
+import json
+
+import pytest
+
+from aigon.agents._api.endpoints import Service, tools, unknown
+from tests.agents.api.services import service
+from tests.agents.api.sessions import Desk
+from tests.agents.api.streaming import ending, results, streamed, use
+
+
+def test_a_tool_goes_to_its_service_and_endpoint_with_the_key_and_what_fails_is_an_error_for_the_model(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODOO", "odoo-key-of-nobody")
+    with service() as there:
+        open_ = {"url": there.url, "endpoints": ["list"]}
+        document = {
+            "odoo_mcp": {"url": there.url + "/", "endpoints": ["create_invoice", "broken", "moved"],
+                         "auth_required": True, "api_key_env": "ODOO"},
+            "odoo_sales_mcp": open_ | {"auth_required": False},
+            "closed": open_ | {"auth_required": True, "api_key_env": "NOT_SET_ANYWHERE"},
+            "gone": {"url": "http://127.0.0.1:9", "endpoints": ["list"]},
+            "bad": {"url": "file:///etc/passwd", "endpoints": ["list"]},
+            "worse": 7,
+        }  # fmt: skip
+        (desk.workspace / "mcp_endpoints.json").write_text(json.dumps(document))
+        s = desk.ask(
+            streamed(
+                use("odoo_create_invoice", 1, partner="Ada", lines=[1]), use("odoo_sales_list", 2),
+                use("closed_list", 3), use("gone_list", 4), use("odoo_broken", 5), use("odoo_moved", 6),
+                use("odoo_delete_all", 7), use("odoo_sales_x", 8),
+            ),
+            ending(),
+        )  # fmt: skip
+    assert there.asked[0] == ("/api/create_invoice", "Bearer odoo-key-of-nobody", {"partner": "Ada", "lines": [1]})
+    assert there.asked[1] == ("/api/list", "", {}) and [path for path, *_ in there.asked[2:]] == [
+        "/api/broken",
+        "/api/moved",
+    ]
+    fine, sales, *failed = results(s.requests[1])
+    assert "Ada" in fine["content"] and "[redacted]" in fine["content"] and '"key": ""' in sales["content"]
+    assert all(each["is_error"] for each in failed)
+    said = [each["content"] for each in failed]
+    expected = ("NOT_SET_ANYWHERE", "could not be asked", "500", "302", "no endpoint 'delete_all'", "odoo_sales_mcp")
+    for words, text in zip(expected, said, strict=True):
+        assert words in text
+    assert "create_invoice, broken, moved" in said[4]
+    assert {"bad", "worse"} == {
+        name for name in ("bad", "worse", "gone") for n in s.of("note") if repr(name) in n["text"]
+    }
+    assert "odoo-key-of-nobody" not in json.dumps([s.tools, s.records, [r.body for r in s.requests]])
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "7", '{"a": {"url": "http://x"}}', "\xff"])
+def test_a_malformed_file_is_noted_and_left_out(desk: Desk, content: str) -> None:
+    (desk.workspace / "mcp_endpoints.json").write_bytes(content.encode("latin-1"))
+    s = desk.ask(ending())
+    assert s.ending.action == "DONE" and "left out" in s.of("note")[0]["text"]
+
+
+def test_where_two_tools_are_called_alike_the_longer_service_has_the_name() -> None:
+    short = Service("odoo", "http://a", {"sales_list": ""})
+    long = Service("odoo_sales_mcp", "http://b", {"list": "Lists."})
+    found = tools((long, short))
+    assert found["odoo_sales_list"][0]["description"] == "Lists." and len(found) == 1
+    assert (
+        unknown("odoo_sales_y", (long, short)).startswith("The service odoo_sales_mcp") and unknown("x", (long,)) == ""
+    )
