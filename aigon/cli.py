@@ -8,6 +8,8 @@ import sys
 VERBS = {
     "demo": ("demo", "See it work in a minute, in a temporary repository."),
     "init": ("init", "Set up aigon in this repository."),
+    "doctor": ("doctor", "Say which agents can work here, and what is missing."),
+    "install-commands": ("install_commands", "Write aigon's commands where agents read theirs."),
     "feature-create": ("feature_create", "Write a new feature spec into the inbox."),
     "feature-prioritise": ("feature_prioritise", "Give a feature its ID and move it to the backlog."),
     "feature-setup": ("feature_setup", "Start a feature: its branch, its spec in progress."),

@@ -59,6 +59,6 @@ def dollars(value: object) -> float | None:
     return float(value) if 0 <= value <= sys.float_info.max else None
 
 
-def unspent(end: TurnEnd) -> bool:
-    """A program that never started has cost nothing."""
-    return end == "not_started"
+def unspent(end: TurnEnd, exited: Exited) -> bool:
+    """A program that never started has cost nothing: it could not, or the run was stopped before."""
+    return end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
@@ -30,7 +31,8 @@ def launch(kind: Kind, agent: Agent, ask: Ask) -> Launch:
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
     words = [word for each in argv for word in _expanded(each, kind, agent, ask, values)]
     env = {**_defaults(kind, agent, values), **environment(agent, ask)}
-    return Launch((kind.program, *words), env=env, stdin="prompt" if kind.wants_stdin else "nothing")
+    stdin: Literal["prompt", "nothing"] = "prompt" if kind.wants_stdin else "nothing"
+    return Launch((kind.program, *words), env=env, stdin=stdin, unset=kind.unset)
 
 
 def _values(agent: Agent, ask: Ask) -> dict[str, str]:
@@ -110,7 +112,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
     end, detail = ending(exited)
     if end in ("finished", "failed"):
         end, detail = _judged(exited, seen)
-    cost = 0.0 if unspent(end) else seen.cost
+    cost = 0.0 if unspent(end, exited) else seen.cost
     return Turn(
         number=ask.number,
         agent=agent.name,
@@ -120,7 +122,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
         said=seen.said[-SAID:],
         detail=detail,
         cost=cost,
-        cost_status="reported" if unspent(end) else "unknown" if cost is None else seen.cost_status,
+        cost_status="reported" if unspent(end, exited) else "unknown" if cost is None else seen.cost_status,
         usage=seen.usage,
         session=seen.session,
         denied=seen.denied,

@@ -19,6 +19,8 @@ _RETRIES = "3"
 _NO_TOOLS = ("--tools", "", "--strict-mcp-config", "--disable-slash-commands", "--permission-mode", "dontAsk")
 _ALONE = ("--safe-mode", "--no-session-persistence", "--max-turns", "1")
 """No CLAUDE.md, settings' hooks or plugins: what an agent left in the person's home has no say. Login works."""
+_NESTED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+"""Where these are set it refuses to start: it takes itself for a session within a session."""
 _ROLE = "You are asked one question and have no tools. Answer it in the form it asks for, and say nothing else."
 
 
@@ -61,7 +63,7 @@ def consult(agent: Agent) -> Launch:
     """The command line that answers one question, with no tool to touch anything with."""
     argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", *_NO_TOOLS, *_ALONE]
     argv += ["--system-prompt", _ROLE, *(("--model", agent.model) if agent.model else ())]
-    return Launch(tuple(argv), env={**agent.env, **_retries(agent)})
+    return Launch(tuple(argv), env={**agent.env, **_retries(agent)}, unset=_NESTED)
 
 
 def _retries(agent: Agent) -> dict[str, str]:

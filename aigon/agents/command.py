@@ -85,7 +85,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
     """The turn as it ended; the cost only if the program reported one."""
     end, detail = ending(exited)
     report = _report(exited.stdout)
-    cost = 0.0 if unspent(end) else dollars(report.get("cost_usd"))
+    cost = 0.0 if unspent(end, exited) else dollars(report.get("cost_usd"))
     told = str(report.get("end")) if end in ("finished", "failed") else ""
     if told in _ENDS:
         end, detail = _ENDS[told], " ".join(str(report.get("detail") or told.replace("_", " ")).split())[:500]

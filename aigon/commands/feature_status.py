@@ -1,15 +1,19 @@
-"""`aigon feature-status`: where the features stand."""
+"""`aigon feature-status`: where the features stand, and what failed."""
 
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.core.errors import usage
 
 
 @click.command("feature-status")
 @click.argument("feature", metavar="[ID]", required=False)
+@click.option("--failures", is_flag=True, help="List every attempt at feature ID that failed, and at what.")
 @json_option
-def command(feature: str | None, as_json: bool) -> int:
+def command(feature: str | None, failures: bool, as_json: bool) -> int:
     """Say where feature ID stands, or all of them."""
+    if failures:
+        return _failures(feature, as_json)
     from aigon.core.features import feature_at
     from aigon.run import specs
     from aigon.run.bookkeeping import title_of
@@ -24,4 +28,26 @@ def command(feature: str | None, as_json: bool) -> int:
             wanted = [found for path in paths if (found := feature_at(path))]
         rows = [read(root, each, title_of(root, each)) for each in wanted]
     answer(document(rows), text(rows, detailed=feature is not None), as_json)
+    return 0
+
+
+def _failures(feature: str | None, as_json: bool) -> int:
+    """The failure log, from the journals of every run of the feature."""
+    from aigon.ports.home import known_home
+    from aigon.run import specs
+    from aigon.run.records import records_of
+    from aigon.sinks.journal import events
+    from aigon.views.failures import document, read, text
+
+    if not feature:
+        raise usage("--failures is about one feature", hint="Name it: aigon feature-status ID --failures")
+    with here() as checkout:
+        found = specs.locate(checkout.root, feature)
+        home = known_home(checkout.common_dir)
+    journals = []
+    if home:
+        records = records_of(home, found.name_for_people)
+        journals = [*sorted(records.folder.glob("journal-*.jsonl")), records.journal]  # named after runs: by time
+    log = read(found, journals, events)
+    answer(document(log), text(log), as_json)
     return 0

@@ -72,11 +72,15 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all."""
+    """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all.
+
+    `env` comes over the person's environment, of which `unset` is taken away.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: Literal["prompt", "nothing"] = "prompt"
+    unset: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from aigon.core.model import Change, CostStatus, Finding, Turn, Verdict
 from aigon.core.outcome import Outcome
 from aigon.core.promise import Promise
 
+HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
+
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
@@ -203,6 +205,26 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class HookRan:
+    """A program that is told of a moment of the run has ended.
+
+    `point` is the moment, `name` says where the program comes from, `duration` is in seconds, `output` the end of
+    what it printed, or why it did not start. With `veto` it does not let the run go on.
+    """
+
+    at: str
+    number: int
+    point: str
+    name: str
+    status: HookStatus
+    exit_code: int | None
+    duration: float
+    output: str = ""
+    veto: bool = False
+    event: Literal["hook_ran"] = "hook_ran"
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     """The run ended. DURABLE. `commit` is the tree that the outcome speaks of."""
 
@@ -228,6 +250,7 @@ Event = (
     | IterationFinished
     | Spent
     | Notice
+    | HookRan
     | RunFinished
 )
 

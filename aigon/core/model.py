@@ -229,9 +229,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What the world looks like when `decide` asks. Seconds are monotonic; bytes are free bytes; None is unknown."""
+    """What the world looks like when `decide` asks. Seconds are monotonic; bytes are free bytes; None is unknown.
+
+    `detail` is what a hook said that stopped the run.
+    """
 
     elapsed: float = 0.0
     disk_free: int | None = None
     memory_free: int | None = None
-    interrupt: Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file"] = ""
+    interrupt: Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"] = ""
+    detail: str = ""

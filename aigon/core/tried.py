@@ -98,7 +98,9 @@ def _listed(texts: Sequence[str], most: int, total: int | None = None) -> str:
 def _reached(attempt: Attempt) -> str:
     tests = sum(check.counts.passed for check in attempt.checks if check.counts)
     checks = f"{attempt.green} of {len(attempt.checks)} checks green"
-    passed = [f"{tests} tests passed"] if any(check.counts for check in attempt.checks) else []
+    passed = (
+        [f"{tests} test{'' if tests == 1 else 's'} passed"] if any(check.counts for check in attempt.checks) else []
+    )
     return ", ".join([f"{attempt.proven} of {attempt.criteria} criteria proven", checks, *passed])
 
 

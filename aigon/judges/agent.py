@@ -33,7 +33,8 @@ def ask(question: Question, settings: JudgeSettings) -> Answer:
         why = ready(settings, settings.env)
         return Answer(failure=f"the judge cannot be asked: {why}", cost=0.0, cost_status="reported", available=False)
     launch = settings.launch
-    inside = replace(settings, env={**settings.env, **launch.env})
+    kept = {name: value for name, value in settings.env.items() if name not in launch.unset}
+    inside = replace(settings, env={**kept, **launch.env})
     try:
         exited = asked(launch.argv, inside, _prompt(question))
     except (OSError, ValueError) as error:

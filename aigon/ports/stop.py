@@ -8,14 +8,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal
 
-Reason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file"]
+Reason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
 POLL_SECONDS = 0.5
 """How often waiting code looks for a stop file: a person creating one does not notice half a second."""
 
 
 class Stop:
-    """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP or a stop file: `now`.
+    """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP, a stop file or a hook: `now`.
 
+    `detail` is what a hook said that does not let the run go on.
     `fileno()` becomes readable as soon as `now` is set, so that it can be waited on beside a process.
     """
 
@@ -24,6 +25,7 @@ class Stop:
         self._read, self._write = os.pipe()
         self._said = said
         self.reason: Reason = ""
+        self.detail = ""
         self.now = False
 
     @property
@@ -41,6 +43,12 @@ class Stop:
     def fileno(self) -> int:
         """A descriptor that is readable once `now` is set."""
         return self._read
+
+    def veto(self, text: str) -> None:
+        """A hook does not let the run go on. Who asked for the end before keeps being the reason."""
+        if not self.now:
+            self.detail = text
+            self._at_once(self.reason or "hook")
 
     def halt(self) -> None:
         """End whatever still runs, at once: the run is over, for whatever reason."""

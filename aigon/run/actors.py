@@ -1,6 +1,5 @@
 """Who works and who judges: found, configured, and proven startable before the first paid turn."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,9 @@ from aigon.core.errors import unavailable, usage
 from aigon.core.judging import JudgeSettings
 from aigon.core.ladder import Rung
 from aigon.core.model import Spec
-from aigon.run.configured import SAMPLE, configured
+from aigon.run.configured import SAMPLE, configured, every_kind
+from aigon.run.first_ready import candidates, why_none
+from aigon.run.first_ready import said as chosen_aloud
 from aigon.run.judge_settings import IN_TURN, named, program, settings_of, why_not
 from aigon.run.options import Options
 from aigon.run.settings import Read, work_tree
@@ -44,9 +45,13 @@ def _named(config: Config, options: Options) -> str | None:
 
 
 def _first(root: Path, env: Mapping[str, str]) -> tuple[str, str]:
-    if shutil.which("claude", path=env.get("PATH")):
-        return "claude", ""
-    raise unavailable("There is no agent to work with", where="--agent", hint=f"Install Claude Code, or add {SAMPLE}")
+    """The first kind that is ready, and that it was taken. Raises AigonError (exit 6) where none is."""
+    among = candidates(every_kind(root), env, root)
+    taken = next((one.kind for one in among if not one.problems), None)
+    if taken is None:
+        hint = why_none(among) or f"Install one (aigon doctor lists them), or add {SAMPLE}"
+        raise unavailable("There is no agent to work with", where="--agent", hint=hint)
+    return taken.name, chosen_aloud(taken, among)
 
 
 def _only_agent(config: Config) -> str | None:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from aigon.core.command_file import is_aigons
 from aigon.core.errors import AigonError, environment
 from aigon.core.features import Feature
 from aigon.core.runtime_files import IGNORED_LINES, is_runtime
@@ -59,7 +61,12 @@ def _within(path: str, place: str) -> bool:
 def _is_own(checkout: Checkout, path: str) -> bool:
     if path == ".gitignore":
         return _only_own_lines(checkout)
-    return path.startswith(".aigon/") or is_runtime(path)
+    return path.startswith(".aigon/") or is_runtime(path) or _is_command(checkout.root / path)
+
+
+def _is_command(file: Path) -> bool:
+    """A command that `aigon init` wrote for an agent, and that nobody has edited since."""
+    return file.is_file() and not file.is_symlink() and is_aigons(file.name, file.read_bytes())
 
 
 def _only_own_lines(checkout: Checkout) -> bool:

@@ -11,6 +11,7 @@ from aigon.core.ecosystem import Setup
 from aigon.core.model import Check, Spec
 from aigon.core.protection import Protection, Rule
 from aigon.ports.resources import profiles
+from aigon.run.hook_programs import started
 from aigon.run.job import ProofPlan
 
 _WORD = re.compile(r"[\w@%+=:,./-]+")
@@ -28,7 +29,8 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
     """The rules as they hold before any agent runs. Raises AigonError (exit 2) for what is malformed."""
     own = tuple(_own(each) for each in config.protect)
     shipped = profile.protections(profiles(), profiles(root / ".aigon" / "profiles"))
-    rules = (*own, *_judge(root, config), *_package_scripts(root, checks), *_scripts(root, spec, checks), *shipped)
+    programs = (*_judge(root, config), *_hooks(root, config))
+    rules = (*own, *programs, *_package_scripts(root, checks), *_scripts(root, spec, checks), *shipped)
     return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"))
 
 
@@ -49,6 +51,15 @@ def _judge(root: Path, config: Config) -> Iterator[Rule]:
     files = [path for word in words if (path := _file(root, word))]
     if files:
         yield Rule(tuple(map(_literal, files)), "restore", source="judge.command")
+
+
+def _hooks(root: Path, config: Config) -> Iterator[Rule]:
+    """Neither is a program of the repository that a hook or a notification starts."""
+    commands = {f"hooks.{point}": each.command for point, each in config.hooks.items()}
+    commands |= {f"notify[{number}]": each.command for number, each in enumerate(config.notify)}
+    for name, command in commands.items():
+        if files := started(root, command):
+            yield Rule(tuple(map(_literal, files)), "restore", source=name)
 
 
 def _file(root: Path, word: str) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 
 from aigon.core.binding import bound
 from aigon.core.events import Notice, RunFinished
@@ -15,15 +16,19 @@ from aigon.ports.stop import Stop
 from aigon.run import branch
 from aigon.run.briefing import prompt_text
 from aigon.run.drive import Observer, Recorder, drive
+from aigon.run.hook_up import hooked, notified
 from aigon.run.job import Job
 from aigon.run.loop import Loop, run
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared
+from aigon.run.price_tag import price_tag, warnings
 from aigon.run.recover import Confirm
 from aigon.run.session import Session, opened
 from aigon.run.world import World
 from aigon.sinks.journal import JournalSink
+from aigon.sinks.memory import MemorySink
 from aigon.sinks.state_file import StateFileSink
+from aigon.sinks.steps import StepSink
 
 Observers = Callable[[Session], Sequence[Observer]]
 
@@ -46,12 +51,12 @@ def implement(
         reaper.adopt_orphans()
         session.world.guardian = guardian
         records = (JournalSink(session.records.journal), StateFileSink.after(session.state_file, session.past))
-        recorder = Recorder(records, observers(session))
+        recorder = Recorder(records, [*observers(session), *notified(session), *_written_for_people(session)])
         state = session.state
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_said_before(session)], state)
-            loop = run(session.job, session.world, state)
+            loop = hooked(run(session.job, session.world, state), session, state)
             return drive(loop, state, recorder)
         finally:
             stop.halt()
@@ -59,6 +64,12 @@ def implement(
                 loop.close()  # nothing of a look that broke off may still run when survivors are swept
             reaper.sweep()
             recorder.close()
+
+
+def _written_for_people(session: Session) -> tuple[Observer, ...]:
+    """What a run leaves in its folder beside prompts and outputs."""
+    folder, past = session.world.folder, session.past
+    return (StepSink(folder, past), MemorySink(folder, past))
 
 
 def _said_before(session: Session) -> Iterator[Notice]:
@@ -77,9 +88,10 @@ def _said_before(session: Session) -> Iterator[Notice]:
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)
     tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.finished + 1))
+    yield from (Notice(now, text, "warning") for text in warnings(job, date.today()))
     cap = f"at most ${job.limits.max_cost:.2f}" if job.limits.max_cost else "no cost limit (--max-cost)"
-    turns = job.limits.iterations
-    yield Notice(now, f"up to {turns} turns of {job.agent.name}, about {tokens} tokens of prompt each; {cap}")
+    turns, price = job.limits.iterations, price_tag(job, tokens)
+    yield Notice(now, f"up to {turns} turns of {job.agent.name}, about {tokens} tokens of prompt each, {price}; {cap}")
 
 
 def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:

@@ -5,24 +5,31 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from aigon.core.config import Config
+from aigon.core.placed import Placed
 from aigon.core.runtime_files import IGNORED_LINES
 from aigon.ports.git import Checkout
 from aigon.ports.store import write_atomic
+from aigon.run.command_agents import kinds_here
+from aigon.run.install_commands import Place, install
 from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of
 from aigon.run.settings import PROJECT_FILE, configuration, work_tree
+from aigon.views.install_commands import as_data, line
 
 HEADING = "# aigon's runtime files"
 
 
 @dataclass(frozen=True, slots=True)
 class Initialised:
-    """What `aigon init` found and did."""
+    """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home."""
 
     checks: Checks
     written: tuple[str, ...]
     kept: tuple[str, ...]
+    commands: tuple[Placed, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
@@ -31,8 +38,10 @@ class Initialised:
             "checks": [{"name": c.name, "role": c.role, "command": shown(c)} for c in self.checks.checks],
             "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks.checks if c.missing],
             "absent": [{"role": a.role, "why": a.why} for a in self.checks.absent],
-            "written": list(self.written),
-            "kept": list(self.kept),
+            "written": [*self.written, *(c.path for c in self.commands if c.wrote)],
+            "kept": [*self.kept, *(c.path for c in self.commands if not c.wrote)],
+            "commands": [as_data(one) for one in self.commands],
+            "commands_elsewhere": list(self.elsewhere),
         }
 
     def text(self) -> str:
@@ -42,18 +51,29 @@ class Initialised:
         absent = [f"  no {a.role}: {a.why}" for a in self.checks.absent]
         lines = [f"Profile: {self.checks.profile}", "Checks:", *(found or ["  none found"]), *missing, *absent]
         lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
+        lines += [line(one) for one in self.commands if one.state != "unchanged"]
+        lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in self.elsewhere]
         return "\n".join([*lines, "Next: aigon feature-create NAME"])
 
 
-def initialise(checkout: Checkout, profile: str | None) -> Initialised:
-    """Detect the profile, write what is not there. Raises AigonError (exit 2) where detection is a tie."""
+def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True) -> Initialised:
+    """Detect the profile, write what is not there. Raises AigonError (exit 2) where detection is a tie.
+
+    With `commands`, agents that are installed or configured get theirs, as far as they read them in the repository.
+    """
     config = configuration(work_tree(checkout.root))
     checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
     written: list[str] = []
     kept: list[str] = []
     (written if _write_config(checkout.root, checks.profile) else kept).append(PROJECT_FILE)
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
-    return Initialised(checks, tuple(written), tuple(kept))
+    placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
+    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere)
+
+
+def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
+    inside, elsewhere = kinds_here(root, config, os.environ)
+    return install(inside, Place(root, Path.home())), tuple(kind.name for kind in elsewhere)
 
 
 def _write_config(root: Path, profile: str) -> bool:

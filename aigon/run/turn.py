@@ -86,7 +86,7 @@ def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
     return process.Command(
         launch.argv,
         cwd=world.workspace.root,
-        env={**world.agent_env, **launch.env},
+        env={name: value for name, value in world.agent_env.items() if name not in launch.unset} | dict(launch.env),
         stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
         deadline=_deadline(job, world),
         log=_log(world.iteration_folder(ask.number)),

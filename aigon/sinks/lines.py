@@ -9,6 +9,7 @@ from aigon.core.events import (
     CheckStarted,
     CriterionJudged,
     Event,
+    HookRan,
     IterationFinished,
     IterationStarted,
     Notice,
@@ -22,7 +23,7 @@ from aigon.core.events import (
 from aigon.core.model import Finding
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
-from aigon.sinks.phrases import asked_by, price, result, took, turn, waits
+from aigon.sinks.phrases import asked_by, hook, price, result, took, turn, waits
 from aigon.sinks.pipe import write_line
 from aigon.sinks.place import Place
 
@@ -88,6 +89,8 @@ def _words(event: Event, place: Place) -> str:
             return f"checkpoint {event.commit[:7]} on {event.branch}"
         case Spent():
             return f"{event.what}: cost {cost(event.cost, event.status)}"
+        case HookRan():
+            return hook(event)
         case Notice():
             return event.text if event.level == "info" else f"{event.level}: {event.text}"
 

@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 
 from aigon.core.amounts import cost, duration
-from aigon.core.events import Waiting
+from aigon.core.events import HookRan, HookStatus, Waiting
 from aigon.core.model import Finding, Turn
 
 _TURN_ENDS = {
@@ -18,6 +18,13 @@ _TURN_ENDS = {
     "overloaded": "was turned away by an overloaded server",
     "bad_credentials": "was not let in",
     "unavailable": "is unavailable",
+}
+
+_HOOK_ENDS: dict[HookStatus, str] = {
+    "ok": "is done",
+    "failed": "failed",
+    "timed_out": "took too long and was ended",
+    "not_started": "did not run",
 }
 
 
@@ -55,3 +62,12 @@ def waits(event: Waiting) -> str:
     day = f" (in {duration(event.seconds)})"
     why = f": {event.reason}" if event.reason else ""
     return f"waiting for {event.agent} until {until}{day}{why}"
+
+
+def hook(ran: HookRan) -> str:
+    """How a hook ended: `hook before_checks (hooks.before_checks) failed after 0.2s: no database`."""
+    after = f" after {duration(ran.duration)}" if ran.duration else ""
+    veto = ", and does not let the run go on" if ran.veto else ""
+    words = [line for line in ran.output.splitlines() if line.strip()]
+    why = f": {words[-1].strip()}" if ran.status != "ok" and words else ""
+    return f"hook {ran.point} ({ran.name}) {_HOOK_ENDS[ran.status]}{after}{veto}{why}"

@@ -9,6 +9,7 @@ from aigon.core.events import (
     CheckStarted,
     CriterionJudged,
     Event,
+    HookRan,
     IterationFinished,
     IterationStarted,
     Notice,
@@ -21,7 +22,7 @@ from aigon.core.events import (
 )
 from aigon.core.model import Check, Criterion, Finding, Verdict
 from aigon.core.state import Spend
-from aigon.sinks.phrases import asked_by, turn, waits
+from aigon.sinks.phrases import asked_by, hook, turn, waits
 from aigon.sinks.place import Place
 
 NOTICES = 3
@@ -166,6 +167,8 @@ def _notice(event: Event) -> Notice | None:
             return Notice(event.at, f"parked {event.what} as {event.commit[:7]}", "warning")
         case Waiting():
             return Notice(event.at, waits(event), "warning")
+        case HookRan() if event.status != "ok":
+            return Notice(event.at, hook(event), "warning")
         case TurnEnded() if event.turn.end != "finished":
             return Notice(event.at, turn(event.turn), "warning")
         case _:

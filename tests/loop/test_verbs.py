@@ -32,14 +32,14 @@ def document(ran: Ran) -> dict[str, Any]:
 
 def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> None:
     lab.write(".gitignore", b"*.log\r\nbuild/")
-    first = document(lab.aigon("init", "--json"))
+    first = document(lab.aigon("init", "--no-commands", "--json"))
     assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
     ignores = lab.path(".gitignore").read_bytes()
     assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*\r\n")
     assert ignores.count(b"\n") == ignores.count(b"\r\n") == 7
     lab.config(ralph={"maxIterations": 9})
     config = lab.read(".aigon/config.json")
-    again = lab.aigon("init")
+    again = lab.aigon("init", "--no-commands")
     assert again.code == 0 and "Kept .aigon/config.json as it is" in again.out and "Wrote" not in again.out
     assert (lab.read(".aigon/config.json"), lab.path(".gitignore").read_bytes()) == (config, ignores)
     lab.write(".aigon/STOP", "")
@@ -49,7 +49,7 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
 
 def test_init_says_what_was_found_what_is_missing_and_what_there_is_not(lab: Lab) -> None:
     lab.config(checks={"lint": {"command": ["no-such-linter"]}, "tests": {"command": "make test"}})
-    found = document(lab.aigon("init", "--json"))
+    found = document(lab.aigon("init", "--no-commands", "--json"))
     assert found["profile"] == "generic"
     assert {"name": "tests", "role": "tests", "command": "make test"} in found["checks"]
     (missing,) = found["missing"]

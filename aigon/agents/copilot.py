@@ -1,0 +1,79 @@
+"""What Copilot CLI prints with `--output-format json`: one event per line, the last a `result`.
+
+Written against version 1.0.102. `exitCode` stands in the result, what went wrong in a `session.error` before it, and
+tokens only in the file of `--usage-output-file`: cached ones are part of `inputTokens`. It counts premium requests and
+credits, which are no dollars.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aigon.agents._records import Record, at, count_at, objects_at, of_type, records, text_at
+from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._trouble import of_stderr, trouble
+from aigon.core.agent import Exited, Seen
+from aigon.core.model import Usage
+
+_DENIED = 20
+_STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
+"""HTTP statuses by type of error, for an error that does not tell its own."""
+
+
+def seen(exited: Exited) -> Seen:
+    """The turn by its events and by the file that it left."""
+    events = records(exited.stdout)
+    report = next(iter(records(exited.report)), {})
+    replies = of_type(events, "assistant.message")
+    uses = of_type(events, "tool.execution_start")
+    done = {text_at(one, "data", "toolCallId"): one for one in of_type(events, "tool.execution_complete")}
+    denied = [use for use in uses if at(_end(use, done), "data", "error", "code") == "denied"]
+    return replace(
+        _ended(events, exited),
+        said=next((text for one in replies[::-1] if (text := text_at(one, "data", "content").strip())), ""),
+        model=next((text for one in replies[::-1] if (text := text_at(one, "data", "model"))), "")
+        or text_at(report, "currentModel"),
+        session=next((text_at(one, "sessionId") for one in of_type(events, "result")[::-1]), ""),
+        usage=_usage(report),
+        denied=tuple(dict.fromkeys(_used(use, done) for use in denied))[:_DENIED],
+        tools=tuple(_used(use, done) for use in uses)[:MOST_TOOLS],
+    )
+
+
+def _ended(events: list[Record], exited: Exited) -> Seen:
+    last = next(iter(of_type(events, "session.error", "assistant.message")[::-1]), {})
+    code = next((one.get("exitCode") for one in of_type(events, "result")[::-1]), None)
+    ended = _error(last, exited) if last.get("type") == "session.error" else None
+    if ended and not (code == 0 and ended.end == "failed"):
+        return ended
+    if not isinstance(code, int) or isinstance(code, bool):
+        return Seen() if last else of_stderr(exited)
+    if code:
+        return Seen("failed", f"ended with exit code {code} and without an error")
+    return Seen("finished", ended.detail if ended else "")
+
+
+def _error(event: Record, exited: Exited) -> Seen:
+    status = count_at(event, "data", "statusCode") or _STATUS.get(text_at(event, "data", "errorType"), 0)
+    return trouble(text_at(event, "data", "message"), status, now=exited.ended)
+
+
+def _end(use: Record, done: Mapping[str, Record]) -> Record:
+    return done.get(text_at(use, "data", "toolCallId"), {})
+
+
+def _used(use: Record, done: Mapping[str, Record]) -> str:
+    """A patch is told by the files that it changed, not by its text."""
+    files = [text_at(one, "path") for one in objects_at(_end(use, done), "data", "fileEdits")]
+    given = at(use, "data", "arguments")
+    patch = {"path": ", ".join(filter(None, files))} if isinstance(given, str) else given
+    return tool(at(use, "data", "toolName"), patch)
+
+
+def _usage(report: Record) -> Usage | None:
+    models = at(report, "modelMetrics")
+    if not isinstance(models, dict):
+        return None
+    parts = [at(one, "usage") for one in models.values()]
+    cached = sum(count_at(part, "cacheReadTokens") for part in parts)
+    whole = sum(count_at(part, "inputTokens") for part in parts)
+    return Usage(max(0, whole - cached), sum(count_at(part, "outputTokens") for part in parts), cached)

@@ -1,0 +1,32 @@
+"""`aigon install-commands`: write aigon's commands where agents read theirs."""
+
+from pathlib import Path
+
+import click
+
+from aigon.commands.common import answer, json_option
+from aigon.core.errors import Exit
+
+
+@click.command("install-commands")
+@click.argument("agents", metavar="AGENT...", nargs=-1)
+@click.option("--dry-run", is_flag=True, help="Say what would be written; change nothing.")
+@json_option
+def command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
+    """Write commands such as /feature-implement where each AGENT reads the commands of its people.
+
+    Running it again brings the files up to date. One that you edited is left as it is, with the newer version beside
+    it (feature-implement.md.new); one that aigon did not write is never touched.
+    """
+    from aigon.run.command_agents import named_kinds
+    from aigon.run.install_commands import Place, install
+    from aigon.run.repository_root import repository_root
+    from aigon.run.settings import configuration, work_tree
+    from aigon.views.install_commands import document, text
+
+    root = repository_root(Path.cwd())
+    config = configuration(work_tree(root) if root else lambda _: None)
+    kinds = named_kinds(agents, root, config)
+    found = install(kinds, Place(root, Path.home(), dry_run))
+    answer(document(found, dry_run), text(found, {kind.name: kind.title for kind in kinds}, dry_run), as_json)
+    return int(Exit.ENVIRONMENT if any(one.state == "refused" for one in found) else Exit.MET)

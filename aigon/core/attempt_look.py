@@ -1,0 +1,68 @@
+"""An attempt with the look after it, beside the looks before: what got better, what is the same, what came back."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aigon.core.attempt import Attempt, Returned
+from aigon.core.events import IterationFinished
+from aigon.core.looked import LINE, Checked, checked, still_open
+from aigon.core.model import Change
+from aigon.core.quoting import folded
+
+FILES = 20
+"""Changed files of an attempt that are kept by name."""
+NAMES = 5
+"""Failures that came back, and are kept by name, of one check."""
+
+
+def looked(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt]) -> Attempt:
+    """The attempt with the look at it. `looks` are those before, oldest first, that of the base too."""
+    checks = tuple(checked(finding) for finding in event.findings)
+    seen = replace(
+        attempt,
+        at=attempt.at or event.started_at,
+        looked_at=event.at or "unknown",
+        fingerprint=event.fingerprint,
+        tree=event.tree,
+        score=event.score,
+        best=max((each.score for each in looks), default=()),
+        checks=checks,
+        criteria=len(event.verdicts),
+        open=still_open(event.verdicts),
+        promises=event.promises,
+        again=_latest([(each.number, each.fingerprint) for each in looks], event.fingerprint),
+        same_tree=_latest([(each.number, each.tree) for each in looks], event.tree),
+        returned=_returned(checks, looks),
+    )
+    return _with_changes(seen, event.changes)
+
+
+def _latest(known: Sequence[tuple[int, str]], wanted: str) -> int | None:
+    return next((number for number, name in reversed(known) if wanted and name == wanted), None)
+
+
+def _with_changes(attempt: Attempt, changes: Sequence[Change]) -> Attempt:
+    """A second look at an iteration has no changes of its own: those of the first stay."""
+    if not changes:
+        return attempt
+    first = tuple(replace(change, path=folded(change.path, LINE)) for change in changes[:FILES])
+    added, removed = sum(max(c.added, 0) for c in changes), sum(max(c.removed, 0) for c in changes)
+    return replace(attempt, changes=first, changed=len(changes), added=added, removed=removed)
+
+
+def _returned(checks: Sequence[Checked], looks: Sequence[Attempt]) -> tuple[Returned, ...]:
+    """What is red now, was not at the look before, and had been at one before that."""
+    if len(looks) < 2:
+        return ()
+    before = _failures(looks[-1:])
+    known = _failures(looks[:-1]) - before
+    return tuple(back for check in checks if check.red and (back := _back(check, known)).number)
+
+
+def _failures(looks: Sequence[Attempt]) -> set[str]:
+    return {name for look in looks for check in look.checks for name in check.fingerprints}
+
+
+def _back(check: Checked, known: set[str]) -> Returned:
+    there = [at for at, name in enumerate(check.fingerprints) if name in known]
+    return Returned(check.title, len(there), tuple(check.names[at] for at in there[:NAMES] if check.names))

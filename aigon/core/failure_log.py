@@ -1,0 +1,52 @@
+"""The failure log of a feature: which attempts failed, at what, how often the same failure came."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aigon.core.attempt import Attempt
+from aigon.core.attempts import attempts
+from aigon.core.events import Event, RunStarted
+from aigon.core.model import HELD
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An attempt that failed, the `number`th of the feature (from 1), in the run `run_id`.
+
+    `times` is how often its failure came in all, `nth` which of these times it is (from 1); 0 where it has no name.
+    """
+
+    number: int
+    run_id: str
+    attempt: Attempt
+    nth: int = 0
+    times: int = 0
+
+
+def failure_log(runs: Iterable[Sequence[Event]]) -> tuple[tuple[Failed, ...], int]:
+    """The failed attempts over the `runs` of a feature, oldest first, and how many attempts there were.
+
+    One has failed whose look found something red or open, or whose turn did not end as it should.
+    """
+    every = [(_run_id(events), attempt) for events in runs for attempt in attempts(events)]
+    times = Counter(attempt.fingerprint for _, attempt in every if attempt.fingerprint)
+    seen: Counter[str] = Counter()
+    found: list[Failed] = []
+    for number, (run_id, attempt) in enumerate(every, 1):
+        seen[attempt.fingerprint] += 1
+        name = attempt.fingerprint
+        if has_failed(attempt):
+            found.append(Failed(number, run_id, attempt, seen[name] if name else 0, times[name]))
+    return tuple(found), len(every)
+
+
+def has_failed(attempt: Attempt) -> bool:
+    """Whether an attempt failed. One that was only held up, or that is still under way, has not."""
+    if attempt.fingerprint:
+        return True
+    return attempt.tries > 0 and attempt.end not in ("finished", None, *HELD)
+
+
+def _run_id(events: Sequence[Event]) -> str:
+    return next((event.run_id for event in events if isinstance(event, RunStarted)), "")

@@ -1,0 +1,105 @@
+"""How every agent is: there, in which version, able to work here, and if not, what to do."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core.agent import Agent
+from aigon.core.agent_kind import Kind
+from aigon.core.diagnosis import Health
+from aigon.run.agent_obstacles import Obstacles, is_root, obstacles
+from aigon.run.first_ready import NEVER
+from aigon.run.node_of import node_of
+from aigon.run.versions import Question, Said, asked, compared, numbers
+
+_PLAIN = {"--version", "-version", "-V", "-v", "version"}
+"""The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """An agent to look at; `foreign` for one whose kind came with the repository, not from aigon or the person."""
+
+    agent: Agent
+    kind: Kind
+    configured: bool = False
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """A patient, what stands in its way as far as can be seen, and the command lines that tell more."""
+
+    patient: Patient
+    at: Obstacles
+    version: Question = ()
+    node: Question = ()
+
+
+def health(patients: Iterable[Patient], root: Path, env: Mapping[str, str]) -> tuple[Health, ...]:
+    """Every patient, in their order. Their programs are asked for their versions, all at the same time."""
+    examined = [_examined(patient, root, env) for patient in patients]
+    said = asked([q for one in examined for q in (one.version, one.node) if q], root, env)
+    return tuple(_health(one, said, env) for one in examined)
+
+
+def _examined(patient: Patient, root: Path, env: Mapping[str, str]) -> _Examined:
+    at = obstacles(patient.agent, root, env)
+    if not at.path:
+        return _Examined(patient, at)
+    kind = patient.kind
+    allowed = not patient.foreign or ({*kind.version} <= _PLAIN and not Path(at.path).is_relative_to(root))
+    node = node_of(at.path) if kind.needs.get("node") else None
+    place = shutil.which(node, path={**env, **patient.agent.env}.get("PATH")) if node else None
+    version = (at.path, *kind.version) if kind.version and allowed else ()
+    return _Examined(patient, at, version, (place, "--version") if place else ())
+
+
+def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str]) -> Health:
+    agent, kind, at = one.patient.agent, one.patient.kind, one.at
+    version = said.get(one.version, Said())
+    unfit = (version.problem, _node(one, said))
+    problems = (*(problem for problem in unfit if problem), *at.problems)
+    there = bool(at.path) or not kind.program
+    return Health(
+        name=agent.name,
+        title=kind.title,
+        kind=kind.name,
+        state="not installed" if not there else "not ready" if problems else "ready",
+        configured=one.patient.configured,
+        program=kind.program or (agent.command[0] if agent.command else ""),
+        path=at.path,
+        version=version.version,
+        tested=kind.tested,
+        source=kind.source,
+        problems=problems,
+        remarks=tuple(remark for remark in _remarks(one, version, env) if remark) if there else (),
+        seen=at.seen,
+        install=kind.install,
+        login=kind.login,
+        as_root=kind.as_root,
+    )
+
+
+def _node(one: _Examined, said: Mapping[Question, Said]) -> str:
+    """What is wrong with the Node that the program would start."""
+    wanted = one.patient.kind.needs.get("node", "")
+    here = said.get(one.node, Said())
+    if here.problem:
+        return f"it needs Node {wanted} or newer: {here.problem}"
+    if not here.version or numbers(here.version) >= numbers(wanted):
+        return ""
+    return f"it needs Node {wanted} or newer; {one.node[0]} is {here.version}"
+
+
+def _remarks(one: _Examined, version: Said, env: Mapping[str, str]) -> tuple[str, ...]:
+    kind = one.patient.kind
+    works_as_root = is_root({**env, **one.patient.agent.env}) and kind.as_root.lower().startswith("works")
+    return (
+        compared(version.version, kind.tested),
+        "its version is not known" if one.version and not version.version and not version.problem else "",
+        "known from its documentation alone, never run by aigon's tests" if kind.source == "docs" else "",
+        f"as root: {kind.as_root}" if works_as_root and kind.as_root.lower() != "works" else "",
+        kind.note if kind.name not in NEVER else "",
+    )

@@ -1,0 +1,109 @@
+"""What is here to work with: agents, the machine, the judge. Nothing is changed and no model is asked."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from aigon.agents import kinds
+from aigon.core.agent import Agent
+from aigon.core.agent_kind import Kind
+from aigon.core.config import Config, JudgeConfig
+from aigon.core.consulting import Consulting
+from aigon.core.diagnosis import Diagnosis, Fact
+from aigon.core.errors import AigonError, Exit
+from aigon.ports.git import Checkout
+from aigon.ports.resources import agent_kinds
+from aigon.ports.trusted import refuse_unsupported
+from aigon.run.actors import chosen_judge
+from aigon.run.agent_choice import choice
+from aigon.run.agent_health import Patient, health
+from aigon.run.configured import OWN, configured, person_folder
+from aigon.run.first_ready import NEVER, rank
+from aigon.run.judge_settings import named
+from aigon.run.machine_health import facts, worded
+from aigon.run.repository_root import repository_root
+from aigon.run.settings import Read, configuration, work_tree
+
+
+def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
+    """Everything, from the folder `start`, in a repository or not. What is malformed is a finding, never an error."""
+    root = repository_root(start)
+    read: Read = work_tree(root) if root else lambda _: None
+    wrong: list[AigonError] = []
+    config = _configuration(read, wrong)
+    known = _kinds(root, wrong)
+    patients = _patients(root or start, config, known, read, wrong)
+    agents = health(patients, root or start, env)
+    basics = facts(root, config, env)
+    git = any(fact.name == "git" and fact.data.get("version") for fact in basics)
+    machine = (
+        *basics,
+        *([_repository(root)] if root and git else []),
+        _judge(root or start, config, env),
+        *(Fact("configuration", "Settings", "", problem=worded(error), code=Exit.USAGE) for error in wrong),
+    )
+    taken, why = choice(config, env, agents, known, root or start)
+    return Diagnosis(agents, machine, taken, why, known["command"].note)
+
+
+def _configuration(read: Read, wrong: list[AigonError]) -> Config:
+    try:
+        return configuration(read)
+    except AigonError as error:
+        wrong.append(error)
+        return Config()
+
+
+def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, Kind]:
+    """Every kind that can be read: one malformed file leaves those of its folder out."""
+    sound = []
+    for folder in (person_folder(), *([root / OWN] if root else [])):
+        try:
+            kinds([folder])
+            sound.append(folder)
+        except (AigonError, OSError) as error:
+            wrong.append(error if isinstance(error, AigonError) else AigonError(str(error), where=str(folder)))
+    return kinds(sound)
+
+
+def _patients(
+    root: Path, config: Config, known: Mapping[str, Kind], read: Read, wrong: list[AigonError]
+) -> list[Patient]:
+    """The configured agents, then every kind that is none of them by name."""
+    foreign = agent_kinds(root / OWN)
+    found = []
+    for name in sorted(config.agents):
+        try:
+            agent = configured(root, config, name, read)
+            found.append(Patient(agent, agent.kind or known[agent.adapter], True, agent.adapter in foreign))
+        except AigonError as error:
+            wrong.append(error)
+    others = [kind for name, kind in known.items() if name not in config.agents and name not in NEVER]
+    others.sort(key=rank)
+    return found + [Patient(Agent(one.name, one.name, kind=one), one, foreign=one.name in foreign) for one in others]
+
+
+def _repository(root: Path) -> Fact:
+    """Whether aigon can work in this repository at all, whatever its branches and files are like just now."""
+    data = {"path": str(root)}
+    try:
+        with Checkout.open(root) as checkout:
+            checkout.identity()
+            refuse_unsupported(checkout)
+    except AigonError as error:
+        return Fact("repository", "Repository", str(root), {**data, "usable": False}, problem=worded(error))
+    return Fact("repository", "Repository", str(root), {**data, "usable": True})
+
+
+def _judge(root: Path, config: Config, env: Mapping[str, str]) -> Fact:
+    """Who would decide criteria that no command decides."""
+    own = config.judge or JudgeConfig()
+    try:
+        chosen = named(own, env.get("AIGON_JUDGE") or None)
+        settings = None if chosen == "none" else chosen_judge(config, chosen, (), env, root)
+    except AigonError as error:
+        return Fact("judge", "Judge", "none", {"backend": None}, remark=worded(error))
+    if settings is None:
+        return Fact("judge", "Judge", "a person (aigon approve): no model is set up for it", {"backend": None})
+    who = settings.agent if isinstance(settings, Consulting) else settings.model
+    data = {"backend": settings.backend, "agent": settings.agent, "model": settings.model}
+    return Fact("judge", "Judge", f"{settings.backend} ({who})", data)

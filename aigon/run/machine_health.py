@@ -1,0 +1,96 @@
+"""What aigon needs of the machine and the repository, beside an agent."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from aigon.core.config import Config
+from aigon.core.diagnosis import Fact
+from aigon.core.errors import AigonError
+from aigon.ports import home, isolation, machine, process
+from aigon.run.versions import numbers, version_in
+
+OLDEST_GIT = "2.36"
+"""The first git that flushes refs and nothing else on demand (core.fsync), which every checkpoint asks for."""
+TRIED_ON = "linux"
+
+
+def git(env: Mapping[str, str]) -> Fact:
+    """The git on PATH."""
+    program = shutil.which("git", path=env.get("PATH"))
+    if program is None:
+        return Fact("git", "git", "not installed", {"minimum": OLDEST_GIT},
+                    problem=f"there is no git on PATH: install git {OLDEST_GIT} or newer")  # fmt: skip
+    code, out, _ = process.output([program, "--version"], env={**env, "LC_ALL": "C"})
+    version = version_in(out)
+    data = {"path": program, "version": version, "minimum": OLDEST_GIT}
+    if code or not version:
+        return Fact("git", "git", program, data, problem="it does not say its version: is it git?")
+    old = f"aigon needs git {OLDEST_GIT} or newer" if numbers(version) < numbers(OLDEST_GIT) else ""
+    return Fact("git", "git", f"{version} (needs {OLDEST_GIT} or newer)", data, problem=old)
+
+
+def python() -> Fact:
+    """The Python that runs aigon."""
+    version = platform.python_version()
+    return Fact("python", "Python", f"{version} ({sys.executable})", {"version": version, "path": sys.executable})
+
+
+def system() -> Fact:
+    """The operating system."""
+    name, release, cpu = platform.system(), platform.release(), platform.machine()
+    remark = "" if sys.platform.startswith(TRIED_ON) else "aigon is tested on Linux alone"
+    data = {"system": name, "release": release, "machine": cpu}
+    return Fact("platform", "Platform", f"{name} {release} {cpu}", data, remark=remark)
+
+
+def clean_room(root: Path | None, config: Config) -> Fact:
+    """How commands are kept from the workspace when a feature is proven."""
+    with tempfile.TemporaryDirectory(prefix="aigon-doctor-") as folder:
+        try:
+            found = isolation.best(root or Path(folder), config.proof.isolation)
+        except AigonError as error:
+            return Fact("clean_room", "Clean room", "not as wanted", {"isolation": None}, problem=worded(error))
+    remark = "" if found != "none" else 'proofs will say "not isolated": no bubblewrap, namespaces or Landlock here'
+    return Fact("clean_room", "Clean room", found, {"isolation": found}, remark=remark)
+
+
+def room(root: Path, config: Config) -> Fact:
+    """Free disk and memory, against the guards."""
+    disk, memory = machine.disk_free(root), machine.memory_free()
+    wanted = {"disk": config.guards.disk_free, "memory": config.guards.memory_free}
+    short = [name for name, free in (("disk", disk), ("memory", memory)) if free is not None and free < wanted[name]]
+    text = f"{_size(disk)} of disk, {_size(memory)} of memory"
+    data = {"disk_free": disk, "memory_free": memory, "disk_needed": wanted["disk"], "memory_needed": wanted["memory"]}
+    problem = "; ".join(f"a run stops below {_size(wanted[name])} of {name} (guards.{name}Free)" for name in short)
+    return Fact("room", "Free", text, data, problem=problem)
+
+
+def state_home() -> Fact:
+    """Where aigon keeps its records."""
+    place = home.state_home()
+    there = next(folder for folder in (place, *place.parents) if folder.exists())
+    writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    problem = "" if writable else f"{there} cannot be written: mend that, or point AIGON_STATE_HOME elsewhere"
+    return Fact("state_home", "Records", str(place), {"path": str(place), "writable": writable}, problem=problem)
+
+
+def worded(error: AigonError) -> str:
+    """An error in one line: what, where, what to do."""
+    where = f" ({error.where})" if error.where else ""
+    return f"{error.what}{where}" + (f". {error.hint}" if error.hint else "")
+
+
+def _size(count: int | None) -> str:
+    if count is None:
+        return "an unknown amount"
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+
+
+def facts(root: Path | None, config: Config, env: Mapping[str, str]) -> tuple[Fact, ...]:
+    """Everything that needs no agent. `root` is the repository, None outside of one."""
+    return (git(env), python(), system(), clean_room(root, config), room(root or Path.cwd(), config), state_home())

@@ -1,0 +1,67 @@
+"""SCRATCHPAD.md and BUILD_LOG.md in the run folder: what was tried and what came of it, for whoever looks.
+
+Views of the journal: nothing reads them back, and a run goes on without them.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from aigon.core.attempt import Attempt
+from aigon.core.attempts import Attempts
+from aigon.core.build_log import build_log, details_of, row_of
+from aigon.core.events import Event, IterationFinished, RunFinished, RunStarted
+from aigon.core.memory import mentioned, noted, scratchpad
+from aigon.ports.view_file import write_view
+
+SCRATCHPAD = "SCRATCHPAD.md"
+BUILD_LOG = "BUILD_LOG.md"
+
+
+class MemorySink:
+    """Writes both files anew after each iteration and at the end of the run.
+
+    An attempt is put into words once, so that the 200th iteration costs little more than the 10th.
+    """
+
+    def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
+        self._folder = folder
+        self._attempts = Attempts()
+        self._started: RunStarted | None = None
+        self._scratchpad = [_remembering(told) for told in (noted, mentioned)]
+        self._row, self._details = _remembering(row_of), _remembering(details_of)
+        for event in past:
+            self._take(event)
+
+    def __call__(self, event: Event) -> None:
+        """Take `event` in. Raises OSError where the files cannot be written."""
+        self._take(event)
+        if isinstance(event, (IterationFinished, RunFinished)):
+            self._write(event if isinstance(event, RunFinished) else None)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _take(self, event: Event) -> None:
+        self._attempts = self._attempts.apply(event)
+        if isinstance(event, RunStarted):
+            self._started = event
+
+    def _write(self, ended: RunFinished | None) -> None:
+        known = self._attempts
+        log = build_log(
+            known.all, base=known.base, started=self._started, ended=ended, row=self._row, details=self._details
+        )
+        for name, text in ((SCRATCHPAD, scratchpad(known.all, *self._scratchpad)), (BUILD_LOG, log)):
+            write_view(self._folder / name, text)
+
+
+def _remembering(told: Callable[[Attempt], str]) -> Callable[[Attempt], str]:
+    """`told` that says the same of the same attempt without putting it into words again."""
+    known: dict[int, tuple[Attempt, str]] = {}
+
+    def remembered(attempt: Attempt) -> str:
+        if attempt.number not in known or known[attempt.number][0] is not attempt:
+            known[attempt.number] = (attempt, told(attempt))
+        return known[attempt.number][1]
+
+    return remembered

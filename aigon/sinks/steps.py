@@ -1,0 +1,78 @@
+"""`step_01.md`, `step_02.md`, ... in the run folder: each turn of an agent in short, for people.
+
+Views of the journal: nothing reads them back, and a run goes on without them.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from aigon.core.events import Event, IterationStarted, TurnEnded
+from aigon.core.model import Turn
+from aigon.core.step import begun, ended, headings
+from aigon.ports.view_file import write_view
+
+LARGEST = 4_000_000
+"""Bytes of a prompt that are read for its headings."""
+
+
+class StepSink:
+    """Writes the file of a turn when it begins and when it ends; a turn that is repeated under its number goes below.
+
+    The file is written whole each time from what was seen here, so that nothing an agent does to it stays.
+    """
+
+    def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
+        self._folder = folder
+        self._number, self._text, self._tries, self._open = 0, "", 0, False
+        turns = [event for event in past if isinstance(event, (IterationStarted, TurnEnded))]
+        for event in turns:
+            if _number(event) == _number(turns[-1]):
+                self._take(event)
+
+    def __call__(self, event: Event) -> None:
+        """Write what `event` adds. Raises OSError where it cannot be written."""
+        if isinstance(event, (IterationStarted, TurnEnded)):
+            self._take(event)
+            write_view(self._folder / f"step_{self._number:02d}.md", self._text)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _take(self, event: IterationStarted | TurnEnded) -> None:
+        if _number(event) != self._number:
+            self._number, self._text, self._tries, self._open = _number(event), "", 0, False
+        if isinstance(event, IterationStarted):
+            self._begin(event)
+            return
+        if not self._open:
+            self._begin(_beginning(event.turn, event.at))
+        self._text += ended(event.turn, event.at, self._output(), again=self._tries > 1)
+        self._open = False
+
+    def _begin(self, event: IterationStarted) -> None:
+        self._tries, self._open = self._tries + 1, True
+        file = f"{event.number:03d}/prompt.md"
+        shown = begun(event, headings(_prompt(self._folder / file)), file, again=self._tries > 1)
+        self._text += f"\n{shown}" if self._text else shown
+
+    def _output(self) -> str:
+        """The log of this try: each has one of its own, unless its program never started."""
+        names = [f"{self._number:03d}/agent{f'-{at}' if at > 1 else ''}.log" for at in range(1, self._tries + 1)]
+        return next((name for name in reversed(names) if (self._folder / name).exists()), "")
+
+
+def _number(event: IterationStarted | TurnEnded) -> int:
+    return event.number if isinstance(event, IterationStarted) else event.turn.number
+
+
+def _beginning(turn: Turn, at: str) -> IterationStarted:
+    """Of a turn of which only the end is known."""
+    return IterationStarted(at, turn.number, turn.agent, turn.model, 0, 1, 0)
+
+
+def _prompt(file: Path) -> str:
+    """The text of the prompt, which aigon wrote just now; empty where it is not there."""
+    with suppress(OSError), file.open("rb") as opened:
+        return opened.read(LARGEST).decode("utf-8", "replace")
+    return ""

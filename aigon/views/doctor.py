@@ -1,0 +1,112 @@
+"""What `aigon doctor` found, for people (80 columns) and as data."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from aigon.core.diagnosis import Diagnosis, Fact, Health
+from aigon.core.fingerprint import plain
+
+WIDTH = 80
+_INDENT = "      "
+
+
+def document(found: Diagnosis) -> dict[str, object]:
+    """Everything as data. States are `ready`, `not_ready`, `not_installed`; credentials are names, never values."""
+    return {
+        "exit_code": int(found.exit_code),
+        "agent": {"name": found.taken or None, "why": found.choice},
+        "agents": [_agent(agent) for agent in found.agents],
+        "machine": {fact.name: _fact(fact) for fact in found.machine if fact.name != "configuration"},
+        "problems": [fact.problem for fact in found.machine if fact.problem],
+    }
+
+
+def _agent(agent: Health) -> dict[str, object]:
+    told = {field.name: getattr(agent, field.name) for field in fields(agent)}
+    lists = {key: list(value) for key, value in told.items() if isinstance(value, tuple)}
+    absent = {key: told[key] or None for key in ("path", "version", "tested", "program")}
+    found = {**told, **lists, **absent, "state": agent.state.replace(" ", "_")}
+    found["credentials"] = found.pop("seen")
+    return found
+
+
+def _fact(fact: Fact) -> dict[str, object]:
+    return {**fact.data, "text": fact.text, "ok": not fact.problem, "problem": fact.problem, "remark": fact.remark}
+
+
+def text(found: Diagnosis) -> str:
+    """A table of the agents that are here, the others with how to get them, then the machine."""
+    here = sorted((a for a in found.agents if a.state != "not installed"), key=lambda agent: agent.state != "ready")
+    away = [agent for agent in found.agents if agent.state == "not installed"]
+    lines = [
+        *(["Agents", *_table(here)] if here else ["Agents: none is installed"]),
+        *_wrapped(found.choice, "  "),
+        "",
+        *(["Not installed", *_missing(away)] if away else []),
+        *_wrapped(f"Any other program can be an agent: {found.note}", "  "),
+        "",
+        "This machine",
+        *(line for fact in found.machine for line in _facts(fact)),
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _table(agents: Sequence[Health]) -> Iterator[str]:
+    name = max(len(_clean(agent.name)) for agent in agents)
+    version = max(len(agent.version) for agent in agents)
+    for agent in agents:
+        row = f"  {_clean(agent.name):<{name}}  {agent.state:<9}  {agent.version:<{version}}  "
+        yield row + _path(agent.path or agent.program or "built in", WIDTH - len(row))
+        for problem in agent.problems:
+            yield from _wrapped(f"! {problem}", _INDENT, _INDENT + "  ")
+        logins = [f"login seen: {', '.join(agent.seen)}"] if agent.seen else []
+        for remark in (*logins, *agent.remarks):
+            yield from _wrapped(f"- {remark}", _INDENT, _INDENT + "  ")
+
+
+def _missing(agents: Sequence[Health]) -> Iterator[str]:
+    width = max(len(_clean(agent.name)) for agent in agents)
+    for agent in agents:
+        how = agent.install or (agent.problems[0] if agent.problems else "")
+        yield from _wrapped(f"{_clean(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
+
+
+def _facts(fact: Fact) -> Iterator[str]:
+    words = " ".join(_path(word, WIDTH - 14) for word in fact.text.split())
+    yield from _wrapped(f"{fact.title:<10}  {words}", "  ", " " * 14)
+    for sign, said in (("!", fact.problem), ("-", fact.remark)):
+        if said:
+            yield from _wrapped(f"{sign} {said}", " " * 14, " " * 16)
+
+
+def _wrapped(words: str, first: str, others: str | None = None) -> list[str]:
+    """Lines of at most 80 columns; what has no blank in it (a path, an address) stays whole."""
+    return textwrap.wrap(
+        _clean(words, blanks=True),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=first if others is None else others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _path(path: str, width: int) -> str:
+    """A path (or a word) in so many columns, its end where it is too long."""
+    shown = _clean(_home(path))
+    return shown if len(shown) <= width else f"…{shown[-width + 1 :]}"
+
+
+def _home(words: str) -> str:
+    """The person's home as `~`."""
+    home = str(Path.home())
+    return re.sub(rf"^(\(?){re.escape(home)}(?=/)", r"\1~", words) if home != "/" else words
+
+
+def _clean(words: str, *, blanks: bool = False) -> str:
+    """Without what could move the cursor: names and hints come from files, too."""
+    kept = "".join(char if char.isprintable() else " " for char in plain(words))
+    return kept if blanks else " ".join(kept.split())

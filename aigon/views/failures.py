@@ -1,0 +1,131 @@
+"""The failure log of a feature, read from its journals. Costs the loop nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core.attempt import Attempt
+from aigon.core.errors import AigonError
+from aigon.core.events import Event
+from aigon.core.failure_log import Failed, failure_log
+from aigon.core.features import Feature
+from aigon.core.moment import moment
+from aigon.core.quoting import folded
+
+SHORT = 8
+"""Digits of a fingerprint that people are shown."""
+LINE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """What failed of a feature, oldest first, of how many `attempts`; `unread` says which journals told nothing."""
+
+    feature: Feature
+    failed: tuple[Failed, ...]
+    attempts: int
+    unread: tuple[str, ...] = ()
+
+
+def read(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]) -> Failures:
+    """The failure log of `journals`, oldest first. One that cannot be read is named, and hinders nothing."""
+    runs, unread = [], []
+    for journal in journals:
+        try:
+            runs.append(events(journal))
+        except (AigonError, OSError) as error:
+            unread.append(f"{journal}: {error.what if isinstance(error, AigonError) else error.strerror}")
+    return Failures(feature, *failure_log(runs), tuple(unread))
+
+
+def document(found: Failures) -> dict[str, object]:
+    """The log as data."""
+    return {
+        "feature": {"id": found.feature.id or None, "slug": found.feature.slug, "spec": found.feature.path},
+        "attempts": found.attempts,
+        "failures": [_document(failed) for failed in found.failed],
+        "repeated": [
+            {"fingerprint": name, "times": len(numbers), "attempts": numbers}
+            for name, numbers in _repeated(found.failed).items()
+        ],
+        "unread": list(found.unread),
+    }
+
+
+def _document(failed: Failed) -> dict[str, object]:
+    attempt = failed.attempt
+    return {
+        "attempt": failed.number,
+        "run_id": failed.run_id,
+        "iteration": attempt.number,
+        "fingerprint": attempt.fingerprint or None,
+        "nth": failed.nth,
+        "times": failed.times,
+        "agent": attempt.agent,
+        "model": attempt.model,
+        "effort": attempt.effort,
+        "rung": attempt.rung,
+        "at": attempt.at,
+        "turn": attempt.end,
+        "detail": attempt.detail,
+        "better": attempt.better,
+        "checks": [
+            {
+                "name": check.check,
+                "title": check.title,
+                "status": check.status,
+                "summary": check.summary,
+                "complaints": [{"text": c.text, "where": c.where, "times": c.times} for c in check.complaints],
+            }
+            for check in attempt.failing
+        ],
+        "criteria": [{"number": o.criterion, "verdict": o.status, "reason": o.reason} for o in attempt.open],
+    }
+
+
+def text(found: Failures) -> str:
+    """The log for people."""
+    lines = [_head(found), *(line for failed in found.failed for line in _lines(failed))]
+    for name, numbers in _repeated(found.failed).items():
+        lines.append(f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {_joined(numbers)}")
+    return "\n".join([*lines, *(f"Not read: {folded(each, 300)}" for each in found.unread)])
+
+
+def _head(found: Failures) -> str:
+    name = found.feature.name_for_people
+    if not found.attempts:
+        return f"Feature {name}: no attempt yet"
+    tries = f"{found.attempts} attempt{'s' if found.attempts > 1 else ''}"
+    number = len(found.failed)
+    if not number:
+        return f"Feature {name}: no failure in {tries}"
+    return f"Feature {name}: {number} failure{'s' if number > 1 else ''} in {tries}"
+
+
+def _lines(failed: Failed) -> list[str]:
+    attempt = failed.attempt
+    name = attempt.fingerprint[:SHORT] or "-"
+    often = f" ({failed.nth} of {failed.times})" if failed.times > 1 else ""
+    who = f"{folded(attempt.agent, 40) or 'no agent'}{f' {folded(attempt.model, 40)}' if attempt.model else ''}"
+    rung = f", rung {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
+    head = f"{failed.number:>4}  {name}{often}  iteration {attempt.number}  {moment(attempt.at) or '-'}  {who}{rung}"
+    return [head, f"      {'; '.join(_reasons(attempt)) or 'nothing is known of it'}"]
+
+
+def _reasons(attempt: Attempt) -> list[str]:
+    ended = attempt.end not in ("finished", None)
+    why = f" ({folded(attempt.detail, LINE)})" if attempt.detail else ""
+    turn = [f"turn {str(attempt.end).replace('_', ' ')}{why}"] if ended else []
+    checks = [f"{folded(check.title, 40)}: {folded(check.summary, LINE) or check.status}" for check in attempt.failing]
+    criteria = [f"criterion {o.criterion} {o.status}: {folded(o.reason, LINE) or 'no reason'}" for o in attempt.open]
+    return [*turn, *checks, *criteria]
+
+
+def _repeated(failed: Sequence[Failed]) -> dict[str, list[int]]:
+    """The numbers of the attempts with the same failure, where there is more than one."""
+    names = dict.fromkeys(each.attempt.fingerprint for each in failed if each.times > 1)
+    return {name: [each.number for each in failed if each.attempt.fingerprint == name] for name in names}
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
