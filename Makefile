@@ -11,7 +11,7 @@ slow:
 # Installs the real coding agents into ~/.cache/aigon-real-agents (some 3 GB) and runs the loop through each of them
 # against a scripted server on loopback. AGENTS="codex claude" takes only these.
 real-agents:
-	.venv/bin/python -m tests.real_agents --table docs/real-agents-table.md $(AGENTS)
+	.venv/bin/python -m tests.real_agents $(AGENTS)
 
 ci:
 	bash .ci/run

@@ -20,6 +20,11 @@ PAGES = (
     "CHANGELOG.md",
     "SECURITY.md",
     "docs/proof.md",
+    "docs/agents.md",
+    "docs/api-agent.md",
+    "docs/costs.md",
+    "docs/hooks.md",
+    "docs/run-folder.md",
     ".aigon.example/README.md",
 )
 DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
+from aigon.agents._tools import MOST_TOOLS
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
 from aigon.core.agent_kind import GROUPS, Kind
 from aigon.core.model import Turn, TurnEnd
@@ -18,6 +19,8 @@ _GROUP = re.compile(r"\{(\w+)\}")
 
 def ready(kind: Kind, agent: Agent, find: Find) -> str:
     """Empty when the program is on PATH. Whether it is logged in shows only in a turn."""
+    if not kind.program:
+        return f"{kind.title} names no program: add `program:` to the file of that kind"
     if find(kind.program):
         return ""
     install = f" Install it with: {kind.install}" if kind.install else ""
@@ -125,10 +128,10 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
         cost_status="reported" if unspent(end, exited) else "unknown" if cost is None else seen.cost_status,
         usage=seen.usage,
         session=seen.session,
-        denied=seen.denied,
+        denied=seen.denied[:MOST_TOOLS],
         duration=exited.duration,
         resets_at=seen.resets_at,
-        tools=seen.tools,
+        tools=seen.tools[:MOST_TOOLS],
     )
 
 

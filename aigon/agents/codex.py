@@ -1,74 +1,60 @@
 """What `codex exec --json` prints: one event per line, the last `turn.completed` or `turn.failed`.
 
-Written against version 0.169.0. Its `input_tokens` hold the cached ones; it never says what a turn cost.
+Written against version 0.169.0. Its `input_tokens` hold the cached ones; it never says what a turn cost, nor which
+model it was. `error` events before the end are attempts that it makes again.
 """
 
 from dataclasses import replace
 
-from aigon.agents._records import Record, at, count_at, records, text_at
+from aigon.agents._records import Record, count_at, objects_at, of_type, records, text_at
 from aigon.agents._tools import MOST_TOOLS, tool
-from aigon.agents._trouble import trouble
+from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
+
+_TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
+_DENIED = 20
 
 
 def seen(exited: Exited) -> Seen:
     """The turn by its events."""
     events = records(exited.stdout)
-    items = [
-        event["item"]
-        for event in events
-        if event.get("type") == "item.completed" and isinstance(event.get("item"), dict)
-    ]
-    messages = [text_at(item, "text") for item in items if item.get("type") == "agent_message"]
+    items = [event["item"] for event in of_type(events, "item.completed") if isinstance(event.get("item"), dict)]
+    messages = [text_at(item, "text") for item in of_type(items, "agent_message")]
+    used = of_type(items, *_TOOLS)
     return replace(
-        _ended(events, exited),
+        _ended(events, exited) if events else of_stderr(exited),
         said=next((text for text in messages[::-1] if text), ""),
-        session=next((text_at(event, "thread_id") for event in events if event.get("type") == "thread.started"), ""),
+        session=next((text_at(event, "thread_id") for event in of_type(events, "thread.started")), ""),
         usage=_usage(events),
-        denied=tuple(_used(item) for item in items if item.get("status") == "declined")[:20],
-        tools=tuple(_used(item) for item in items if item.get("type") in _TOOLS)[:MOST_TOOLS],
+        denied=tuple(dict.fromkeys(_used(item) for item in used if item.get("status") == "declined"))[:_DENIED],
+        tools=tuple(_used(item) for item in used)[:MOST_TOOLS],
     )
 
 
-_TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
-
-
 def _ended(events: list[Record], exited: Exited) -> Seen:
-    last = next((event for event in events[::-1] if event.get("type") in ("turn.completed", "turn.failed")), {})
+    last = next(iter(of_type(events, "turn.completed", "turn.failed")[::-1]), {})
     if last.get("type") == "turn.completed":
         return Seen(end="finished")
-    errors = [text_at(event, "message") for event in events if event.get("type") == "error"]
-    message = text_at(last, "error", "message") or next(iter(errors[::-1]), "")
-    if not message:
-        return Seen()
-    return trouble(*_status(message), now=exited.ended)
-
-
-def _status(message: str) -> tuple[str, int]:
-    """An API error comes as text with the status in it: `unexpected status 401 Unauthorized: ...`."""
-    import re
-
-    found = re.search(r"\bstatus(?: code)?:? (\d{3})\b|\b(\d{3}) (?:Unauthorized|Forbidden|Too Many Requests)", message)
-    return message, int(found[1] or found[2]) if found else 0
+    errors = [text_at(event, "message") for event in of_type(events, "error")]
+    final = [message for message in errors if not message.startswith("Reconnecting...")]
+    message = text_at(last, "error", "message") or next(iter(final[::-1]), "")
+    return trouble(message, now=exited.ended) if last or message else Seen()
 
 
 def _used(item: Record) -> str:
-    changes = at(item, "changes")
-    paths = [text_at(change, "path") for change in changes] if isinstance(changes, list) else []
-    name = text_at(item, "tool") or str(item.get("type", "")).replace("_", " ")
-    return tool(name, {"command": text_at(item, "command") or ", ".join(paths) or text_at(item, "query")})
+    """`command execution: npm test`, `file change: a.py, b.py`, `mcp tool call: SERVER.TOOL`."""
+    paths = ", ".join(filter(None, (text_at(change, "path") for change in objects_at(item, "changes"))))
+    called = ".".join(filter(None, (text_at(item, "server"), text_at(item, "tool"))))
+    told = text_at(item, "command") or paths or called or text_at(item, "query")
+    return tool(text_at(item, "type").replace("_", " "), {"command": told})
 
 
 def _usage(events: list[Record]) -> Usage | None:
-    """Of all turns of the session together."""
-    told = [
-        event["usage"]
-        for event in events
-        if event.get("type") == "turn.completed" and isinstance(event.get("usage"), dict)
-    ]
+    """Each record tells of the whole session so far."""
+    told = [event for event in of_type(events, "turn.completed") if isinstance(event.get("usage"), dict)]
     if not told:
         return None
-    cached = sum(count_at(one, "cached_input_tokens") for one in told)
-    whole = sum(count_at(one, "input_tokens") for one in told)
-    return Usage(max(0, whole - cached), sum(count_at(one, "output_tokens") for one in told), cached)
+    cached = count_at(told[-1], "usage", "cached_input_tokens")
+    fresh = max(0, count_at(told[-1], "usage", "input_tokens") - cached)
+    return Usage(fresh, count_at(told[-1], "usage", "output_tokens"), cached)

@@ -5,16 +5,17 @@ tokens only in the file of `--usage-output-file`: cached ones are part of `input
 credits, which are no dollars.
 """
 
-from collections.abc import Mapping
+import re
 from dataclasses import replace
 
-from aigon.agents._records import Record, at, count_at, objects_at, of_type, records, text_at
+from aigon.agents._records import Record, at, count_at, of_type, records, text_at
 from aigon.agents._tools import MOST_TOOLS, tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
 _DENIED = 20
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
 """HTTP statuses by type of error, for an error that does not tell its own."""
 
@@ -25,8 +26,9 @@ def seen(exited: Exited) -> Seen:
     report = next(iter(records(exited.report)), {})
     replies = of_type(events, "assistant.message")
     uses = of_type(events, "tool.execution_start")
-    done = {text_at(one, "data", "toolCallId"): one for one in of_type(events, "tool.execution_complete")}
-    denied = [use for use in uses if at(_end(use, done), "data", "error", "code") == "denied"]
+    ends = of_type(events, "tool.execution_complete")
+    refused = {text_at(one, "data", "toolCallId") for one in ends if text_at(one, "data", "error", "code") == "denied"}
+    denied = [use for use in uses if text_at(use, "data", "toolCallId") in refused]
     return replace(
         _ended(events, exited),
         said=next((text for one in replies[::-1] if (text := text_at(one, "data", "content").strip())), ""),
@@ -34,8 +36,8 @@ def seen(exited: Exited) -> Seen:
         or text_at(report, "currentModel"),
         session=next((text_at(one, "sessionId") for one in of_type(events, "result")[::-1]), ""),
         usage=_usage(report),
-        denied=tuple(dict.fromkeys(_used(use, done) for use in denied))[:_DENIED],
-        tools=tuple(_used(use, done) for use in uses)[:MOST_TOOLS],
+        denied=tuple(dict.fromkeys(_used(use) for use in denied))[:_DENIED],
+        tools=tuple(_used(use) for use in uses)[:MOST_TOOLS],
     )
 
 
@@ -57,16 +59,11 @@ def _error(event: Record, exited: Exited) -> Seen:
     return trouble(text_at(event, "data", "message"), status, now=exited.ended)
 
 
-def _end(use: Record, done: Mapping[str, Record]) -> Record:
-    return done.get(text_at(use, "data", "toolCallId"), {})
-
-
-def _used(use: Record, done: Mapping[str, Record]) -> str:
-    """A patch is told by the files that it changed, not by its text."""
-    files = [text_at(one, "path") for one in objects_at(_end(use, done), "data", "fileEdits")]
+def _used(use: Record) -> str:
+    """A patch is told by the files that it is about, not by its text."""
     given = at(use, "data", "arguments")
-    patch = {"path": ", ".join(filter(None, files))} if isinstance(given, str) else given
-    return tool(at(use, "data", "toolName"), patch)
+    patched = ", ".join(_PATCHED.findall(given)) if isinstance(given, str) else ""
+    return tool(at(use, "data", "toolName"), patched or given)
 
 
 def _usage(report: Record) -> Usage | None:

@@ -44,7 +44,7 @@ def _ended(result: Record, replies: list[Record], exited: Exited) -> Seen:
     if result.get("is_error") is False and text_at(result, "subtype") == "success":
         return Seen(end="finished")
     message = text_at(result, "error", "message") or text_at(result, "subtype").replace("_", " ")
-    return trouble(message.removeprefix("[API Error: "), now=exited.ended)
+    return trouble(message, now=exited.ended)
 
 
 def _said(result: Record, replies: list[Record]) -> str:

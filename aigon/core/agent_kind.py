@@ -162,7 +162,12 @@ def _known_placeholders(fields: Mapping[str, Node]) -> None:
 
     known = {*GROUPS, *PLACEHOLDERS}
     for key in ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session"):
-        for node in fields[key].items() if key in fields and isinstance(fields[key].value, list) else ():
+        for node in _words(fields[key]) if key in fields else ():
             for name in re.findall(r"(?<!\{)\{([a-z_]+)\}", node.text()):
                 if name not in known:
                     raise node.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
+
+
+def _words(node: Node) -> Sequence[Node]:
+    """The words of a list; a text alone is a list of one."""
+    return node.items() if isinstance(node.value, list) else (node,)

@@ -1,5 +1,6 @@
 """What a turn is told of turns that led nowhere: a failure or a tree that came back, a turn that was cut off."""
 
+from aigon.core.model import HELD
 from aigon.core.state import State
 
 _BACK = {
@@ -14,8 +15,7 @@ def approach(state: State, number: int) -> str:
 
 
 def _cut_off(state: State, number: int) -> str:
-    turn = state.turn
-    if turn is None or not turn.held or turn.number not in (number, state.finished):
+    if not _held(state, number):
         return ""
     return (
         "## A turn before yours was cut off\n\n"
@@ -24,8 +24,17 @@ def _cut_off(state: State, number: int) -> str:
     )
 
 
+def _held(state: State, number: int) -> bool:
+    """Whether the try before this one, or the last iteration (of an invocation before, too), was held up."""
+    turn, done = state.turn, state.tried.done
+    if turn is not None:
+        return turn.held and turn.number in (number, state.finished)
+    return bool(done) and done[-1].number == state.finished and done[-1].end in HELD
+
+
 def _another_way(state: State) -> str:
-    last = state.tried.done[-1] if state.tried.done else None
+    """Nothing where nobody worked: that a tree is as it was is no wonder then."""
+    last = state.tried.done[-1] if state.tried.done and state.tried.done[-1].end not in HELD else None
     found = [(last.again, "failure"), (last.same_tree, "tree")] if last else []
     before, what = next(((number, what) for number, what in found if number), (0, ""))
     if not what:

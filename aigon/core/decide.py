@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aigon.core.errors import Exit
-from aigon.core.ladder import Rung, rung_for
+from aigon.core.ladder import Rung, rung_of
 from aigon.core.model import Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
 from aigon.core.spending import expected
@@ -28,7 +28,6 @@ class Limits:
     max_cost: float | None = None
     disk_free: int = 0
     memory_free: int = 0
-    rungs: int = 1
     single: bool = False
     ladder: tuple[Rung, ...] = ()
     allow_unknown_cost: bool = False
@@ -84,7 +83,7 @@ def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]
     if not demand.criteria or any(c.number not in proven for c in demand.criteria):
         return None
     red = [f for f in findings if f.status != "pass"]
-    if not all(_forgiven(demand, f) for f in red):
+    if not all(forgiven(demand, f) for f in red):
         return None
     if not _checked(findings) and not all(_stands_alone(v) for v in verdicts):
         return None
@@ -105,7 +104,7 @@ def _leaning(verdict: Verdict) -> Verdict:
     return replace(verdict, status="unclear", method="human", reason=why)
 
 
-def _forgiven(demand: Demand, finding: Finding) -> bool:
+def forgiven(demand: Demand, finding: Finding) -> bool:
     """Listed as a known failure. Never a check of aigon's own: what is in no commit, for one, cannot be proven."""
     return finding.role not in OWN and finding.check in demand.known_failures
 
@@ -137,6 +136,11 @@ def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
             return Stopped("hook", probe.detail)
         case signal:
             return Interrupted(signal)
+
+
+def barred(limits: Limits, state: State, probe: Probe) -> bool:
+    """Whether no further turn may begin within this iteration: it is over, and `decide` will say why."""
+    return any(guard(limits, state, probe) for guard in GUARDS if guard is not unavailable)
 
 
 def disk(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
@@ -194,7 +198,7 @@ def usual_cost(limits: Limits, state: State) -> float | None:
     """What the next turn is expected to cost by those that this run has paid for; None where none is known."""
     if not limits.ladder:
         return None
-    agent = limits.ladder[rung_for(state, [rung.turns for rung in limits.ladder])].agent
+    agent = limits.ladder[rung_of(state, limits.ladder)].agent
     return expected(state.paid, agent.name, agent.model)
 
 
@@ -207,8 +211,8 @@ def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome
 
 
 def repeated_error(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
-    """The same failures and open criteria again and again, on the top rung of the ladder."""
-    if not limits.repeated_error or state.repeats < limits.repeated_error or state.climbs < limits.rungs - 1:
+    """The same failures and open criteria again and again, on the top rung of whoever worked last."""
+    if not limits.repeated_error or state.repeats < limits.repeated_error or state.climbs < state.rungs - 1:
         return None
     return Stopped("repeated-error", f"the same errors and open criteria {state.repeats} iterations in a row")
 
@@ -241,7 +245,7 @@ def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsH
     look = state.last
     if look is None or not state.finished:
         return None
-    red = [f for f in look.findings if f.status != "pass" and not _forgiven(demand, f)]
+    red = [f for f in look.findings if f.status != "pass" and not forgiven(demand, f)]
     open_ = [v for v in look.verdicts if v.status != "met"]
     if any(not _for_a_person(f) for f in red) or any(v.status != "unclear" for v in open_) or not (red or open_):
         return None

@@ -4,7 +4,7 @@ The run stops for a repeated error only on the top rung.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from aigon.core.agent import Agent
@@ -25,14 +25,33 @@ class Rung:
     full: bool = False
 
 
-def rung_for(state: State, turns: Sequence[int]) -> int:
-    """The rung, from 0, of the next turn, on a ladder whose rungs last for `turns` each.
+def rung_for(state: State, turns: Sequence[int], agent: str) -> int:
+    """The rung, from 0, of the next turn of `agent`, on its ladder, whose rungs last for `turns` each.
 
-    Rungs count over the feature, not the invocation. A turn that was held up (a usage limit) counts for none.
+    Rungs count over the run, resumes included. A turn that was held up (a usage limit) counts for none.
     """
     stuck = state.repeats >= REPEATS or state.idle >= IDLE
-    climbed = state.climbs + (1 if stuck else 0)
+    climbed = state.heights.get(agent, 0) + (1 if stuck else 0)
     return min(max(climbed, _by_number(state.turns, turns)), len(turns) - 1)
+
+
+def rung_of(state: State, ladder: Sequence[Rung]) -> int:
+    """The same for the `ladder` of one agent."""
+    return rung_for(state, [rung.turns for rung in ladder], ladder[0].agent.name)
+
+
+def without_doubles(ladder: Sequence[Rung]) -> tuple[Rung, ...]:
+    """`ladder`, less rungs that are like the one below: climbing to them would be a step on the spot.
+
+    They come about where a person chose model and effort, which then are the same on every rung.
+    """
+    kept: list[Rung] = []
+    for rung in ladder:
+        if kept and replace(kept[-1], turns=rung.turns) == rung:
+            below = kept.pop().turns
+            rung = replace(rung, turns=below + rung.turns if below and rung.turns else 0)
+        kept.append(rung)
+    return tuple(kept)
 
 
 def _by_number(done: int, turns: Sequence[int]) -> int:

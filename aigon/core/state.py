@@ -1,5 +1,6 @@
 """Where a run stands: the fold of its events, and nothing that is not in them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -48,15 +49,16 @@ class State:
     """Everything that guards, ladder and prompt ask about the past of a run.
 
     `began` is when the current iteration (or the look at the base) did; `iteration` is the number of the last turn
-    begun; `finished` of the last iteration that has a look at its tree;
-    `used` counts finished iterations against this invocation's limit; `failed_turns`, `repeats` and `stalled` are
-    lengths of the current series; `repeats` counts iterations in a row with the same `fingerprint`; `climbs` is the
-    rung of the escalation ladder, from 0. `told` are the questions that were open at the look before
-    the last, so that an agent has had a turn to settle them. `idle` counts iterations on one rung in which nothing got
-    better, `turns` those that an agent worked in, held ones left out; `inherited`: `turn` is one of an earlier
-    invocation; `model` and `effort` are those that were asked for. `tried` is what is known of every iteration, `paid`
-    are the turns that said what they cost, `unpriced` names the last agent that did not. `earlier` is what runs before
-    this one spent on the feature.
+    begun; `finished` of the last iteration that has a look at its tree; `used` counts finished iterations against this
+    invocation's limit; `failed_turns`, `repeats` and `stalled` are lengths of the current series; `repeats` counts
+    iterations in a row with the same `fingerprint`; `climbs` is the rung, from 0, of the last turn begun, on a ladder
+    of so many `rungs`; `heights` says by agent which rung it last stood on, since one that stands in has a ladder of
+    its own. `told` are the questions that were open at the look before the last, so that an agent has had a turn to
+    settle them. `idle` counts iterations on one rung in which nothing got better, `turns` those that an agent worked in
+    (it was not held up, locked out or missing); `inherited`: `turn` is one of an earlier invocation; `model` and
+    `effort` are those that were asked for. `tried` is what is known of every iteration, `paid` are the turns that said
+    what they cost, `unpriced` names the last agent that did not. `earlier` is what runs before this one spent on the
+    feature.
     """
 
     started: RunStarted | None = None
@@ -73,6 +75,8 @@ class State:
     fingerprint: str = ""
     repeats: int = 0
     climbs: int = 0
+    rungs: int = 1
+    heights: Mapping[str, int] = field(default_factory=dict)
     best: tuple[int, ...] = ()
     stalled: int = 0
     failed_turns: int = 0
@@ -100,7 +104,7 @@ class State:
             case RunStarted():
                 return self._begun(event)
             case IterationStarted():
-                higher = event.rung > self.climbs
+                higher = event.rung > self.heights.get(event.agent, 0)
                 return replace(
                     self,
                     began=event.at,
@@ -108,6 +112,8 @@ class State:
                     turn=None,
                     turn_open=True,
                     climbs=event.rung,
+                    rungs=event.rungs,
+                    heights={**self.heights, event.agent: event.rung},
                     model=event.model,
                     effort=event.effort,
                     repeats=0 if higher else self.repeats,
@@ -148,7 +154,7 @@ class State:
         )
 
     def _turned(self, turn: Turn) -> "State":
-        worked = not turn.held and turn.end not in ("not_started", "bad_credentials", "unavailable")
+        worked = _worked(turn)
         known = (Paid(turn.agent, self.model, turn.cost),) if worked and turn.cost is not None else ()
         silent = worked and turn.cost is None and turn.end != "killed"
         return replace(
@@ -171,7 +177,7 @@ class State:
             last=event,
             finished=event.number,
             used=self.used + (0 if held else 1),
-            turns=self.turns + (0 if held else 1),
+            turns=self.turns + (1 if self.turn is None or _worked(self.turn) else 0),
             idle=0 if better else self.idle + (0 if held else 1),
             intended=None,
             checkpoint=event.checkpoint,
@@ -192,6 +198,11 @@ class State:
     def half_turn(self) -> bool:
         """A turn was begun and broken off: its edits are nobody's finished work."""
         return self.iteration > self.finished and not self.turn_ended
+
+
+def _worked(turn: Turn) -> bool:
+    """Whether an agent had its turn, whatever came of it."""
+    return not turn.held and turn.end not in ("not_started", "bad_credentials", "unavailable")
 
 
 def replay(events: "list[Event]") -> State:

@@ -98,5 +98,6 @@ def _posted(run_id: str) -> Guardian:
     if not there:
         os.close(write)
         return Guardian()
-    os.write(write, f"{run_id}\n".encode())
-    return Guardian(write)
+    guardian = Guardian(write)
+    guardian._say(run_id)
+    return guardian

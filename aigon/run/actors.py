@@ -10,7 +10,7 @@ from aigon.core.agent import Agent
 from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import unavailable, usage
 from aigon.core.judging import JudgeSettings
-from aigon.core.ladder import Rung
+from aigon.core.ladder import Rung, without_doubles
 from aigon.core.model import Spec
 from aigon.run.configured import SAMPLE, configured, every_kind
 from aigon.run.first_ready import candidates, why_none
@@ -96,7 +96,7 @@ def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True)
         known = agent.kind.ladder if agent.kind else ()
         given = [(s.turns, agent.model or s.model, agent.effort or s.effort, s.digest) for s in known]
     found = tuple(Rung(replace(agent, model=m, effort=e), turns, digest == "full") for turns, m, e, digest in given)
-    return found or (Rung(agent),)
+    return without_doubles(found) or (Rung(agent),)
 
 
 def fallback(

@@ -19,10 +19,15 @@ OWN = ".aigon/agents"
 
 
 def configured(root: Path, config: Config, name: str, read: Read, where: str = NAMED) -> Agent:
-    """The agent called `name`, with its kind as `read` finds it. Raises AigonError (exit 2) for none such."""
+    """The agent called `name`, with its kind as `read` finds it. Raises AigonError (exit 2) for none such.
+
+    What is configured under the name of a kind holds for its short names, too.
+    """
     own = config.agents.get(name)
     if own is None:
         found = kind_of(root, name, read, where, config.agents)
+        if found.name in config.agents and config.agents[found.name].adapter == found.name:
+            return configured(root, config, found.name, read, where)
         if found.name == "command":
             raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
         return Agent(found.name, found.name, kind=found)

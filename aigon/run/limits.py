@@ -32,7 +32,6 @@ def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> de
         max_cost=options.max_cost or guards.max_cost,
         disk_free=guards.disk_free,
         memory_free=guards.memory_free,
-        rungs=max(1, len(rungs)),
         single=single,
         ladder=rungs,
         allow_unknown_cost=guards.allow_unknown_cost,

@@ -11,7 +11,7 @@ from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
 from aigon.core.prices import NO_PRICES, Table
-from aigon.core.promise import DEFAULT
+from aigon.core.promise import phrases
 from aigon.core.protection import Protection
 from aigon.ports import machine, prices, secrets
 from aigon.ports.git import Checkout
@@ -76,6 +76,7 @@ def prepare(
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
         raise usage("The loop is turned off for this project", where=where, hint=hint)
     limits.limits(config, options)  # a limit that cannot be is said before anything is changed
+    phrases(options.promises)
     feature = feature or specs.locate(root, options.feature)
     spec = specs.read(read, feature)
     env = dict(os.environ)
@@ -143,7 +144,7 @@ def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
         protection=prepared.protection,
         proof=prepared.proof,
         fallback=tuple(actors.rungs(agent, config, options, first=False) for agent in prepared.fallback),
-        promises=options.promises or (DEFAULT,),
+        promises=phrases(options.promises),
         waits=limits.waits(config, options),
         prices=prepared.prices,
     )

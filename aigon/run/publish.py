@@ -5,8 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from aigon.core import commit_message, feedback, iteration_log
+from aigon.core.decide import forgiven
 from aigon.core.events import CheckpointIntended, Event, IterationFinished, Parked
-from aigon.core.ladder import rung_for
+from aigon.core.ladder import rung_of
 from aigon.core.outcome import Met, Outcome
 from aigon.core.promise import Promise, judged, made
 from aigon.core.spec import tick
@@ -45,13 +46,14 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
 
 def _full(job: Job, after: State) -> bool:
     """Whether the next turn is on a rung that is given the whole digest."""
-    return job.rungs[rung_for(after, [rung.turns for rung in job.rungs])].full
+    return job.rungs[rung_of(after, job.rungs)].full
 
 
 def _promises(job: Job, look: Look, state: State) -> tuple[Promise, ...]:
     """What the agent of the turn that is looked at promised, and whether it holds."""
     said = state.turn.said if state.turn_ended and state.turn else ""
-    return judged(made(said, job.promises), look.findings, look.verdicts)
+    known = {finding.check for finding in look.findings if forgiven(job.demand, finding)}
+    return judged(made(said, job.promises), look.findings, look.verdicts, known)
 
 
 def publish(
@@ -102,11 +104,11 @@ def _worker(job: Job, state: State) -> str:
     return state.turn.agent if state.turn_ended and state.turn else job.agent.name
 
 
-def _rung(job: Job, state: State) -> str:
-    """`2/4 sonnet high`, where there is a ladder."""
-    if len(job.rungs) == 1 or not state.turn_ended:
+def _rung(state: State) -> str:
+    """`2/4 sonnet high`, where whoever worked has a ladder."""
+    if state.rungs == 1 or not state.turn_ended:
         return ""
-    return " ".join(filter(None, (f"{state.climbs + 1}/{len(job.rungs)}", state.model, state.effort)))
+    return " ".join(filter(None, (f"{state.climbs + 1}/{state.rungs}", state.model, state.effort)))
 
 
 def _message(job: Job, world: World, draft: IterationFinished, state: State) -> str:
@@ -115,7 +117,7 @@ def _message(job: Job, world: World, draft: IterationFinished, state: State) -> 
         run_id=world.run_id,
         number=draft.number,
         agent=_worker(job, state),
-        rung=_rung(job, state),
+        rung=_rung(state),
         findings=draft.findings,
         verdicts=draft.verdicts,
         skipped=job.demand.skip_validation,
@@ -127,7 +129,7 @@ def _log(job: Job, world: World, draft: IterationFinished, state: State) -> byte
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    entry = iteration_log.entry(draft, job.spec, turn, plan(draft), when, rung=_rung(job, state))
+    entry = iteration_log.entry(draft, job.spec, turn, plan(draft), when, rung=_rung(state))
     return head + entry.encode("utf-8", "replace")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent, Ask
-from aigon.core.decide import AWAY
+from aigon.core.decide import AWAY, barred
 from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
 from aigon.core.line_up import Chosen, choose
 from aigon.core.spending import priced
@@ -15,6 +15,7 @@ from aigon.ports import process, reaper
 from aigon.ports.prices import knowing
 from aigon.run.briefing import ask as asked
 from aigon.run.job import Job
+from aigon.run.report_file import content
 from aigon.run.waiting import Patience
 from aigon.run.world import World
 
@@ -27,19 +28,26 @@ REPORT = 16 * 1024 * 1024
 def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     """Let an agent work once, the first that can; when this is over none of its processes is left.
 
-    One that is held up does not use up the iteration: another stands in for it, or it is waited for.
+    One that is held up does not use up the iteration: another stands in for it, or it is waited for. One that does not
+    start is stood in for as well, and tried again at the next iteration.
     """
-    patience = Patience()
-    while True:
-        chosen = choose((job.rungs, *job.fallback), state, world.away, world.clock())
+    patience, ladders = Patience(), (job.rungs, *job.fallback)
+    while ladders:
+        chosen = choose(ladders, state, world.away, world.clock())
         if chosen is None:
             if not (yield from patience.wait(job, world, state)):
                 return state
             continue
+        world.away.pop(chosen[2].agent.name, None)
         state = yield from _turn(job, world, state, chosen)
-        if state.turn is None or state.turn.end not in AWAY or world.stop.asked:
+        turn = state.turn
+        if turn is None or turn.end not in (*AWAY, "not_started") or barred(job.limits, state, world.probe()):
             return state
-        patience.send_away(job, world, state.turn)
+        if turn.end == "not_started":
+            ladders = tuple(ladder for ladder in ladders if ladder[0].agent.name != turn.agent)
+        else:
+            patience.send_away(job, world, turn)
+    return state
 
 
 def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Event, State, State]:
@@ -61,13 +69,9 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
 
 
 def _report(ask: Ask) -> bytes:
-    """What the program left in its file; nothing where it left none. A link could lead anywhere."""
-    file = Path(ask.output_file)
+    """What the program left in its file; nothing where it left none, or a link or a pipe in its place."""
     try:
-        if file.is_symlink():
-            return b""
-        with file.open("rb") as opened:
-            return opened.read(REPORT)
+        return (content(Path(ask.output_file)) or b"")[:REPORT]
     except OSError:
         return b""
 

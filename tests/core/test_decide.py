@@ -238,9 +238,9 @@ def test_a_turn_of_an_earlier_iteration_does_not_end_the_run() -> None:
 
 
 def test_on_a_lower_rung_a_repeated_error_does_not_stop_the_run() -> None:
-    repeated = replace(OPEN, repeats=3, climbs=0)
-    assert ended(repeated, Limits(repeated_error=3, rungs=2)) == "on"
-    assert ended(replace(repeated, climbs=1), Limits(repeated_error=3, rungs=2)) == "repeated-error"
+    repeated = replace(OPEN, repeats=3, climbs=0, rungs=2)
+    assert ended(repeated, Limits(repeated_error=3)) == "on"
+    assert ended(replace(repeated, climbs=1), Limits(repeated_error=3)) == "repeated-error"
 
 
 def test_a_first_look_without_anything_found_goes_on() -> None:

@@ -19,7 +19,7 @@ def started(resumed: bool = False) -> RunStarted:
 
 def after(state: State, number: int, fingerprint: str, rungs: int) -> State:
     """One more iteration on the rung that the ladder says, ending with this set of failures."""
-    rung = rung_for(state, [0] * rungs)
+    rung = rung_for(state, [0] * rungs, "mine")
     state = state.apply(IterationStarted("", number, "mine", "", rung, rungs, 0))
     state = state.apply(TurnEnded("", Turn(number, "mine", "", "finished")))
     return state.apply(IterationFinished("", number, "", "c", (), OPEN, (), fingerprint, (number,), ""))
@@ -37,30 +37,30 @@ def climbed(fingerprints: str, rungs: int, limits: Limits) -> tuple[list[int], s
     return seen, ""
 
 
-def limits(rungs: int, iterations: int = 20) -> Limits:
-    return Limits(iterations=iterations, repeated_error=3, stall=0, rungs=rungs)
+def limits(iterations: int = 20) -> Limits:
+    return Limits(iterations=iterations, repeated_error=3, stall=0)
 
 
 def test_the_same_error_twice_climbs_a_rung() -> None:
-    assert climbed("aabc", 3, limits(3)) == ([0, 0, 1, 1], "")
+    assert climbed("aabc", 3, limits()) == ([0, 0, 1, 1], "")
 
 
 def test_new_errors_stay_on_their_rung() -> None:
-    assert climbed("abcabc", 3, limits(3)) == ([0] * 6, "")
+    assert climbed("abcabc", 3, limits()) == ([0] * 6, "")
 
 
 def test_a_repeat_that_is_interrupted_by_another_error_climbs_nothing() -> None:
-    assert climbed("abab", 2, limits(2)) == ([0, 0, 0, 0], "")
+    assert climbed("abab", 2, limits()) == ([0, 0, 0, 0], "")
 
 
 def test_the_run_stops_only_on_the_top_rung() -> None:
-    rungs, guard = climbed("a" * 20, 3, limits(3))
+    rungs, guard = climbed("a" * 20, 3, limits())
     assert rungs == [0, 0, 1, 1, 2, 2, 2]
     assert guard == "repeated-error"
 
 
 def test_without_a_ladder_the_third_repeat_stops_the_run() -> None:
-    assert climbed("a" * 20, 1, limits(1)) == ([0, 0, 0], "repeated-error")
+    assert climbed("a" * 20, 1, limits()) == ([0, 0, 0], "repeated-error")
 
 
 def test_rungs_count_over_the_feature_and_not_over_the_invocation() -> None:
@@ -76,4 +76,4 @@ def test_rungs_count_over_the_feature_and_not_over_the_invocation() -> None:
     ("climbs", "repeats", "rung"), [(0, 0, 0), (0, 1, 0), (0, 2, 1), (1, 2, 2), (2, 2, 2), (5, 9, 2)]
 )
 def test_there_is_no_rung_above_the_top(climbs: int, repeats: int, rung: int) -> None:
-    assert rung_for(State(climbs=climbs, repeats=repeats), [0, 0, 0]) == rung
+    assert rung_for(State(heights={"mine": climbs}, repeats=repeats), [0, 0, 0], "mine") == rung

@@ -94,7 +94,7 @@ def test_the_money_of_the_run_ends_it_with_its_own_exit_code(lab: Lab) -> None:
     lab.agent("""echo '{"cost_usd": 0.75, "usage": {"input": 10, "output": 2}}'""")
     assert stopped(lab, "--max-cost", "1.5", code=5, guard="cost") == 2
     assert lab.state()["spend"] == {"usd": 1.5, "unknown": 0}
-    again = lab.aigon("feature-implement", "42", "--resume", "--max-cost", "2")
+    again = lab.aigon("feature-implement", "42", "--resume", "--max-cost", "2.3")
     assert again.code == 5, again.out + again.err
     assert lab.state()["spend"]["usd"] == 2.25
 

@@ -46,6 +46,7 @@ def claude(lab: Lab, *turns: str) -> None:
     )
     program.chmod(0o755)
     lab.env["PATH"] = f"{program.parent}:{lab.env['PATH']}"
+    lab.config(defaultAgent="claude")
 
 
 def _record(**fields: Any) -> str:
@@ -104,6 +105,8 @@ def test_a_wait_that_is_longer_than_allowed_ends_the_run_resumable_and_costs_no_
     assert lab.git("show", "HEAD:half.txt") == "half"
     again = lab.aigon("feature-implement", "42", "--resume", "--max-iterations", "1")
     assert again.code == 0, again.out + again.err
+    prompt = next(lab.path(".aigon/runs").glob("*/002/prompt.md")).read_text()
+    assert "A turn before yours was cut off" in prompt and "Try a different approach" not in prompt
 
 
 def test_ctrl_c_ends_the_waiting_and_keeps_what_was_done(open_feature: Lab) -> None:
@@ -115,6 +118,34 @@ def test_ctrl_c_ends_the_waiting_and_keeps_what_was_done(open_feature: Lab) -> N
     assert finish(running).code == 130
     assert lab.git("show", "HEAD:half.txt") == "half"
     assert lab.aigon("feature-implement", "42", "--resume").code == 0
+
+
+def test_asked_to_stop_while_it_waits_again_and_again_it_loses_nothing_and_says_so_by_its_exit(
+    open_feature: Lab,
+) -> None:
+    lab = open_feature
+    claude(
+        lab,
+        "echo half > half.txt; until_ 3600; echo $LIMIT; exit 1",
+        "until_ 3600; echo $LIMIT; exit 1",
+        "test -f half.txt && touch done.txt; echo $OK",
+    )
+
+    def waits() -> bool:
+        return lab.path(".aigon/loop-state-42.json").exists() and bool(lab.state()["waiting"])
+
+    running = lab.start("feature-implement", "42", "--loop")
+    until(waits)
+    running.terminate()
+    assert finish(running).code == 143
+    running = lab.start("feature-implement", "42", "--resume")
+    until(lambda: len(starts(lab)) == 2 and waits())
+    lab.write(".aigon/STOP", "")
+    assert finish(running).code == 3
+    lab.path(".aigon/STOP").unlink()
+    last = lab.aigon("feature-implement", "42", "--resume", "--max-iterations", "1")
+    assert last.code == 0, last.out + last.err
+    assert lab.git("show", "HEAD:half.txt") == "half"
 
 
 def test_killed_while_it_waits_the_run_goes_on_with_what_the_turn_left(open_feature: Lab) -> None:
@@ -142,6 +173,27 @@ def test_an_agent_that_stands_in_takes_over_and_says_who_it_is(open_feature: Lab
     assert lab.state()["iterations"][-1]["agent"] == "other"
     assert "Aigon-Agent: other" in lab.git("log", "-1", "--format=%B")
     assert any("gone cannot start" in e.get("text", "") for e in ran.events)
+
+
+def test_one_that_does_not_start_any_more_is_stood_in_for(open_feature: Lab) -> None:
+    lab = open_feature
+    program = lab.home / "leaving.sh"
+    program.write_text('#!/bin/sh\necho 1 > one.txt; rm -- "$0"\n')
+    program.chmod(0o755)
+    lab.agent("test -f one.txt && touch done.txt", name="other")
+    lab.config(defaultAgent="leaving", fallback=["other"], agents={"leaving": {"command": [str(program)]}})
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2", "--json")
+    assert ran.code == 0, ran.out + ran.err
+    assert [e["agent"] for e in ran.events if e["event"] == "iteration_started"] == ["leaving", "leaving", "other"]
+
+
+def test_an_overload_that_costs_money_is_not_tried_again_beyond_the_limit(open_feature: Lab) -> None:
+    lab = open_feature
+    lab.config(guards={"firstWait": "50ms"})
+    claude(lab, "echo $BUSY; exit 1")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-cost", "1")
+    assert ran.code == 6, ran.out + ran.err
+    assert (len(starts(lab)), lab.state()["spend"]["usd"]) == (2, 1.0)
 
 
 def test_a_bad_key_is_said_at_once_and_never_waited_for(open_feature: Lab) -> None:
