@@ -68,7 +68,7 @@ REFUSED = _any(
 """The provider will not answer this."""
 
 STATUS = _any(
-    r"\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|last error|code)\W{0,4}([45]\d\d)\b",
+    r"\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|last error|(?<!exit )code)\W{0,4}([45]\d\d)\b",
     r"^\W{0,3}([45]\d\d) [A-Z]",
     r"\b([45]\d\d) (?:unauthorized|forbidden|payment required|too many requests|internal server|service unavailable)",
 )

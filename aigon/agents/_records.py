@@ -46,7 +46,7 @@ def of_type(found: Sequence[Record], *types: str) -> list[Record]:
 
 
 def is_cut(output: bytes) -> bool:
-    """Whether the middle of a long output was left out: what is added up from its records is too little then."""
+    """Whether aigon left out the middle of a long output (`aigon/ports/capture.py` says so in a line of its own)."""
     return _GAP.search(output) is not None
 
 

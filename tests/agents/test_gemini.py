@@ -76,6 +76,20 @@ def gg(**fields: object) -> Turn:
             ),
         ),
         (
+            "overloaded",  # after ten attempts, 203 s; 173 is 429 modulo 256
+            173,
+            gg(
+                end="overloaded",
+                exit_code=173,
+                model=PRO,
+                session="495c4fc5-f0b4-442c-aa10-920b24af7b81",
+                detail="overloaded (429): This request would exceed your account's rate limit. Please try again later. "
+                "Please wait and try again later. To increase your limits, request a quota increase through AI Studio, "
+                "or switch to another /auth method",
+                usage=Usage(),
+            ),
+        ),
+        (
             "late401",
             145,
             gg(

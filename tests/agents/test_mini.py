@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import mini
+from aigon.agents import adapter, mini
 from aigon.core.agent import Agent, Ask, Exited
 from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
 from tests.agents.turns import PROMPT, place
@@ -157,11 +157,5 @@ def test_a_long_prompt_goes_by_its_file_and_a_budget_takes_the_place_of_no_limit
     assert given.args[-1].startswith(f"Your task stands in the file {given.ask.prompt_file}.")
     assert (given.turn.end, given.turn.held) == ("usage_limit", True)
     ask: Ask = replace(given.ask, budget=1.5)
-    argv = mini_argv(ask)
+    argv = adapter("mini").launch(Agent("mine", "mini"), ask).argv
     assert argv[argv.index("--cost-limit") : argv.index("--output")] == ("--cost-limit", "0", "--cost-limit", "1.50")
-
-
-def mini_argv(ask: Ask) -> tuple[str, ...]:
-    from aigon.agents import adapter
-
-    return adapter("mini").launch(Agent("mine", "mini"), ask).argv

@@ -102,13 +102,13 @@ def _server(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[str]:
 def _lab(program: Program, case: Case, url: str, path: str, folder: Path, mark: str) -> Lab:
     """A repository with one open feature, and a home in which the program is pointed at the server."""
     pointed = program.point(url)
+    pointed = program.restricted(pointed) if case.restricted and program.restricted else pointed
     lab = Lab(folder).init()
     lab.env |= {**QUIET, **pointed.env, "AIGON_MARK": mark, "PATH": f"{path}:{lab.env['PATH']}", "TERM": "dumb"}
     for name, text in pointed.files.items():
         (lab.home / name).parent.mkdir(parents=True, exist_ok=True)
         (lab.home / name).write_text(text)
-    args = [*pointed.args, *((program.restricted or ()) if case.restricted else ())]
-    agent = {"adapter": program.kind, "model": pointed.model, "args": args}
+    agent = {"adapter": program.kind, "model": pointed.model, "args": list(pointed.args)}
     lab.config(agents={"real": agent}, defaultAgent="real", proof="in-place", judge={"backend": "none"})
     lab.spec(OPEN)
     assert KEY in json.dumps(lab.env), "a key of no worth is in the environment"

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 KEY = "sk-test-local"
@@ -34,15 +34,16 @@ class Pointed:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A real program: its kind in aigon, the package it comes in, and arguments with which it may not write.
+    """A real program: its kind in aigon, the package it comes in, how it is pointed at the server.
 
-    `limited` makes the server's answer to a spent usage limit; None where the program knows no such thing.
+    `restricted` makes of that one with which it may not write; `limited` is the server's answer to a spent usage limit.
+    None where the program knows no such thing (opencode takes a spent quota for a busy server, and tries for ever).
     """
 
     kind: str
     package: str
     point: Callable[[str], Pointed]
-    restricted: tuple[str, ...] | None = None
+    restricted: Callable[[Pointed], Pointed] | None = None
     limited: Mapping[str, object] | None = None
     node22: bool = False
 
@@ -50,6 +51,15 @@ class Program:
     def from_npm(self) -> bool:
         """Whether it comes from npm; from PyPI otherwise."""
         return "==" not in self.package
+
+
+def _with(*args: str) -> Callable[[Pointed], Pointed]:
+    return lambda pointed: replace(pointed, args=(*pointed.args, *args))
+
+
+def _denying(pointed: Pointed) -> Pointed:
+    config = json.loads(pointed.env["OPENCODE_CONFIG_CONTENT"]) | {"permission": {"edit": "deny", "bash": "deny"}}
+    return replace(pointed, env={**pointed.env, "OPENCODE_CONFIG_CONTENT": json.dumps(config)})
 
 
 def _openai(url: str) -> dict[str, str]:
@@ -78,12 +88,12 @@ def _qwen(url: str) -> Pointed:
     return Pointed(_openai(url), "scripted", ("--auth-type", "openai"))
 
 
-def _opencode(url: str, **more: object) -> Pointed:
+def _opencode(url: str) -> Pointed:
     model = {"name": "scripted", "limit": {"context": 200000, "output": 8192},
              "cost": {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}}  # fmt: skip
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "local", "models": {"scripted": model},
                 "options": {"baseURL": f"{url}/v1", "apiKey": KEY}}  # fmt: skip
-    config = {"autoupdate": False, "share": "disabled", "provider": {"local": provider}, **more}
+    config = {"autoupdate": False, "share": "disabled", "provider": {"local": provider}}
     env = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1",
            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}  # fmt: skip
     return Pointed(env, "local/scripted")
@@ -116,14 +126,16 @@ _CODEX_SPENT = {"status": 429, "body": {"error": {"type": "usage_limit_reached",
 PROGRAMS: Mapping[str, Program] = {
     program.kind: program
     for program in (
-        Program("claude", "@anthropic-ai/claude-code@2.1.328", _claude, ("--permission-mode", "default"), node22=True),
-        Program("codex", "@openai/codex@0.169.0", _codex, ("-s", "read-only"), _CODEX_SPENT),
-        Program("opencode", "opencode-ai@1.18.33", _opencode, (), _SPENT),
-        Program("gemini", "@google/gemini-cli@0.61.0", _gemini, ("--approval-mode", "default"), node22=True),
+        Program(
+            "claude", "@anthropic-ai/claude-code@2.1.328", _claude, _with("--permission-mode", "default"), node22=True
+        ),
+        Program("codex", "@openai/codex@0.169.0", _codex, _with("-s", "read-only"), _CODEX_SPENT),
+        Program("opencode", "opencode-ai@1.18.33", _opencode, _denying),
+        Program("gemini", "@google/gemini-cli@0.61.0", _gemini, _with("--approval-mode", "default"), node22=True),
         Program("aider", "aider-chat==0.86.2", _aider, None, _SPENT),
         Program("mini", "mini-swe-agent==2.4.6", _mini, None, _SPENT),
-        Program("qwen", "@qwen-code/qwen-code@0.24.4", _qwen, ("--approval-mode", "default"), node22=True),
-        Program("copilot", "@github/copilot@1.0.102", _copilot, ("--deny-tool", "write", "--deny-tool", "shell")),
+        Program("qwen", "@qwen-code/qwen-code@0.24.4", _qwen, _with("--approval-mode", "default"), node22=True),
+        Program("copilot", "@github/copilot@1.0.102", _copilot, _with("--deny-tool", "write", "--deny-tool", "shell")),
         Program("pi", "@mariozechner/pi-coding-agent@0.73.1", _pi, node22=True),
     )
 }

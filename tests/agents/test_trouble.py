@@ -1,0 +1,251 @@
+"""What error messages, statuses and times in them mean, and how records are told from noise."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from aigon.agents._records import is_cut, last_document, records
+from aigon.agents._resets import FARTHEST, after
+from aigon.agents._trouble import innermost, kind_of, of_stderr, resets_at, status_in, trouble
+from aigon.core.agent import Exited, Seen
+
+NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC).timestamp()  # a Friday
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize(
+    ("end", "messages"),
+    [
+        ("usage_limit", """
+            You’ve hit your usage limit. Upgrade to Pro or try again later.
+            You've hit your 5-hour limit · resets 11:10am (UTC)
+            Claude AI usage limit reached|1795173026
+            5-hour usage limit reached. It will reset in 2 hours 3 minutes.
+            You exceeded your current quota, please check your plan and billing details.
+            Quota exceeded. Check your plan and billing details.
+            You have exhausted your daily quota on this model.
+            You have exhausted your capacity on this model. Your quota will reset after 5h12m30s.
+            Your workspace is out of credits. Add credits to continue.
+            You hit your spend cap set in your workspace.
+            Your credit balance is too low to access the Anthropic API.
+            Qwen OAuth quota exceeded: Your free daily quota has been reached.
+            free allocated quota exceeded
+            You have exceeded your premium request allowance
+            Sorry, you have exceeded your Copilot token usage.
+            {"error":{"type":"insufficient_quota"}}
+            {"type":"error","error":{"type":"GoUsageLimitError"}}
+            402 Payment Required
+            Insufficient Balance"""),
+        ("overloaded", """
+            You have exceeded your rate limit, try again in 20s
+            Rate limit reached for gpt-5 on tokens per min. Please try again in 1.2s.
+            exceeded retry limit, last status: 429 Too Many Requests, request id: req_1
+            Selected model is at capacity. Please try a different model.
+            We’re currently experiencing high demand, which may cause temporary errors.
+            Resource has been exhausted (e.g. check quota). (Status: RESOURCE_EXHAUSTED)
+            Last error: 500 boom
+            529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+            503 Service Unavailable"""),
+        ("bad_credentials", """
+            unexpected status 401 Unauthorized: Incorrect API key provided
+            API key not valid. Please pass a valid API key.
+            Missing API key for OpenAI-compatible auth.
+            Missing environment variable: `OPENAI_API_KEY`.
+            No auth type is selected. Please configure an auth type
+            Error: No authentication information found.
+            Please set an Auth method in your settings.json
+            Invalid auth method selected.
+            Not logged in · Please run /login
+            Your access token could not be refreshed. Please log out and sign in again.
+            invalid x-api-key
+            Authentication failed with provider (HTTP 401)."""),
+        ("refused", """
+            The model response was blocked due to safety settings.
+            The response was blocked by the provider's content filter
+            This request has been flagged for possible cybersecurity risk.
+            Invalid prompt: we've limited access to this content for safety reasons."""),
+        ("failed", """
+            400 context too long
+            The model `x` does not exist
+            You've reached your maximum context limit
+            Request exceeds the model's prompt budget after reserving output (191355 tokens; limit 64000).
+            Reached max session turns for this session.
+            stream disconnected before completion: stream closed before response.completed
+            Incomplete response returned, reason: max_output_tokens
+            ENOENT: no such file or directory, open '/tmp/429'
+            no message"""),
+    ],
+)  # fmt: skip
+def test_a_message_says_how_a_turn_ended(end: str, messages: str) -> None:
+    told = [line.strip() for line in messages.strip().splitlines()]
+    assert {message: kind_of(message) for message in told} == dict.fromkeys(told, end)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "end"),
+    [
+        (401, "no", "bad_credentials"),
+        (403, "no", "bad_credentials"),
+        (403, "You have exceeded a secondary rate limit", "overloaded"),
+        (400, "API key not valid", "bad_credentials"),
+        (400, "the tool `unauthorized_rate_limit` has no schema", "failed"),
+        (404, "API key not valid", "failed"),
+        (402, "no", "usage_limit"),
+        (429, "no", "overloaded"),
+        (429, "insufficient_quota", "usage_limit"),
+        (500, "no", "overloaded"),
+        (529, "no", "overloaded"),
+        (422, "no", "failed"),
+        (400, "content_policy_violation", "refused"),
+        (999, "no", "failed"),
+    ],
+)
+def test_a_status_weighs_more_than_most_words(status: int, message: str, end: str) -> None:
+    assert kind_of(message, status) == end
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("unexpected status 401 Unauthorized: ...", 401),
+        ("exceeded retry limit, last status: 429 Too Many Requests", 429),
+        ("[API Error: 400 context too long]", 400),
+        ('{"error":{"code":503,"message":"x"}}', 503),
+        ("at http://127.0.0.1:500/v1 (HTTP 404).", 404),
+        ("500 boom", 500),
+        ("exit code 429, 400 files", 0),
+        ("retried 500 times", 0),
+        ("", 0),
+    ],
+)
+def test_a_status_is_found_in_a_message_only_where_it_is_called_one(message: str, status: int) -> None:
+    assert status_in(message) == status
+
+
+@pytest.mark.parametrize(
+    ("message", "when"),
+    [
+        ("try again at 11:10 AM (UTC)", datetime(2026, 11, 20, 11, 10, tzinfo=UTC)),
+        ("resets 8:59am (UTC)", datetime(2026, 11, 21, 8, 59, tzinfo=UTC)),
+        ("resets 12am (UTC)", datetime(2026, 11, 21, tzinfo=UTC)),
+        ("resets 12:30pm (UTC)", datetime(2026, 11, 20, 12, 30, tzinfo=UTC)),
+        ("available again at 17:05 UTC", datetime(2026, 11, 20, 17, 5, tzinfo=UTC)),
+        ("resets 3pm (Europe/Berlin)", datetime(2026, 11, 20, 14, 0, tzinfo=UTC)),
+        ("Try again at Nov 21st, 2026 11:10 AM (UTC).", datetime(2026, 11, 21, 11, 10, tzinfo=UTC)),
+        ("resets Nov 24, 3pm (UTC)", datetime(2026, 11, 24, 15, 0, tzinfo=UTC)),
+        ("resets Jan 2 at 3pm (UTC)", datetime(2027, 1, 2, 15, 0, tzinfo=UTC)),
+        ("resets Mon 12:00 AM (UTC)", datetime(2026, 11, 23, tzinfo=UTC)),
+        ("resets Friday 8am (UTC)", datetime(2026, 11, 27, 8, 0, tzinfo=UTC)),
+        ("Your limit resets at 2026-11-21T03:00:00Z", datetime(2026, 11, 21, 3, 0, tzinfo=UTC)),
+        ("retry after 2026-11-20 11:00:00+01:00", datetime(2026, 11, 20, 10, 0, tzinfo=UTC)),
+        ("limit reached|1795173026", datetime(2026, 11, 20, 11, 10, 26, tzinfo=UTC)),
+        ('"resets_at": 1795173026000', datetime(2026, 11, 20, 11, 10, 26, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_read_as_people_and_servers_write_it(message: str, when: datetime) -> None:
+    assert resets_at(message, NOW) == when.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Please try again in 1.5s.", 1.5),
+        ("try again in 3 hours 20 minutes", 12_000.0),
+        ("try again in 2 days, 1 hour and 5 minutes", 176_700.0),
+        ("Your quota will reset after 5h12m30s.", 18_750.0),
+        ("Suggested retry after 60s.", 60.0),
+        ('{"details":[{"retryDelay":"90s"}]}', 90.0),
+        ("resets in 1 week", 604_800.0),
+    ],
+)
+def test_a_span_counts_from_when_it_was_said(message: str, seconds: float) -> None:
+    assert resets_at(message, NOW) == NOW + seconds
+    assert resets_at(message, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("try again later", "retried 5 times, try again 3 more", "until 5 files", "resets 25:00", "resets 13:61", ""),
+        *("resets Feb 31, 3pm (UTC)", "try again in 500ms", "try again in 99999999 days", "resets in 3 months"),
+        *("resets at 2026-99-99T00:00:00Z", "resets at 1949-01-01T00:00:00Z", "|1749924000"),
+    ],
+)
+def test_what_says_no_time_or_one_that_cannot_be_is_none(message: str) -> None:
+    assert resets_at(message, NOW) is None
+
+
+def test_a_time_in_an_unknown_zone_is_this_machines() -> None:
+    here = datetime.fromtimestamp(NOW).astimezone()
+    then = (here + timedelta(hours=2)).replace(minute=30, second=0, microsecond=0)
+    for zone in ("", " (No/Where)", " (PST8)"):
+        assert resets_at(f"resets {then:%H:%M}{zone}", NOW) == then.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("header", "when"),
+    [
+        ("7200", NOW + 7200),
+        ("90.5", NOW + 90.5),
+        ("Fri, 20 Nov 2026 11:00:00 GMT", NOW + 2 * HOUR),
+        ("1", None),  # what a program waits for by itself
+        ("-5", None),
+        ("999999999", None),
+        ("soon", None),
+        ("", None),
+        ("Fri, 99 Nov 2026", None),
+    ],
+)
+def test_a_header_tells_of_a_wait_that_is_worth_one(header: str, when: float | None) -> None:
+    assert after(header, NOW) == when
+    assert after(header, 0.0) is None
+
+
+def test_trouble_is_told_in_one_short_line_with_the_status_and_what_was_packed_inside() -> None:
+    packed = json.dumps({"error": {"code": 429, "message": json.dumps({"error": {"message": "slow\ndown"}})}})
+    assert trouble(f"[API Error: {packed}]\nPlease wait") == Seen("overloaded", "overloaded (429): slow down")
+    assert trouble("") == Seen("failed", "no message")
+    assert trouble("boom", 400).detail == "error (400): boom"
+    assert len(trouble("x" * 10_000).detail) == 500
+    assert trouble("rate limit", 429, now=NOW, retry_after="3600").resets_at == NOW + HOUR
+    assert trouble("401: try again in 2 hours", 401, now=NOW).resets_at is None
+
+
+def test_only_json_of_an_api_is_unpacked() -> None:
+    for plain in ("no {json} here", "{", "}{", '{"a": 1}', '{"error": "text"}', "[1, 2]"):
+        assert innermost(plain) == plain
+    assert innermost('{"message": "inside"}') == "inside"
+
+
+def test_standard_error_is_heard_where_a_program_failed_and_only_for_what_it_can_mean() -> None:
+    assert of_stderr(Exited(1, b"", b"Error: please log in\n")).end == "bad_credentials"
+    assert (
+        of_stderr(Exited(1, b"", b"Error: rate limit, try again in 2 hours\n", ended=NOW)).resets_at == NOW + 2 * HOUR
+    )
+    for silent in (Exited(0, b"", b"please log in"), Exited(-9, b"", b"please log in"), Exited(1, b"", b"ENOENT")):
+        assert of_stderr(silent) == Seen()
+
+
+def test_records_are_told_from_noise_and_can_be_written_down() -> None:
+    noise = b'npm warn {\n{"type": "cut\n[... 12 bytes left out ...]\n[1, {"a": 1}]\r\n\xff{"b": 2}\n{"c": "\xff"}\n7\n'
+    assert records(noise) == [{"a": 1}, {"c": "\N{REPLACEMENT CHARACTER}"}]
+    assert records(b'{\n  "a": {\n "b": 1}\n}\n') == [{"a": {"b": 1}}]
+    (odd,) = records(b'{"lone": "\\ud800x", "pair": "\\ud83d\\ude00", "\xed\xa0\x80": 1}')
+    assert json.dumps(odd, ensure_ascii=False).encode()
+    assert (odd["lone"], odd["pair"]) == ("?x", "\N{GRINNING FACE}")
+    assert is_cut(noise)
+    assert not is_cut(b'{"text": "[... 12 bytes left out ...]"}')
+
+
+def test_the_last_document_is_found_behind_a_log_and_before_more_of_it() -> None:
+    log = b'Warning {\n{"first": 1}\nError {"inline": 2}\n{\n "error": {\n  "code": 4\n }\n}\nbye }\n{ not json\n'
+    assert last_document(log) == {"error": {"code": 4}}
+    assert last_document(b"{" * 3000) == {}
+    assert last_document(b"") == {}
+
+
+def test_no_wait_is_longer_than_a_year() -> None:
+    assert resets_at("try again in 365 days", NOW) == NOW + 365 * 86_400
+    assert resets_at("try again in 367 days", NOW) is None
+    assert FARTHEST == 366 * 86_400
