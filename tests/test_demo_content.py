@@ -186,7 +186,7 @@ def configuration_keys() -> set[str]:
 
 def _keys(name: str, value: dict[str, Any], sections: dict[str, set[str]]) -> set[str]:
     found = re.search(r'#/\$defs/(\w+)"', json.dumps(value))
-    if found is None or value.get("type") == "array":
+    if found is None or "array" in (value.get("type"), *(each.get("type") for each in value.get("anyOf", ()))):
         return {name}
     prefix = f"{name}.NAME" if value.get("type") == "object" else name
     return {f"{prefix}.{key}" for key in sections[found[1]]}

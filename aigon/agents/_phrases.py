@@ -37,8 +37,10 @@ BUSY = _any(
     r"(?:at|no) capacity",
     r"high (?:demand|load|traffic)",
     r"server (?:is )?busy",
+    r"^connection error",
+    r"connection attempts failed",
 )
-"""There is no room at the moment."""
+"""There is no room at the moment, or no way there: both pass."""
 
 CREDENTIALS = _any(
     r"(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ -_]?key",

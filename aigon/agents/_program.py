@@ -104,10 +104,13 @@ def _prompt(ask: Ask) -> str:
 
 
 def _defaults(kind: Kind, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
-    """The kind's variables, less those that the person sets."""
+    """The kind's variables, less those that the person sets.
+
+    One with a placeholder says what was chosen for this turn: it goes before the person's, and is none while empty.
+    """
     chosen = {**os.environ, **agent.env}
-    return {name: _GROUP.sub(lambda m: values.get(m[1], m[0]), value)
-            for name, value in kind.env.items() if name not in chosen}  # fmt: skip
+    filled = {name: _GROUP.sub(lambda m: values.get(m[1], m[0]), value) for name, value in kind.env.items()}
+    return {name: value for name, value in filled.items() if (value if value != kind.env[name] else name not in chosen)}
 
 
 def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:

@@ -20,8 +20,10 @@ Cost = Literal["reported", "tokens", "unknown"]
 _KEYS = (
     "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
     "argv", "approval", "approval_as_root", "permission_flags", "model", "effort", "budget", "session", "env", "unset",
-    "reads", "cost", "ladder", "commands", "note",
+    "leaves", "reads", "cost", "ladder", "commands", "note",
 )  # fmt: skip
+_LISTS = ("aliases", "version", "argv", "approval", "approval_as_root", "permission_flags", "model", "effort", "budget",
+          "session", "unset", "leaves")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,11 @@ class CommandFiles:
 class Kind:
     """A kind of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
-    `env` are variables that are set unless the person sets them, `unset` are taken away; `permission_flags` are those
-    that take the place of `approval` when a person gives them; `tested` is the version that the adapter was written
-    against and `source` whether it was run or only read about; `cost` says what the program tells of its cost: dollars,
-    tokens, nothing.
+    `env` are variables that are set unless the person sets them, `unset` are taken away; `leaves` are lines of an
+    exclude file for what the program leaves in the work tree for itself; `permission_flags` are those that take the
+    place of `approval` when a person gives them; `tested` is the version that the adapter was written against and
+    `source` whether it was run or only read about; `cost` says what the program tells of its cost: dollars, tokens,
+    nothing.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Kind:
     session: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
     reads: str = ""
     cost: Cost = "unknown"
     ladder: tuple[Step, ...] = ()
@@ -111,8 +115,7 @@ def read(name: str, content: bytes, file: str) -> Kind:
     fields = parsed(content, file).fields(_KEYS, required=("title",))
     texts = {key: fields[key].text() for key in ("title", "program", "tested", "install", "login", "as_root", "note")
              if key in fields}  # fmt: skip
-    lists = {key: fields[key].texts() for key in ("aliases", "version", "argv", "approval", "approval_as_root",
-             "permission_flags", "model", "effort", "budget", "session", "unset") if key in fields}  # fmt: skip
+    lists = {key: fields[key].texts() for key in _LISTS if key in fields}
     words: dict[str, object] = {key: mapping(fields[key]) for key in ("env", "needs") if key in fields}
     words |= {"source": fields["source"].choice(("measured", "docs"))} if "source" in fields else {}
     words |= {"cost": fields["cost"].choice(("reported", "tokens", "unknown"))} if "cost" in fields else {}

@@ -20,7 +20,7 @@ told = b""
 while chunk := os.read(0, 4096):
     told += chunk
 lines = told.split(b"\n")
-run, sessions = b"AIGON_RUN=" + lines[0], set()
+mark, sessions = b"AIGON_INVOCATION=" + lines[0], set()
 for line in lines[1:]:
     word, _, number = line.partition(b" ")
     if word == b"begun":
@@ -36,7 +36,7 @@ def left():
                 with open("/proc/" + name + "/stat", "rb") as file:
                     state, _, _, session = file.read().rpartition(b")")[2].split()[:4]
                 with open("/proc/" + name + "/environ", "rb") as file:
-                    marked = run in file.read().split(b"\0")
+                    marked = mark in file.read().split(b"\0")
                 if state != b"Z" and (marked or int(session) in sessions):
                     yield int(name)
         except (OSError, ValueError):
@@ -80,16 +80,19 @@ class Guardian:
 
 
 @contextmanager
-def guarded(run_id: str) -> Iterator[Guardian]:
-    """A guardian over what the run `run_id` starts, for as long as the context lasts. Only where there is /proc."""
-    guardian = _posted(run_id) if sys.platform.startswith("linux") else Guardian()
+def guarded(invocation: str) -> Iterator[Guardian]:
+    """A guardian over what `invocation` starts, for as long as the context lasts. Only where there is /proc.
+
+    It knows its own by AIGON_INVOCATION in their environment. Not by the run: a resume goes on under the same one.
+    """
+    guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()
     try:
         yield guardian
     finally:
         guardian.farewell()
 
 
-def _posted(run_id: str) -> Guardian:
+def _posted(invocation: str) -> Guardian:
     read, write = os.pipe()
     try:
         there = process.detached([sys.executable, "-I", "-S", "-c", _WATCH], stdin=read)
@@ -99,5 +102,5 @@ def _posted(run_id: str) -> Guardian:
         os.close(write)
         return Guardian()
     guardian = Guardian(write)
-    guardian._say(run_id)
+    guardian._say(invocation)
     return guardian

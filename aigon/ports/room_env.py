@@ -26,8 +26,8 @@ def room_env(
 ) -> dict[str, str]:
     """`env` (that of the checks) for a room that commands see as `room` and whose own folders are in `scratch`.
 
-    Drops AIGON_* but AIGON_RUN, and what redirects git, which also stops looking above the room. TMPDIR and
-    PYTHONPYCACHEPREFIX point into `scratch`; so does HOME if it is "throwaway", XDG_* is unset then, and each variable
+    Drops AIGON_* but AIGON_RUN and AIGON_INVOCATION, and what redirects git, which also stops looking above the room.
+    TMPDIR and PYTHONPYCACHEPREFIX point into `scratch`; so does HOME if it is "throwaway", XDG_* is unset then, and each variable
     of `places` (RUSTUP_HOME: .rustup) is set to that path below the real HOME, where it is unset and the folder
     exists. `translated` makes of a value that names the workspace one that names the room.
     """
@@ -51,7 +51,7 @@ def make_folders(scratch: Path) -> None:
 
 
 def _stays(name: str) -> bool:
-    return name == "AIGON_RUN" or not (name.startswith("AIGON_") or name in LOCAL_VARIABLES)
+    return name in ("AIGON_RUN", "AIGON_INVOCATION") or not (name.startswith("AIGON_") or name in LOCAL_VARIABLES)
 
 
 def _tool_chains(env: Mapping[str, str], places: Mapping[str, str]) -> dict[str, str]:

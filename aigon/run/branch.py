@@ -121,13 +121,20 @@ def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str 
     return commit_paths(trusted, paths, message)
 
 
-def ignore_runtime_files(checkout: Checkout) -> None:
-    """Keep aigon's runtime files out of `git status`, whatever an agent makes of the project's .gitignore."""
-    exclude = checkout.common_dir / "info" / "exclude"
-    text = exclude.read_text(errors="surrogateescape") if exclude.exists() else ""
+def exclude(checkout: Checkout, lines: Sequence[str], whose: str) -> None:
+    """Let this clone's git ignore what these lines name, under a remark that says `whose` they are.
+
+    The project's .gitignore is not touched: what an agent makes of that does not matter then.
+    """
+    file = checkout.common_dir / "info" / "exclude"
+    text = file.read_text(errors="surrogateescape") if file.exists() else ""
     there = {line.strip() for line in text.splitlines()}
-    missing = [line for line in IGNORED_LINES if line not in there]
-    if missing:
-        exclude.parent.mkdir(exist_ok=True)
-        block = "\n".join(["# aigon's runtime files", *missing, ""])
-        exclude.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
+    if missing := [line for line in lines if line not in there]:
+        file.parent.mkdir(exist_ok=True)
+        block = "\n".join([f"# {whose}", *missing, ""])
+        file.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
+
+
+def ignore_runtime_files(checkout: Checkout) -> None:
+    """Keep aigon's runtime files out of `git status`."""
+    exclude(checkout, IGNORED_LINES, "aigon's runtime files")

@@ -46,7 +46,7 @@ def implement(
     with (
         stop.handling(),
         opened(checkout, options, stop, confirm) as session,
-        guarded(session.world.run_id) as guardian,
+        guarded(session.world.invocation) as guardian,
     ):
         reaper.adopt_orphans()
         session.world.guardian = guardian

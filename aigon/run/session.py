@@ -122,7 +122,9 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     state = replay(list(found.past))
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
     world.guarded, world.frozen = record.guarded, found.records.frozen
-    found.workspace.trusted.keep_out(exclude_lines(job.protection.allow))
+    left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
+    branch.exclude(checkout, left, "what coding agents leave for themselves")
+    found.workspace.trusted.keep_out((*exclude_lines(job.protection.allow), *left))
     world.watch = _watch(opening, found, world)
     started = _started(job, world, found, options)
     state_file = checkout.root / prepared.feature.state_file()
@@ -150,15 +152,18 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
     prepared, root = found.prepared, opening.checkout.root
     folder = root / ".aigon" / "runs" / run_id
     folder.mkdir(parents=True, exist_ok=True)
+    invocation = new_run_id()
+    mine = {"AIGON_INVOCATION": invocation}
     return World(
         run_id=run_id,
+        invocation=invocation,
         workspace=found.workspace,
         checkout=root,
         folder=folder,
         home=opening.home,
         stop=stop,
-        agent_env=prepared.env,
-        check_env={**prepared.check_env, "AIGON_RUN": run_id},
+        agent_env={**prepared.env, **mine},
+        check_env={**prepared.check_env, "AIGON_RUN": run_id, **mine},
         redact=secrets.redactor(prepared.env, *(agent.env for agent in prepared.agents)),
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},

@@ -41,7 +41,8 @@ class World:
     `messages` those of commits that the agent made; `watch` puts back what it did to git and to
     aigon's records, `mended` says what that was; `aside` is for what need not be waited for at once;
     `away` says until when (seconds since the epoch) which agents cannot work, `waited` for how many seconds the run
-    waited for one; `guardian` ends what runs when aigon itself is killed.
+    waited for one; `guardian` ends what runs when aigon itself is killed: what
+    has the name of this `invocation` in its environment.
     """
 
     run_id: str
@@ -56,6 +57,7 @@ class World:
     own_files: dict[str, bytes | None]
     begun: float = field(default_factory=time.monotonic)
     keeps: bool = True
+    invocation: str = ""
     place: Place | None = None
     guarded: Mapping[str, Guarded] = field(default_factory=dict)
     frozen: Path | None = None

@@ -58,10 +58,16 @@ def price(ended: Turn) -> str:
 
 def waits(event: Waiting) -> str:
     """For whom the run waits, until when by this machine's clock, and why."""
-    until = (datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds)).strftime("%H:%M:%S")
-    day = f" (in {duration(event.seconds)})"
     why = f": {event.reason}" if event.reason else ""
-    return f"waiting for {event.agent} until {until}{day}{why}"
+    return f"waiting for {event.agent}{_until(event)} ({duration(event.seconds)}){why}"
+
+
+def _until(event: Waiting) -> str:
+    """By the clock that the event's own time is of; nothing where that cannot be said."""
+    try:
+        return f" until {datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds):%H:%M:%S}"
+    except (ValueError, OverflowError):
+        return ""
 
 
 def hook(ran: HookRan) -> str:

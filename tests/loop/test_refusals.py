@@ -11,6 +11,7 @@ import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab, finish, until
 from tests.loop.untouched import explained, print_of, refused
+from tests.stand_ins import without_agents
 
 LOOP = ("feature-implement", "42", "--loop")
 
@@ -244,8 +245,8 @@ def test_an_agent_that_is_missing_is_exit_6(ready: Lab, command: str) -> None:
 def test_no_agent_at_all_is_exit_6(lab: Lab) -> None:
     lab.spec("it is done <!-- verify: true -->")
     lab.commit("spec")
-    env = without("claude", lab)
-    refused(lab, *LOOP, code=6, what="no agent to work with", where="--agent", do="Install Claude Code", env=env)
+    env = {"PATH": without_agents(lab.env["PATH"])}
+    refused(lab, *LOOP, code=6, what="no agent to work with", where="--agent", do="aigon doctor", env=env)
 
 
 def test_a_judge_without_a_key_is_exit_6_before_the_first_turn(lab: Lab) -> None:

@@ -80,21 +80,21 @@ def _tried(program: Program, case: Case, path: str, keep: bool) -> str:
 def _ran(program: Program, case: Case, turns: list[dict[str, Any]], path: str, folder: Path) -> str:
     mark = uuid.uuid4().hex
     log = folder / "requests.ndjson"
-    with _server(turns, folder / "repo", log) as url:
-        lab = _lab(program, case, url, path, folder, mark)
-        ran: Ran = drive(lab, case, lambda: log.read_text() if log.exists() else "")
+    with _server(turns, folder / "repo", log) as server:
+        lab = _lab(program, case, f"http://127.0.0.1:{server.server_address[1]}", path, folder, mark)
+        ran: Ran = drive(lab, case, program, lambda: server.script.state()["served"] > 0)
         wrong = case.check(lab, ran)
         return wrong or _survivors(mark)
 
 
 @contextmanager
-def _server(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[str]:
+def _server(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[Any]:
     server = scripted_server.make_server(
         {"turns": turns, "on_exhausted": {"text": "Done."}}, log=str(log), cwd=str(cwd)
     )
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield server
     finally:
         server.shutdown()
 

@@ -14,6 +14,7 @@ WRITE = {"text": "I will write it.", "do": [{"write": {"path": "done.txt", "cont
          "usage": {"input": 1200, "output": 40, "cache_read": 300}}  # fmt: skip
 WRONG = {"text": "I will write it.", "do": [{"write": {"path": "half.txt", "content": "half\n"}}]}
 END = {"do": [{"finish": "All done"}], "text": "All done."}
+WITHOUT_TOOLS = ("aider",)
 OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
 
 
@@ -33,13 +34,13 @@ class Case:
     on_exhausted: Mapping[str, Any] | None = None
 
 
-def drive(lab: Lab, case: Case, log: Callable[[], str]) -> Ran:
-    """Run the loop; where the case wants it, signal it once the program's tool is at work."""
+def drive(lab: Lab, case: Case, program: Program, asked: Callable[[], bool]) -> Ran:
+    """Run the loop; where the case wants it, signal it once the program's tool is at work, or `asked` its model."""
     command = ("feature-implement", "42", "--loop", *case.options)
     if not case.interrupted:
         return lab.aigon(*command, timeout=300)
     running = lab.start(*command)
-    until(lambda: (lab.root / "working.txt").exists() or "hang" in log(), 90)
+    until(lambda: asked() and ((lab.root / "working.txt").exists() or program.kind in WITHOUT_TOOLS), 90)
     for number in case.interrupted:
         running.send_signal(number)
         time.sleep(1)  # two at once would be one
@@ -99,8 +100,13 @@ def _error(status: int, **more: object) -> dict[str, Any]:
     return {"times": -1, "error": {"status": status, "message": f"scripted {status}", **more}}
 
 
+def _two_turns(program: Program) -> Turns:
+    """aider edits by what its model says, in one reply."""
+    return [WRONG, WRITE] if program.kind in WITHOUT_TOOLS else [WRONG, END, WRITE, END]
+
+
 def _tool_that_hangs(program: Program) -> Turns:
-    if program.kind == "aider":  # has no tools that run by themselves
+    if program.kind in WITHOUT_TOOLS:
         return [{"text": "thinking", "hang": 120}]
     return [{"text": "Working.", "do": [{"bash": "touch working.txt; sleep 4711"}]}, END]
 
@@ -109,13 +115,13 @@ CASES: Mapping[str, Case] = {
     case.name: case
     for case in (
         Case("edit", lambda _: [WRITE, END], _edited),
-        Case("second turn", lambda _: [WRONG, END, WRITE, END], _second, ("--max-iterations", "2")),
+        Case("second turn", _two_turns, _second, ("--max-iterations", "2")),
         Case("429", lambda _: [_error(429, headers={"retry-after": "1"})], _busy,
              ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "45s")),
         Case("401", lambda _: [_error(401, message="Incorrect API key provided: sk-test")],
              _unavailable("bad_credentials"), ("--max-iterations", "1", "--iteration-timeout", "60s")),
         Case("usage limit", lambda p: [{"times": -1, "error": p.limited}] if p.limited else None,
-             _unavailable("usage_limit"), ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "60s")),
+             _unavailable("usage_limit"), ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "150s")),
         Case("hang", lambda _: [{"text": "thinking", "hang": 120}], _hung,
              ("--max-iterations", "1", "--iteration-timeout", "12s")),
         Case("denied", lambda p: None if p.restricted is None else [WRITE, END], _denied,

@@ -37,7 +37,7 @@ class Program:
     """A real program: its kind in aigon, the package it comes in, how it is pointed at the server.
 
     `restricted` makes of that one with which it may not write; `limited` is the server's answer to a spent usage limit.
-    None where the program knows no such thing (opencode takes a spent quota for a busy server, and tries for ever).
+    None where the program knows no such thing.
     """
 
     kind: str
@@ -114,14 +114,15 @@ def _mini(url: str) -> Pointed:
 
 
 def _pi(url: str) -> Pointed:
-    return Pointed({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, "PI_OFFLINE": "1"}, "claude-sonnet-4-5",
-                   ("--provider", "anthropic"))  # fmt: skip
+    provider = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": KEY, "models": [{"id": "scripted"}]}
+    files = {".pi/agent/models.json": json.dumps({"providers": {"local": provider}})}
+    return Pointed({"PI_OFFLINE": "1", "OPENAI_API_KEY": KEY}, "scripted", ("--provider", "local"), files)
 
 
 _SPENT = {"status": 429, "code": "insufficient_quota", "type": "insufficient_quota",
           "message": "You exceeded your current quota, please check your plan and billing details."}  # fmt: skip
-_CODEX_SPENT = {"status": 429, "body": {"error": {"type": "usage_limit_reached", "message": "The usage limit has been reached",
-                "plan_type": "plus", "resets_in_seconds": 3600}}}  # fmt: skip
+_CODEX_SPENT = {"status": 429, "body": {"error": {"type": "usage_limit_reached", "plan_type": "plus",
+                "message": "The usage limit has been reached", "resets_in_seconds": 3600}}}  # fmt: skip
 
 PROGRAMS: Mapping[str, Program] = {
     program.kind: program
@@ -130,7 +131,7 @@ PROGRAMS: Mapping[str, Program] = {
             "claude", "@anthropic-ai/claude-code@2.1.328", _claude, _with("--permission-mode", "default"), node22=True
         ),
         Program("codex", "@openai/codex@0.169.0", _codex, _with("-s", "read-only"), _CODEX_SPENT),
-        Program("opencode", "opencode-ai@1.18.33", _opencode, _denying),
+        Program("opencode", "opencode-ai@1.18.33", _opencode, _denying, _SPENT),
         Program("gemini", "@google/gemini-cli@0.61.0", _gemini, _with("--approval-mode", "default"), node22=True),
         Program("aider", "aider-chat==0.86.2", _aider, None, _SPENT),
         Program("mini", "mini-swe-agent==2.4.6", _mini, None, _SPENT),
