@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).parents[1]
 ROOM = 8192
@@ -163,10 +164,29 @@ def _import_everything() -> None:
     gc.freeze()
 
 
+def _end(code: object) -> NoReturn:
+    """End as an interpreter does, without taking down all that was imported: that would copy every page of memory."""
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    threading._shutdown()  # type: ignore[attr-defined] # waits for threads that are no daemons
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
 if __name__ == "__main__":
     _import_everything()
     wanted = serve(socket.socket(fileno=int(sys.argv[1])))
     _become(**wanted)  # type: ignore[arg-type]
     from aigon.cli import main
 
-    main()
+    try:
+        main()
+        _end(None)
+    except SystemExit as ended:
+        _end(ended.code)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        _end(1)
