@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from aigon.ports import reaper
 from tests.lab import DONE_WHEN, Lab
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins from nothing")
@@ -32,4 +33,10 @@ def test_one_that_takes_too_long_is_killed_and_the_next_one_runs(lab: Lab) -> No
     lab.agent('touch "$HOME/begun"; exec sleep 5')
     with pytest.raises(subprocess.TimeoutExpired):
         lab.aigon("feature-implement", "42", "--loop", timeout=2)
+    assert lab.aigon("--version").out.startswith("aigon ")
+
+
+def test_where_a_test_ended_every_descendant_the_next_command_runs_all_the_same(lab: Lab) -> None:
+    assert lab.aigon("--version").code == 0
+    assert reaper.sweep() >= 1
     assert lab.aigon("--version").out.startswith("aigon ")

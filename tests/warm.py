@@ -9,7 +9,6 @@ everything that `Lab.start` starts; and the whole suite is, with AIGON_FRESH_PRO
 import atexit
 import contextlib
 import ctypes
-import functools
 import gc
 import importlib
 import json
@@ -42,6 +41,7 @@ LIBRARIES = (
     "yaml",
 )
 Ended = tuple[int, bytes, bytes]
+AtStart = tuple[tuple[str, str], ...]
 
 
 def run(
@@ -64,23 +64,33 @@ def run(
 
 
 _one_at_a_time = threading.Lock()
+_servers: dict[AtStart, tuple["subprocess.Popen[bytes]", socket.socket]] = {}
 
 
-def _at_start(env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _at_start(env: Mapping[str, str]) -> AtStart:
     names = (name for name in env if name in AT_START or name.startswith(("PYTHON", "LD_")))
     return tuple((name, env[name]) for name in sorted(names))
 
 
-@functools.cache
-def _server(start: tuple[tuple[str, str], ...]) -> socket.socket:
-    """An interpreter that began with these variables, and waits for command lines until this process ends."""
+def _server(start: AtStart) -> socket.socket:
+    """An interpreter that began with these variables, and waits for command lines until this process ends.
+
+    A new one where the last is gone: tests of what ends every descendant of a process run in this one.
+    """
+    known = _servers.get(start)
+    if known is None or known[0].poll() is not None:
+        known = _servers[start] = _started(start)
+    return known[1]
+
+
+def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM]
     process = subprocess.Popen(command, cwd=ROOT, env=dict(start), stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     theirs.close()
     atexit.register(process.wait)
     atexit.register(ours.close)
-    return ours
+    return process, ours
 
 
 def _ended(server: socket.socket, argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float) -> Ended:
@@ -152,14 +162,14 @@ def _show(argv: Sequence[str]) -> None:
 
 
 def _import_everything() -> None:
+    """What cannot be imported fails in the command that needs it."""
     import aigon
 
-    for module in pkgutil.walk_packages(aigon.__path__, "aigon."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    for name in LIBRARIES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    modules = [module.name for module in pkgutil.walk_packages(aigon.__path__, "aigon.", onerror=lambda _: None)]
+    for name in (*modules, *LIBRARIES):
+        if not name.endswith("__main__"):
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
