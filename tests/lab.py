@@ -1,16 +1,21 @@
 """A laboratory: a real repository, a scrubbed environment with its own HOME, aigon as a real process."""
 
+import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests import warm
 
 SPEC = "docs/specs/features/03-in-progress/feature-42-dark-mode.md"
 BRANCH = "feature-42-dark-mode"
@@ -63,13 +68,18 @@ class Lab:
         self.home.mkdir()
 
     def init(self, *options: str) -> "Lab":
+        """A repository as `git init`, an identity and a first commit make it: a copy of one that was made so."""
+        shutil.copytree(Path(_made(options).name) / "repo", self.root, symlinks=True, dirs_exist_ok=True)
+        self.git("update-index", "-q", "--refresh")
+        return self
+
+    def make(self, *options: str) -> None:
         """`git init`, an identity, a first commit."""
         self.git("-c", "init.defaultBranch=main", "init", "-q", *options)
         self.git("config", "user.name", "Ada")
         self.git("config", "user.email", "ada@example.invalid")
         self.write("README.md", "# sample\n")
         self.commit("first")
-        return self
 
     def path(self, name: str) -> Path:
         """A file of the repository."""
@@ -129,14 +139,11 @@ class Lab:
         self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 60
     ) -> Ran:
         """Run aigon to its end, without a terminal."""
+        line, there, whole = self.command(*arguments), cwd or self.root, {**self.env, **(env or {})}
+        if ended := warm.run(line, there, whole, timeout, scrubbed(self.home)):
+            return Ran(ended[0], ended[1].decode(), ended[2].decode())
         done = subprocess.run(
-            self.command(*arguments),
-            cwd=cwd or self.root,
-            env={**self.env, **(env or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
+            line, cwd=there, env=whole, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
@@ -182,6 +189,14 @@ class Lab:
         self.git("fsck", "--full", "--strict")
         assert self.git("status", "--porcelain", "--untracked-files=all") == ""
         assert not self.path(".git/index.lock").exists()
+
+
+@functools.cache
+def _made(options: tuple[str, ...]) -> "tempfile.TemporaryDirectory[str]":
+    """A folder, there until this process ends, in which a laboratory was set up with these options of `git init`."""
+    folder = tempfile.TemporaryDirectory(prefix="aigon-lab-")
+    Lab(Path(folder.name)).make(*options)
+    return folder
 
 
 def finish(process: "subprocess.Popen[str]", timeout: float = 30) -> Ran:

@@ -32,7 +32,7 @@ def person(tmp_path: Path) -> dict[str, str]:
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.invalid\n")
-    return scrubbed(home)
+    return scrubbed(home, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # twice as quick
 
 
 def test_the_tour_in_the_readme_is_what_really_happens(tmp_path: Path, person: dict[str, str]) -> None:

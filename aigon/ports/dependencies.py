@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 from aigon.ports.enclosure import CACHES
@@ -17,21 +17,22 @@ READ_UP_TO = 256 * 1024
 another project's folder changes the time of its inode."""
 
 
-def fingerprint(folder: Path) -> str | None:
+def fingerprint(folder: Path, left_out: Set[str] = frozenset(LEFT_OUT)) -> str | None:
     """A name for everything in a folder that changes when anything in it does; None when there is no such folder.
 
-    Made of path, mode, size, times of content and of inode, inode number and link target of each entry. The time of
-    the inode (ctime) is nobody's to set. A file with several names (hard links) is told by its content instead.
+    Made of path, mode, size, times of content and of inode, inode number and link target of each entry that is not
+    called as one that is `left_out`. The time of the inode (ctime) is nobody's to set. A file with several names (hard
+    links) is told by its content instead.
     """
     if not folder.is_dir():
         return None
     name = hashlib.sha256()
-    for line in _lines(os.path.realpath(folder), ""):
+    for line in _lines(os.path.realpath(folder), "", left_out):
         name.update(os.fsencode(line))
     return name.hexdigest()
 
 
-def _lines(folder: str, prefix: str) -> Iterator[str]:
+def _lines(folder: str, prefix: str, left_out: Set[str]) -> Iterator[str]:
     """A line for each entry, in an order of its own that no file system changes."""
     try:
         with os.scandir(folder) as found:
@@ -40,10 +41,10 @@ def _lines(folder: str, prefix: str) -> Iterator[str]:
         yield f"{prefix}\0unreadable {error.errno}\n"
         return
     for entry in entries:
-        if entry.name not in LEFT_OUT:
+        if entry.name not in left_out:
             yield f"{prefix}{entry.name}\0{_told(entry)}\n"
             if entry.is_dir(follow_symlinks=False):
-                yield from _lines(entry.path, f"{prefix}{entry.name}/")
+                yield from _lines(entry.path, f"{prefix}{entry.name}/", left_out)
 
 
 def _told(entry: "os.DirEntry[str]") -> str:

@@ -1,6 +1,6 @@
 """What a command in a room sees in place of the workspace, and the command line that gives it this view."""
 
-import json
+import marshal
 import os
 import re
 import shutil
@@ -62,7 +62,7 @@ class Enclosure:
 
     def _launcher(self, cwd: Path) -> list[str]:
         view = self._mounts() if self.mounts else self._rights()
-        plan = json.dumps({"isolation": self.isolation, "cwd": str(cwd), **view})
+        plan = marshal.dumps({"isolation": self.isolation, "cwd": str(cwd), **view}).hex()
         return [sys.executable, "-I", "-S", str(Path(__file__).with_name("entrance.py")), plan]
 
     def _mounts(self) -> dict[str, object]:

@@ -1,24 +1,25 @@
 """The program that enters a room and becomes the command: started as `python -I -S entrance.py <plan> <argv...>`.
 
 It runs before anything of the project does, replaces itself by the command (so signals and the exit code are the
-command's own), and uses nothing but the standard library.
+command's own), and uses nothing but the standard library: as little of it as can be, since every command that is run in
+a room waits for it, and json, pathlib or typing alone take as long as all the rest.
 """
 
-import json
+import marshal
 import os
-import signal
 import sys
-from pathlib import Path
 
 NOT_ENTERED = 125
 """The room could not be entered: what `docker run` and `timeout` exit with when they fail themselves."""
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 """What a shell exits with (POSIX)."""
+SIGPIPE, SIGXFSZ, SIG_DFL = 13, 25, 0
+"""From <signal.h>; Python's module of that name makes enumerations first."""
 
 
 def main() -> None:
     """Enter the room that the plan describes, go to its folder, and become the command."""
-    plan, argv = json.loads(sys.argv[1]), sys.argv[2:]
+    plan, argv = marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:]
     try:
         _enter(plan)
         os.chdir(plan["cwd"])
@@ -33,10 +34,10 @@ def main() -> None:
 
 
 def _enter(plan: dict[str, object]) -> None:
+    # Isolated mode knows no folder of the program's own; this one is asked last, so it hides no standard module.
+    sys.path.append(os.path.abspath(f"{__file__}/../../.."))  # noqa: PTH100 - without pathlib
     if plan["isolation"] == "none":
         return
-    # Isolated mode knows no folder of the program's own; this one is asked last, so it hides no standard module.
-    sys.path.append(str(Path(__file__).resolve().parents[2]))
     if plan["isolation"] == "namespaces":
         from aigon.ports.namespaces import enter
     else:
@@ -46,8 +47,10 @@ def _enter(plan: dict[str, object]) -> None:
 
 def _as_if_started_by_a_shell(cwd: str) -> None:
     """Python ignores two signals, and what is ignored stays so in the command."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
+    from aigon.ports.syscalls import call
+
+    for number in (SIGPIPE, SIGXFSZ):
+        call("signal", number, SIG_DFL)
     os.environ["PWD"] = cwd
 
 

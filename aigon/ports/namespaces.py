@@ -5,12 +5,13 @@ are locked together, which the kernel lets nobody in it undo (mount_namespaces(7
 process outside can be looked into by way of /proc, since that takes rights in the namespace that it belongs to.
 """
 
-import contextlib
 import os
-from pathlib import Path
-from typing import Any
 
 from aigon.ports.syscalls import call
+
+TYPE_CHECKING = False  # as few modules as can be: `aigon.ports.entrance` says why
+if TYPE_CHECKING:
+    from typing import Any
 
 NEW_NAMESPACES = 0x10000000 | 0x00020000
 """CLONE_NEWUSER and CLONE_NEWNS, from <linux/sched.h>."""
@@ -22,7 +23,7 @@ PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
 """From <linux/prctl.h> and <linux/capability.h>."""
 
 
-def enter(plan: dict[str, Any]) -> None:
+def enter(plan: "dict[str, Any]") -> None:
     """Give this process the view that `plan` describes: its `hidden` folders, then its `binds` in their order.
 
     Raises OSError where the machine does not allow it.
@@ -41,8 +42,10 @@ def enter(plan: dict[str, Any]) -> None:
     for path in plan["hidden"]:
         _make_read_only(path)
     _unshare()
-    with contextlib.suppress(OSError):  # the mounts are locked; without this capability nobody gets as far as trying
+    try:  # noqa: SIM105 - without contextlib
         call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
+    except OSError:  # the mounts are locked all the same; without this capability nobody gets as far as trying
+        pass
 
 
 def _hide(folder: str) -> None:
@@ -51,7 +54,7 @@ def _hide(folder: str) -> None:
 
 
 def _show(source: str, target: str) -> None:
-    Path(target).mkdir(parents=True, exist_ok=True)
+    os.makedirs(target, exist_ok=True)  # noqa: PTH103 - without pathlib
     _mount(source, target, BIND | RECURSIVE)
 
 
@@ -67,13 +70,18 @@ def _mount(source: str | None, target: str, flags: int) -> None:
 
 def _unshare() -> None:
     """Enter new namespaces in which users and groups are who they were, as far as this process may say so."""
-    maps = {kind: _same(Path(f"/proc/self/{kind}_map").read_text()) for kind in ("uid", "gid")}
+    maps = {kind: _same(_read(f"/proc/self/{kind}_map")) for kind in ("uid", "gid")}
     user, group = os.geteuid(), os.getegid()
     if not _mapped_from_outside(maps):
         # A user may name only itself, and must give up changing groups first (user_namespaces(7)).
         _write_map("self", "setgroups", "deny")
         _write_map("self", "uid_map", f"{user} {user} 1")
         _write_map("self", "gid_map", f"{group} {group} 1")
+
+
+def _read(path: str) -> str:
+    with open(path) as file:  # noqa: PTH123 - without pathlib
+        return file.read()
 
 
 def _same(known: str) -> str:

@@ -27,7 +27,8 @@ def room_env(
     """`env` (that of the checks) for a room that commands see as `room` and whose own folders are in `scratch`.
 
     Drops AIGON_* but AIGON_RUN and AIGON_INVOCATION, and what redirects git, which also stops looking above the room.
-    TMPDIR and PYTHONPYCACHEPREFIX point into `scratch`; so does HOME if it is "throwaway", XDG_* is unset then, and each variable
+    TMPDIR and PYTHONPYCACHEPREFIX point into `scratch`; so does HOME if it is "throwaway", XDG_* is unset then, and
+    each variable
     of `places` (RUSTUP_HOME: .rustup) is set to that path below the real HOME, where it is unset and the folder
     exists. `translated` makes of a value that names the workspace one that names the room.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aigon.core.base_tests import less, lost
 from aigon.core.model import Check, Finding, Problem
-from aigon.ports import blobs
+from aigon.ports import blobs, bytecode
 from aigon.run import criteria
 from aigon.run.checks import Result
 from aigon.run.edits import Changed
@@ -65,13 +65,20 @@ class Bench:
     theirs: tuple[str, ...]
     lacking: set[str] = field(default_factory=set)
 
-    def run(self, tree: str, checks: Sequence[Check], name: str) -> dict[str, Result]:
-        """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError."""
+    def run(self, tree: str, checks: Sequence[Check], name: str, *, of_people: bool = False) -> dict[str, Result]:
+        """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError.
+
+        What Python compiles on a tree that is `of_people` alone serves the rooms after it.
+        """
         if not checks:
             return {}
         with opened(self.job, self.world, self.rooms, tree) as (inside, room):
             self.lacking.update(room.exported.missing)
-            return run_in(inside, checks, plan_for(self.job, self.folder / name, self.durations))
+            results = run_in(inside, checks, plan_for(self.job, self.folder / name, self.durations))
+            if of_people:
+                place = self.world.home / "bytecode" / self.job.feature.name
+                self.world.bytecode = bytecode.taken(room, place, self.rooms.needs.lent)
+            return results
 
     def missing(self, check: Check, result: Result) -> tuple[Problem, ...]:
         """The base's tests that did not pass now."""

@@ -48,7 +48,7 @@ def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) ->
     begun = time.monotonic()
     on = bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = tuple(check for check in deciding(job) if check.when == "each")
-    results = on.run(tree, checks, "clean")
+    results = on.run(tree, checks, "clean", of_people=_is_the_base(job, world, tree))
     there = {check.name: result for check, result in look.ran}
     lacking = dict(_lacking(on, tree, checks, there, results))
     yield CheckFinished(world.now(), number, _finding(on, lacking, time.monotonic() - begun))
@@ -60,6 +60,12 @@ def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) ->
     if not world.stop.now:
         mark.parent.mkdir(parents=True, exist_ok=True)
         write_whole(mark, b"", (mark.parent,))
+
+
+def _is_the_base(job: Job, world: World, tree: str) -> bool:
+    """Whether no agent's commit is in the tree: what one run leaves is where the next one begins."""
+    code, out, _ = world.workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{job.base_commit}^{{tree}}")
+    return code == 0 and out.decode().strip() == tree
 
 
 def refused(where: str, log: str) -> AigonError:

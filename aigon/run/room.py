@@ -62,6 +62,8 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
     ) as room:
         place = Place(room.seen_as, room.env, room.enclosed, room.outside)
         inside = replace(world, place=place, keeps=False)
+        if world.bytecode:
+            world.bytecode.put(room, rooms.needs.lent)
         for setup in rooms.needs.each_time:
             set_up(inside, setup, rooms.logs)
         yield inside, room

@@ -1,5 +1,6 @@
 """Everything outside the process that a run touches, put together once."""
 
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aigon.core.model import Probe
+from aigon.ports.bytecode import Bytecode
 from aigon.ports.guardian import Guardian
 from aigon.ports.machine import disk_free, memory_free
 from aigon.ports.stop import Stop
@@ -38,11 +40,11 @@ class World:
     what spec and log must look like in the workspace, byte for byte; `begun` is monotonic; `keeps` says whether
     passes are remembered; `place` is where checks run, None for the workspace itself; `guarded` are the files that are
     put back; `frozen` the record of what decides, None where there is none; `rooms` where clean rooms are made;
-    `messages` those of commits that the agent made; `watch` puts back what it did to git and to
-    aigon's records, `mended` says what that was; `aside` is for what need not be waited for at once;
-    `away` says until when (seconds since the epoch) which agents cannot work, `waited` for how many seconds the run
-    waited for one; `guardian` ends what runs when aigon itself is killed: what
-    has the name of this `invocation` in its environment.
+    `bytecode` what Python compiled in the first of them; `messages` those of commits that the agent made; `watch` puts
+    back what it did to git and to aigon's records, `mended` says what that was; `aside` is for what need not be waited
+    for at once; `away` says until when (seconds since the epoch) which agents cannot work, `waited` for how many
+    seconds the run waited for one; `guardian` ends what runs when aigon itself is killed: what has the name of this
+    `invocation` in its environment.
     """
 
     run_id: str
@@ -62,6 +64,7 @@ class World:
     guarded: Mapping[str, Guarded] = field(default_factory=dict)
     frozen: Path | None = None
     rooms: Path | None = None
+    bytecode: Bytecode | None = None
     messages: list[str] = field(default_factory=list)
     watch: Watch | None = None
     mended: list[str] = field(default_factory=list)
@@ -80,8 +83,10 @@ class World:
         return lambda name, commit: self.workspace.keep(f"{prefix}-{name}", commit)
 
     def close(self) -> None:
-        """Wait for what was put aside, and end its thread."""
+        """Wait for what was put aside, and end its thread; remove what only this process can trust."""
         self.aside.shutdown()
+        if self.bytecode:
+            shutil.rmtree(self.bytecode.folder, ignore_errors=True)
 
     @staticmethod
     def now() -> str:

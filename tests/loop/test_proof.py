@@ -280,7 +280,32 @@ def test_a_criterion_about_tests_that_the_agent_adds_to_a_file_of_the_base_needs
         "the new one <!-- verify: python3 -m pytest -q tests/test_it.py::test_two -->",
         "all tests pass",
     )
+    lab.env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # twice as quick, and no plugin of ours is about this
     lab.agent("printf 'def test_two():\\n    assert 1 + 1 == 2\\n' >> tests/test_it.py")
     lab.commit("a project")
     ran = lab.aigon(*LOOP)
     assert ran.code == 0, ran.out + ran.err
+
+
+COMPILES = """
+if [ -n "$PYTHONPYCACHEPREFIX" ]; then
+    ls "$PYTHONPYCACHEPREFIX" | grep -c usr >> "{seen}"
+    mkdir -p "$PYTHONPYCACHEPREFIX/usr"; touch "$PYTHONPYCACHEPREFIX/usr/compiled"
+fi
+test -f done.txt
+"""
+
+
+def test_what_was_compiled_on_the_base_serves_the_proof_and_what_an_agent_left_does_not(lab: Lab) -> None:
+    seen = lab.home / "seen"
+    checked(lab, COMPILES.format(seen=seen), "touch half.txt")
+    assert lab.aigon(*LOOP, "--max-iterations", "1").code == 3
+    assert seen.read_text().split() == ["0"]
+    (lab.home / "mine-agent").write_text("#!/bin/sh\ntouch done.txt\n")
+    assert lab.aigon(*LOOP).code == 0
+    assert seen.read_text().split() == ["0"] * 3, "the second rehearsal is of a tree with an agent's commit"
+    other = Lab(lab.home / "other").init()
+    checked(other, COMPILES.format(seen=seen), "touch done.txt")
+    assert other.aigon(*LOOP).code == 0
+    assert seen.read_text().split() == ["0"] * 4 + ["1"]
+    assert not list((lab.home / "state").glob("repos/*/bytecode/*"))

@@ -15,9 +15,13 @@ from aigon.ports.stop import Stop
 
 @pytest.fixture
 def stop(tmp_path: Path) -> Iterator[Stop]:
-    with Stop([tmp_path / "STOP"]).handling() as made:
-        yield made
-        made.close()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with Stop([tmp_path / "STOP"]).handling() as made:
+            yield made
+            made.close()
+    finally:
+        signal.signal(signal.SIGINT, before)  # ignored after a Ctrl+C, and in every program that later tests start
 
 
 def took(until: float, stop: Stop) -> tuple[bool, float]:

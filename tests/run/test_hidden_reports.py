@@ -169,7 +169,9 @@ def test_a_pytest_that_a_test_starts_is_not_one_of_the_check(lab: Lab) -> None:
             pytester.runpytest_inprocess().assert_outcomes(passed=1)
         """,
     )
-    found = result(lab, opaque(lab), {"PYTEST_CURRENT_TEST": "of aigon's own tests (call)"})
+    # A place of its own for what pytest keeps: it would clear away what other runs of it left for everybody.
+    own = {"PYTEST_CURRENT_TEST": "of aigon's own tests (call)", "PYTEST_DEBUG_TEMPROOT": str(lab.home)}
+    found = result(lab, opaque(lab), own)
     assert found.finding.status == "pass", found.finding.excerpt
     assert found.tests == {"test_it::test_other_process": "passed", "test_it::test_pytester": "passed"}
 
