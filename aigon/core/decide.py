@@ -159,10 +159,10 @@ def memory(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
     return Stopped("memory", f"{free} MB of memory are free, guards.memoryFree wants {wanted} MB", Exit.ENVIRONMENT)
 
 
-def unavailable(_limits: Limits, state: State, _probe: Probe) -> Outcome | None:
+def unavailable(_limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """The agent said itself that it cannot work, or only the judge is left and it cannot: credentials, usage limit."""
     turn = state.turn
-    if turn is not None and turn.end in AWAY and turn.number == state.iteration and not state.inherited:
+    if turn is not None and turn.end in AWAY and turn.number == state.iteration and probe.given_up:
         return Unavailable(turn.agent, turn.detail or "it cannot run")
     open_ = [v for v in state.last.verdicts if v.status != "met"] if state.last else []
     lost = [v for v in open_ if v.method == JUDGE_UNAVAILABLE]

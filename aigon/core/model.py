@@ -231,7 +231,7 @@ class Change:
 class Probe:
     """What the world looks like when `decide` asks. Seconds are monotonic; bytes are free bytes; None is unknown.
 
-    `detail` is what a hook said that stopped the run.
+    `detail` is what a hook said that stopped the run; `given_up`: no agent will be able to work in time.
     """
 
     elapsed: float = 0.0
@@ -239,3 +239,4 @@ class Probe:
     memory_free: int | None = None
     interrupt: Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"] = ""
     detail: str = ""
+    given_up: bool = False

@@ -55,10 +55,9 @@ class State:
     of so many `rungs`; `heights` says by agent which rung it last stood on, since one that stands in has a ladder of
     its own. `told` are the questions that were open at the look before the last, so that an agent has had a turn to
     settle them. `idle` counts iterations on one rung in which nothing got better, `turns` those that an agent worked in
-    (it was not held up, locked out or missing); `inherited`: `turn` is one of an earlier invocation; `model` and
-    `effort` are those that were asked for. `tried` is what is known of every iteration, `paid` are the turns that said
-    what they cost, `unpriced` names the last agent that did not. `earlier` is what runs before this one spent on the
-    feature.
+    (it was not held up, locked out or missing); `model` and `effort` are those that were asked for. `tried` is what is
+    known of every iteration, `paid` are the turns that said what they cost, `unpriced` names the last agent that did
+    not. `earlier` is what runs before this one spent on the feature.
     """
 
     started: RunStarted | None = None
@@ -86,7 +85,6 @@ class State:
     told: tuple[str, ...] = ()
     idle: int = 0
     turns: int = 0
-    inherited: bool = False
     model: str = ""
     effort: str = ""
     tried: Attempts = field(default_factory=Attempts)
@@ -146,7 +144,6 @@ class State:
             fresh,
             # A turn that was judged already is history: why it failed must not end the next invocation.
             turn=self.turn if self.iteration > self.finished else None,
-            inherited=self.iteration > self.finished,
             unpriced="",
             earlier=Spend(event.spent_before, event.unknown_before),
             checkpoint=event.head,
@@ -161,7 +158,6 @@ class State:
             self,
             turn=turn,
             turn_open=False,
-            inherited=False,
             spend=self.spend.plus(turn.cost),
             paid=(*self.paid, *known),
             unpriced=turn.agent if silent else self.unpriced,

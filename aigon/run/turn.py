@@ -16,8 +16,8 @@ from aigon.ports.prices import knowing
 from aigon.run.briefing import ask as asked
 from aigon.run.job import Job
 from aigon.run.report_file import content
-from aigon.run.waiting import Patience
-from aigon.run.world import World
+from aigon.run.waiting import send_away, wait
+from aigon.run.world import Held, World
 
 PATIENCE = 5.0
 """Seconds of the run's time that a turn gets at least, so that a nearly spent run still says why it stops."""
@@ -28,25 +28,30 @@ REPORT = 16 * 1024 * 1024
 def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     """Let an agent work once, the first that can; when this is over none of its processes is left.
 
-    One that is held up does not use up the iteration: another stands in for it, or it is waited for. One that does not
-    start is stood in for as well, and tried again at the next iteration.
+    One that is held up does not use up the iteration: another stands in for it, or it is waited for, after a look at
+    what it did where that takes long. One that does not start is stood in for as well, and tried again at the next
+    iteration.
     """
-    patience, ladders = Patience(), (job.rungs, *job.fallback)
+    ladders = (job.rungs, *job.fallback)
     while ladders:
-        chosen = choose(ladders, state, world.away, world.clock())
+        chosen = choose(ladders, state, world.held.away, world.clock())
         if chosen is None:
-            if not (yield from patience.wait(job, world, state)):
+            if not (yield from wait(job, world, state)):
                 return state
             continue
-        world.away.pop(chosen[2].agent.name, None)
+        world.held.away.pop(chosen[2].agent.name, None)
         state = yield from _turn(job, world, state, chosen)
         turn = state.turn
-        if turn is None or turn.end not in (*AWAY, "not_started") or barred(job.limits, state, world.probe()):
+        if turn is None or turn.end not in (*AWAY, "not_started"):
+            world.held = Held()
+            return state
+        if barred(job.limits, state, world.probe()):
+            world.held.given_up = True
             return state
         if turn.end == "not_started":
             ladders = tuple(ladder for ladder in ladders if ladder[0].agent.name != turn.agent)
         else:
-            patience.send_away(job, world, turn)
+            send_away(job, world, turn)
     return state
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -33,6 +34,20 @@ class Place:
 
 
 @dataclass(slots=True)
+class Held:
+    """Agents that cannot work now: until when they are `away` (seconds since the epoch), `why`, how many `times`.
+
+    `waited` are the seconds since an agent worked last; `given_up`: nobody will come back in time.
+    """
+
+    away: dict[str, float] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+    times: Counter[str] = field(default_factory=Counter)
+    waited: float = 0.0
+    given_up: bool = False
+
+
+@dataclass(slots=True)
 class World:
     """The workspace, where records go, the environments of agents and checks, and what can end a run.
 
@@ -42,8 +57,8 @@ class World:
     put back; `frozen` the record of what decides, None where there is none; `rooms` where clean rooms are made;
     `bytecode` what Python compiled in the first of them; `messages` those of commits that the agent made; `watch` puts
     back what it did to git and to aigon's records, `mended` says what that was; `aside` is for what need not be waited
-    for at once; `away` says until when (seconds since the epoch) which agents cannot work, `waited` for how many
-    seconds the run waited for one; `guardian` ends what runs when aigon itself is killed: what has the name of this
+    for at once; `held` is what is known of agents that cannot work now, `waited` for how many seconds the run
+    waited for one; `guardian` ends what runs when aigon itself is killed: what has the name of this
     `invocation` in its environment.
     """
 
@@ -69,7 +84,7 @@ class World:
     watch: Watch | None = None
     mended: list[str] = field(default_factory=list)
     guardian: Guardian = field(default_factory=Guardian)
-    away: dict[str, float] = field(default_factory=dict)
+    held: Held = field(default_factory=Held)
     waited: float = 0.0
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
@@ -108,7 +123,8 @@ class World:
     def probe(self) -> Probe:
         """What the guards want to know of the world."""
         reason = self.stop.reason if self.stop.asked else ""
-        return Probe(self.elapsed(), disk_free(self.checkout), memory_free(), reason, self.stop.detail)
+        free = disk_free(self.checkout), memory_free()
+        return Probe(self.elapsed(), *free, reason, self.stop.detail, self.held.given_up)
 
     def toolchain(self) -> list[tuple[str, int]]:
         """What is installed beside the tree, by modification time: `npm install` changes what a check would say."""

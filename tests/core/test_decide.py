@@ -230,7 +230,8 @@ def test_a_signal_is_an_interruption_with_its_exit_code(signal: str, code: int) 
 
 def test_an_agent_that_says_it_cannot_work_ends_the_run() -> None:
     state = replace(OPEN, turn=turn("unavailable", detail="usage limit"))
-    assert decide(demand(), NO_LIMITS, state, Probe()) == Unavailable("mine", "usage limit")
+    assert decide(demand(), NO_LIMITS, state, Probe(given_up=True)) == Unavailable("mine", "usage limit")
+    assert decide(demand(), NO_LIMITS, state, Probe()) is None, "somebody will come back"
 
 
 def test_a_turn_of_an_earlier_iteration_does_not_end_the_run() -> None:
@@ -399,7 +400,7 @@ def _precedence() -> list[tuple[Exit, State, Limits, Probe]]:
     limits = replace(limits, run_time=1.0, max_cost=1.0)
     probe, state = replace(probe, elapsed=2.0), replace(state, spend=Spend(2.0))
     spent = (Exit.SPENT, state, limits, probe)
-    state = replace(state, turn=turn("unavailable"))
+    state, probe = replace(state, turn=turn("unavailable")), replace(probe, given_up=True)
     unavailable = (Exit.UNAVAILABLE, state, limits, probe)
     limits, probe = replace(limits, disk_free=10, memory_free=10), replace(probe, disk_free=1, memory_free=1)
     environment = (Exit.ENVIRONMENT, state, limits, probe)

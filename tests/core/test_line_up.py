@@ -78,7 +78,7 @@ def test_held_up_again_and_again_uses_up_nothing_and_is_nobodys_failure(end: Tur
         state = look(turn(state, "first", 0, 4, end))
     assert (state.finished, state.used, state.turns, state.failed_turns, state.stalled) == (30, 0, 0, 0, 0)
     assert rung_of(state, FIRST) == 0
-    assert isinstance(decide(DEMAND, Limits(iterations=1), state, Probe()), Unavailable)
+    assert isinstance(decide(DEMAND, Limits(iterations=1), state, Probe(given_up=True)), Unavailable)
 
 
 @pytest.mark.parametrize("end", ["bad_credentials", "unavailable", "not_started"])

@@ -109,6 +109,15 @@ def test_a_wait_that_is_longer_than_allowed_ends_the_run_resumable_and_costs_no_
     assert "A turn before yours was cut off" in prompt and "Try a different approach" not in prompt
 
 
+def test_before_a_long_wait_what_the_turn_did_is_judged_and_may_be_enough(open_feature: Lab) -> None:
+    lab = open_feature
+    claude(lab, "touch done.txt; until_ 7200; echo $LIMIT; exit 1", "exit 9")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert (len(starts(lab)), lab.state()["iterations"][1]["turn"]) == (1, "usage_limit")
+    assert "waiting" not in ran.out
+
+
 def test_ctrl_c_ends_the_waiting_and_keeps_what_was_done(open_feature: Lab) -> None:
     lab = open_feature
     claude(lab, "echo half > half.txt; until_ 3600; echo $LIMIT; exit 1", "touch done.txt; echo $OK")
