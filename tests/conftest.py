@@ -1,5 +1,6 @@
 """Fixtures for all tests, and how they are shared out."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,21 @@ from tests.lab import Lab
 def lab(tmp_path: Path) -> Lab:
     """A repository with one commit on main."""
     return Lab(tmp_path).init()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_credentials() -> Iterator[None]:
+    """No test may reach a model or use somebody's login: providers' variables go, and addresses lead nowhere."""
+    import os
+    import re
+
+    of_providers = re.compile(
+        r"^(ANTHROPIC|OPENAI|GEMINI|GOOGLE|MISTRAL|CLAUDE|CODEX|COPILOT|OPENROUTER|AWS)_|_API_KEY$|_TOKEN$"
+    )
+    taken = {name: os.environ.pop(name) for name in list(os.environ) if of_providers.search(name)}
+    os.environ["ANTHROPIC_BASE_URL"] = os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9"
+    yield
+    os.environ.update(taken)
 
 
 @pytest.hookimpl(optionalhook=True)

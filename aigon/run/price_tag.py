@@ -27,12 +27,12 @@ def cost_of(job: Job, tokens: int) -> tuple[float, float] | None:
 
 
 def price_tag(job: Job, tokens: int) -> str:
-    """`roughly $0.40 to $6`, or why nobody can say."""
+    """`roughly $0.40 to $6`, or that nobody can say."""
     found = cost_of(job, tokens)
     if found:
         return f"roughly {cost_range(*found)}"
     models = ", ".join(filter(None, _models(job)))
-    return f"at a cost that nobody can say before ({f'no price for {models}' if models else 'the model is not known'})"
+    return "of unknown cost" + (f" (no price for {models})" if models else "")
 
 
 def warnings(job: Job, today: date) -> Iterator[str]:

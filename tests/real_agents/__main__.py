@@ -32,6 +32,7 @@ PREFIX = Path(os.environ.get("AIGON_REAL_AGENTS", Path.home() / ".cache" / "aigo
 def main() -> int:
     """How many cases did not come out as they have to."""
     asked = _arguments()
+    os.environ["AIGON_FRESH_PROCESSES"] = "1"  # real processes from their very start, as people have them
     results: dict[str, dict[str, str]] = {}
     for name in asked.agents or PROGRAMS:
         program = PROGRAMS[name]
@@ -92,6 +93,7 @@ def _server(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[Any]:
     server = scripted_server.make_server(
         {"turns": turns, "on_exhausted": {"text": "Done."}}, log=str(log), cwd=str(cwd)
     )
+    server.handle_error = lambda *_: None  # programs that are killed leave their connections
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
     try:
         yield server

@@ -21,6 +21,7 @@ from aigon.core.events import (
     Notice,
     RunFinished,
     TurnEnded,
+    Waiting,
 )
 from aigon.core.model import Check, Turn
 from aigon.core.outcome import Stopped
@@ -235,6 +236,15 @@ def test_a_failed_turn_and_the_last_notices_stay_in_sight() -> None:
         "! notice 3",
         "! claude ran into its deadline after 30m 00s",
     ]
+
+
+def test_a_wait_counts_down_and_says_for_whom_and_how_to_stop() -> None:
+    wait = Waiting("2026-11-20T10:00:00.000+00:00", 1, "claude", "hit your 5-hour limit", 3700.0, 0.0)
+    lines = drawn(scene([run_started()]).apply(wait, 10.0), now=70.0)
+    assert "waiting for claude, 1:00:40 left (Ctrl+C stops, --resume goes on)" in lines
+    assert lines[-1] == "! waiting for claude until 11:01:40 (1h 01m): hit your 5-hour limit"
+    begun = IterationStarted("", 1, "claude", "", 0, 1, 0)
+    assert "claude works, 0:05" in drawn(scene([run_started()]).apply(wait, 10.0).apply(begun, 80.0), now=85.0)
 
 
 def test_a_look_drops_checks_that_are_gone_and_takes_back_ticks() -> None:

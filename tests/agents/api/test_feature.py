@@ -46,6 +46,7 @@ def test_a_feature_is_built_over_two_turns_with_everything_going_wrong_on_the_wa
         streamed(text("I think that it is there.")),
         refusal(429, retry_after="0"),
         refusal(500, retry_after="0"),
+        cut(text("I will ")),
         streamed(edit("str_replace", 3, path="done.txt", old_str="no", new_str="yes")),
         bash("rm -f root", 4),
         ending(),
