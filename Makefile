@@ -3,10 +3,10 @@
 .PHONY: test slow real-agents ci
 
 test:
-	.venv/bin/pytest -n 2
+	.venv/bin/pytest -n 3
 
 slow:
-	.venv/bin/pytest -n 2 -m slow
+	.venv/bin/pytest -n 3 -m slow
 
 # Installs the real coding agents into ~/.cache/aigon-real-agents (some 3 GB) and runs the loop through each of them
 # against a scripted server on loopback. AGENTS="codex claude" takes only these.

@@ -28,7 +28,7 @@ PAGES = (
     ".aigon.example/README.md",
 )
 DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"
-TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 2"
+TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 3"
 _FENCED = re.compile(r"(?ms)^```.*?^```$")
 _PATH = re.compile(r"`((?:aigon|tests|profiles|templates|benchmarks|\.ci|\.aigon\.example)/[\w./-]*)`")
 

@@ -91,9 +91,12 @@ def validate(checkout: Checkout, options: Options, observers: Sequence[Observer]
     reaper.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop().handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
-        look = _look(job, world, snapshot, Recorder((), observers))
-        outcome = _outcome(job, look, world)
-        world.close()
+        try:
+            look = _look(job, world, snapshot, Recorder((), observers))
+            outcome = _outcome(job, look, world)
+        finally:
+            world.close()
+            reaper.sweep()  # what a command in the clean room left running
     return Validation(job, look, outcome, prepared.checks.profile)
 
 

@@ -12,6 +12,7 @@ from aigon.core import config
 from aigon.core.agent import Agent, Ask
 from aigon.core.agent_kind import Kind
 from tests.agents.turns import place, play, program
+from tests.real_agents.programs import PROGRAMS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
 COSTS = {"reported": "dollars", "tokens": "tokens", "unknown": "nothing"}
@@ -32,9 +33,16 @@ def row(of: Kind) -> tuple[str, ...]:
 
 
 def test_the_table_says_of_every_kind_what_its_file_says() -> None:
-    lines = re.findall(r"(?m)^\| (`\w+` .*)\|$", PAGE)
+    lines = re.findall(r"(?m)^\| (`\w+` .*)\|$", PAGE.partition("## What was run")[0])
     told = {tuple(cell.strip() for cell in line.split("|")) for line in lines}
     assert sorted(told) == sorted(row(found) for found in kinds().values())
+
+
+def test_the_table_of_real_runs_names_the_versions_that_the_files_were_tested_with() -> None:
+    table = PAGE.partition("## What was run")[2].partition("## ")[0]
+    ran = re.findall(r"(?m)^\| `(\w+)` \| \S+ (\S+) \|", table)
+    assert {name for name, _ in ran} == set(PROGRAMS)
+    assert [(name, version) for name, version in ran if kinds()[name].tested != version] == []
 
 
 def test_every_end_of_a_turn_is_explained() -> None:

@@ -16,7 +16,7 @@ import pytest
 Checks = Literal["profile", "lint", "types", "script", "calls", "npm", "make"]
 Criteria = Literal["judge", "verify"]
 
-EVERY = 48
+EVERY = 96
 """The default suite tries one agent in so many of each class, which takes about half a minute."""
 
 T = TypeVar("T")

@@ -96,7 +96,7 @@ def loop(number: int, *more: str) -> tuple[str, ...]:
     return ("feature-implement", "42", "--skip-validation", "--max-iterations", str(number), *more)
 
 
-@pytest.mark.parametrize("files", [100, 1000])
+@pytest.mark.parametrize("files", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_an_iteration_costs_the_same_few_processes_and_fsyncs_whatever_came_before(
     lab: Lab, tmp_path: Path, files: int
 ) -> None:

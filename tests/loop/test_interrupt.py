@@ -44,9 +44,9 @@ def ask_to_stop(lab: Lab, process: "subprocess.Popen[str]", how: str) -> None:
 WAYS = [
     ("two SIGINTs", 130, "interrupted"),
     ("SIGTERM", 143, "interrupted"),
-    ("SIGHUP", 143, "interrupted"),
+    pytest.param("SIGHUP", 143, "interrupted", marks=pytest.mark.slow),
     (".aigon/STOP", 3, "stopped"),
-    ("EMERGENCY_STOP_RALPH", 3, "stopped"),
+    pytest.param("EMERGENCY_STOP_RALPH", 3, "stopped", marks=pytest.mark.slow),
 ]
 
 

@@ -104,6 +104,7 @@ def _server(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[Any]:
 def _lab(program: Program, case: Case, url: str, path: str, folder: Path, mark: str) -> Lab:
     """A repository with one open feature, and a home in which the program is pointed at the server."""
     pointed = program.point(url)
+    pointed = program.subscribed(pointed) if case.name == "usage limit" else pointed
     pointed = program.restricted(pointed) if case.restricted and program.restricted else pointed
     lab = Lab(folder).init()
     lab.env |= {**QUIET, **pointed.env, "AIGON_MARK": mark, "PATH": f"{path}:{lab.env['PATH']}", "TERM": "dumb"}

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,7 +38,7 @@ class Program:
     """A real program: its kind in aigon, the package it comes in, how it is pointed at the server.
 
     `restricted` makes of that one with which it may not write; `limited` is the server's answer to a spent usage limit.
-    None where the program knows no such thing.
+    None where the program knows no such thing; `subscribed` is pointed at it by a login, where a key has no such limit.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Program:
     point: Callable[[str], Pointed]
     restricted: Callable[[Pointed], Pointed] | None = None
     limited: Mapping[str, object] | None = None
+    subscribed: Callable[[Pointed], Pointed] = lambda pointed: pointed
     node22: bool = False
 
     @property
@@ -60,6 +62,11 @@ def _with(*args: str) -> Callable[[Pointed], Pointed]:
 def _denying(pointed: Pointed) -> Pointed:
     config = json.loads(pointed.env["OPENCODE_CONFIG_CONTENT"]) | {"permission": {"edit": "deny", "bash": "deny"}}
     return replace(pointed, env={**pointed.env, "OPENCODE_CONFIG_CONTENT": json.dumps(config)})
+
+
+def _by_login(pointed: Pointed) -> Pointed:
+    env = {name: value for name, value in pointed.env.items() if name != "ANTHROPIC_API_KEY"}
+    return replace(pointed, env={**env, "CLAUDE_CODE_OAUTH_TOKEN": f"sk-ant-oat01-{KEY}"})
 
 
 def _openai(url: str) -> dict[str, str]:
@@ -124,11 +131,28 @@ _SPENT = {"status": 429, "code": "insufficient_quota", "type": "insufficient_quo
 _CODEX_SPENT = {"status": 429, "body": {"error": {"type": "usage_limit_reached", "plan_type": "plus",
                 "message": "The usage limit has been reached", "resets_in_seconds": 3600}}}  # fmt: skip
 
+_CLAUDE_SPENT = {
+    "status": 429,
+    "message": "This request would exceed your account's rate limit. Please try again later.",
+    "headers": {
+        "anthropic-ratelimit-unified-status": "rejected",
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+        "anthropic-ratelimit-unified-reset": str(int(time.time()) + 36_000),
+        "anthropic-ratelimit-unified-5h-status": "rejected",
+    },
+}
+
 PROGRAMS: Mapping[str, Program] = {
     program.kind: program
     for program in (
         Program(
-            "claude", "@anthropic-ai/claude-code@2.1.328", _claude, _with("--permission-mode", "default"), node22=True
+            "claude",
+            "@anthropic-ai/claude-code@2.1.328",
+            _claude,
+            _with("--permission-mode", "default"),
+            _CLAUDE_SPENT,
+            _by_login,
+            node22=True,
         ),
         Program("codex", "@openai/codex@0.169.0", _codex, _with("-s", "read-only"), _CODEX_SPENT),
         Program("opencode", "opencode-ai@1.18.33", _opencode, _denying, _SPENT),

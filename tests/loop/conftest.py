@@ -1,0 +1,25 @@
+"""Loops that are not about the proof prove in place: half of what a short run costs is its clean room."""
+
+import pytest
+
+from tests.lab import Lab
+
+IN_PLACE = (
+    "test_resume",
+    "test_interrupt",
+    "test_repositories",
+    "test_refusals",
+    "test_guards",
+    "test_hooks",
+    "test_not_fooled",
+    "test_judge_in_the_loop",
+    "test_processes",
+)
+
+
+@pytest.fixture
+def lab(lab: Lab, request: pytest.FixtureRequest) -> Lab:
+    """A repository with one commit on main, and, for the modules named here, a configuration that proves in place."""
+    if request.module.__name__.rpartition(".")[2] in IN_PLACE:
+        lab.config(proof="in-place")
+    return lab
