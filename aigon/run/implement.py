@@ -25,6 +25,7 @@ from aigon.run.price_tag import price_tag, warnings
 from aigon.run.recover import Confirm
 from aigon.run.session import Session, opened
 from aigon.run.world import World
+from aigon.sinks.aside import Aside
 from aigon.sinks.journal import JournalSink
 from aigon.sinks.memory import MemorySink
 from aigon.sinks.state_file import StateFileSink
@@ -69,7 +70,7 @@ def implement(
 def _written_for_people(session: Session) -> tuple[Observer, ...]:
     """What a run leaves in its folder beside prompts and outputs."""
     folder, past = session.world.folder, session.past
-    return (StepSink(folder, past), MemorySink(folder, past))
+    return (Aside((StepSink(folder, past), MemorySink(folder, past))),)
 
 
 def _said_before(session: Session) -> Iterator[Notice]:

@@ -3,6 +3,7 @@
 Views of the journal: nothing reads them back, and a run goes on without them.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,18 +16,21 @@ from aigon.ports.view_file import write_view
 
 SCRATCHPAD = "SCRATCHPAD.md"
 BUILD_LOG = "BUILD_LOG.md"
+APART = 1.0
+"""Seconds between two writings: files that are new burden the flush of the journal, which a run waits for."""
 
 
 class MemorySink:
-    """Writes both files anew after each iteration and at the end of the run.
+    """Writes both files anew after each iteration, but not more often than a person reads, and at the end of the run.
 
     An attempt is put into words once, so that the 200th iteration costs little more than the 10th.
     """
 
-    def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
+    def __init__(self, folder: Path, past: Iterable[Event] = (), *, apart: float = APART) -> None:
         self._folder = folder
         self._attempts = Attempts()
         self._started: RunStarted | None = None
+        self._due, self._written, self._apart = False, -apart, apart
         self._scratchpad = [_remembering(told) for told in (noted, mentioned)]
         self._row, self._details = _remembering(row_of), _remembering(details_of)
         for event in past:
@@ -35,11 +39,17 @@ class MemorySink:
     def __call__(self, event: Event) -> None:
         """Take `event` in. Raises OSError where the files cannot be written."""
         self._take(event)
-        if isinstance(event, (IterationFinished, RunFinished)):
-            self._write(event if isinstance(event, RunFinished) else None)
+        if isinstance(event, RunFinished):
+            self._write(event)
+        elif isinstance(event, IterationFinished):
+            self._due = True
+            if time.monotonic() - self._written >= self._apart:
+                self._write(None)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Write what is not written yet."""
+        if self._due:
+            self._write(None)
 
     def _take(self, event: Event) -> None:
         self._attempts = self._attempts.apply(event)
@@ -47,7 +57,7 @@ class MemorySink:
             self._started = event
 
     def _write(self, ended: RunFinished | None) -> None:
-        known = self._attempts
+        self._due, self._written, known = False, time.monotonic(), self._attempts
         log = build_log(
             known.all, base=known.base, started=self._started, ended=ended, row=self._row, details=self._details
         )

@@ -3,6 +3,7 @@
 Views of the journal: nothing reads them back, and a run goes on without them.
 """
 
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -12,12 +13,16 @@ from aigon.core.model import Turn
 from aigon.core.step import begun, ended, headings
 from aigon.ports.view_file import write_view
 
+APART = 1.0
+"""Seconds after one writing in which the beginning of a turn is not written: its end will be, soon enough."""
 LARGEST = 4_000_000
 """Bytes of a prompt that are read for its headings."""
 
 
 class StepSink:
-    """Writes the file of a turn when it begins and when it ends; a turn that is repeated under its number goes below.
+    """Writes the file of a turn when it ends, and when it begins, unless the last one was written just before.
+
+    A turn that is repeated under its number goes below.
 
     The file is written whole each time from what was seen here, so that nothing an agent does to it stays.
     """
@@ -25,6 +30,7 @@ class StepSink:
     def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
         self._folder = folder
         self._number, self._text, self._tries, self._open = 0, "", 0, False
+        self._due, self._written = False, -APART
         turns = [event for event in past if isinstance(event, (IterationStarted, TurnEnded))]
         for event in turns:
             if _number(event) == _number(turns[-1]):
@@ -34,10 +40,18 @@ class StepSink:
         """Write what `event` adds. Raises OSError where it cannot be written."""
         if isinstance(event, (IterationStarted, TurnEnded)):
             self._take(event)
-            write_view(self._folder / f"step_{self._number:02d}.md", self._text)
+            self._due = True
+            if isinstance(event, TurnEnded) or time.monotonic() - self._written >= APART:
+                self._write()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Write what is not written yet."""
+        if self._due:
+            self._write()
+
+    def _write(self) -> None:
+        self._due, self._written = False, time.monotonic()
+        write_view(self._folder / f"step_{self._number:02d}.md", self._text)
 
     def _take(self, event: IterationStarted | TurnEnded) -> None:
         if _number(event) != self._number:

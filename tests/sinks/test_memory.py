@@ -14,7 +14,7 @@ from tests.sinks.story import story
 
 
 def told(folder: Path, events: Sequence[Event], past: Sequence[Event] = ()) -> None:
-    sink = MemorySink(folder, past)
+    sink = MemorySink(folder, past, apart=0)
     for event in events:
         sink(event)
     sink.close()
@@ -22,7 +22,7 @@ def told(folder: Path, events: Sequence[Event], past: Sequence[Event] = ()) -> N
 
 def test_both_files_are_there_after_every_look_and_tell_of_the_end(tmp_path: Path) -> None:
     events = story()
-    sink = MemorySink(tmp_path)
+    sink = MemorySink(tmp_path, apart=0)
     seen = []
     for event in events:
         sink(event)
@@ -49,7 +49,7 @@ def test_what_an_agent_made_of_the_files_is_gone_after_the_next_look_and_a_link_
     folder, precious = tmp_path / "run", tmp_path / "precious"
     folder.mkdir()
     precious.write_text("mine")
-    sink = MemorySink(folder)
+    sink = MemorySink(folder, apart=0)
     for event in run(1):
         sink(event)
     (folder / SCRATCHPAD).unlink()
@@ -65,7 +65,7 @@ def test_what_an_agent_made_of_the_files_is_gone_after_the_next_look_and_a_link_
 def test_a_folder_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    recorder = Recorder((), [MemorySink(blocked / "run")])
+    recorder = Recorder((), [MemorySink(blocked / "run", apart=0)])
     for event in run(2):
         recorder.show(event)
     recorder.close()
@@ -73,10 +73,19 @@ def test_a_folder_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
 
 
 def test_the_hundredth_iteration_costs_little_more_than_the_tenth(tmp_path: Path) -> None:
-    sink, took = MemorySink(tmp_path), []
+    sink, took = MemorySink(tmp_path, apart=0), []
     for event in run(110):
         begun = time.process_time()
         sink(event)
         took.append(time.process_time() - begun)
     tenth, hundredth = (sorted(took[3 * n + 1 : 3 * n + 31])[-5] for n in (5, 100))
     assert hundredth < 5 * tenth + 0.005, (tenth, hundredth)
+
+
+def test_what_is_not_written_at_once_is_written_in_the_end(tmp_path: Path) -> None:
+    sink = MemorySink(tmp_path, apart=3600)
+    for event in run(3):
+        sink(event)
+    assert "## Iteration 3" not in (tmp_path / SCRATCHPAD).read_text()
+    sink.close()
+    assert "## Iteration 3" in (tmp_path / SCRATCHPAD).read_text()
