@@ -21,12 +21,24 @@ LARGEST = 4 * 1024 * 1024
 """Bytes of a guarded file that are kept; what is larger is no script and no configuration."""
 
 
+LINK, LEFT = 0o120000, -1
+"""Modes of what is no ordinary file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A file that is put back: its bytes and mode bits."""
+    """A file that is put back: its bytes and mode bits.
+
+    Of a link (mode LINK) `data` is where it leads; what is no file or too large (mode LEFT) is known to be there.
+    """
 
     data: bytes
     mode: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an ordinary file, of which every byte is known."""
+        return self.mode not in (LINK, LEFT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from aigon.core import keyed
 from aigon.core.protection import Protection, Rule
 from aigon.core.runtime_files import is_runtime
 from aigon.ports.workspace import Workspace
-from aigon.run.frozen import LARGEST, Guarded
+from aigon.run.frozen import LARGEST, LEFT, LINK, Guarded
 
 OWN = ".aigon"
 """Everything in here is aigon's and people's; new files of an agent have no business in it."""
@@ -19,7 +19,7 @@ def recorded(root: Path, names: Iterable[str], protection: Protection) -> dict[s
     """The files that are to be put back, among the tracked `names` and all of `.aigon/`, as they are now."""
     paths = sorted({path for path in (*names, *_own(root)) if _restored(protection, path)})
     found = {path: _read(root / path) for path in paths}
-    return {path: each for path, each in found.items() if each}
+    return {path: each for path, each in found.items() if each and (each.whole or path.startswith(f"{OWN}/"))}
 
 
 def _restored(protection: Protection, path: str) -> Rule | None:
@@ -35,8 +35,12 @@ def _own(root: Path) -> Iterator[str]:
 
 
 def _read(path: Path) -> Guarded | None:
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
+    if path.is_symlink():
+        return Guarded(os.fsencode(path.readlink()), LINK)
+    if not path.exists():
         return None
+    if not path.is_file() or path.stat().st_size > LARGEST:
+        return Guarded(b"", LEFT)
     return Guarded(path.read_bytes(), path.stat().st_mode & MODES)
 
 
@@ -53,7 +57,9 @@ def _as_left(root: Path, path: str, wanted: Guarded, protection: Protection) -> 
         return False
     found = _read(place)
     rule = _restored(protection, path)
-    if found and rule and rule.keys:
+    if wanted.mode == LEFT:
+        return True  # it could not be put back
+    if found and found.whole and rule and rule.keys:
         return keyed.same(_text(wanted.data), _text(found.data), path, rule.keys)
     return found == wanted
 
@@ -64,15 +70,19 @@ def put_back(
     """Make these files what they were; what is new is taken away. Park the snapshot first."""
     for path in paths:
         wanted = guarded.get(path)
-        workspace.write(path, _mended(workspace.root, path, wanted, protection) if wanted else None)
-        if wanted:
-            (workspace.root / path).chmod(wanted.mode)
+        ordinary = wanted if wanted and wanted.whole else None
+        workspace.write(path, _mended(workspace.root, path, ordinary, protection) if ordinary else None)
+        if ordinary:
+            (workspace.root / path).chmod(ordinary.mode)
+        elif wanted:
+            (workspace.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (workspace.root / path).symlink_to(os.fsdecode(wanted.data))
 
 
 def _mended(root: Path, path: str, wanted: Guarded, protection: Protection) -> bytes:
     """The recorded bytes; where only keys are protected, the file as it is with those keys."""
     rule, found = _restored(protection, path), _read(root / path)
-    if rule and rule.keys and found:
+    if rule and rule.keys and found and found.whole:
         text = keyed.with_keys_of(_text(wanted.data), _text(found.data), path, rule.keys)
         return text.encode() if text is not None else wanted.data
     return wanted.data

@@ -105,7 +105,7 @@ def _passed_over(path: str) -> bool:
 
 def _cannot(place: Path, path: str, guarded: Mapping[str, Guarded]) -> str:
     """Why an executable is not run, and what to do; empty where it is."""
-    if path in guarded:
+    if path in guarded and guarded[path].whole:
         return "" if guarded[path].mode & 0o111 else f"it is not executable: chmod +x {path}"
     if place.is_symlink():
         return "it is a link: put the file itself there"

@@ -125,7 +125,7 @@ def _as_before(hook: Hook, stage: Stage, changed: bool) -> Iterator[Sequence[str
         return
     with TemporaryDirectory(prefix="hook-", dir=stage.folder) as folder:
         for path, each in stage.kept.items():
-            if path in hook.files or _near(path):
+            if each.whole and (path in hook.files or _near(path)):
                 _write(Path(folder) / path, each)
         paths = {word: path for word in hook.argv if (path := _own(hook, stage.root, word))}
         yield [str(Path(folder) / paths[word]) if word in paths else word for word in hook.argv]

@@ -67,7 +67,7 @@ def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Fea
 def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> Read:
     """The project's files as recorded or committed: what an agent made of them since its turn began is no rule."""
     known = load(records.frozen)
-    fixed = {**{path: each.data for path, each in (known.guarded if known else {}).items()}, **accepted}
+    fixed = {**{path: each.data for path, each in (known.guarded if known else {}).items() if each.whole}, **accepted}
 
     def read(path: str) -> bytes | None:
         return fixed[path] if path in fixed else workspace.file_at(commit, path, workspace.root)
