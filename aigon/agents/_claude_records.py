@@ -1,15 +1,9 @@
 """The records that Claude Code prints, reduced to those that a turn is judged by."""
 
-import json
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from aigon.agents._records import Record, records
 from aigon.agents._tools import MOST_TOOLS, tool
-
-LINE = 8 * 1024 * 1024
-"""Bytes of the longest line that is read; a longer one is no record that is needed here."""
-
-Record = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +26,12 @@ def read(stdout: bytes) -> Records:
     """The records in `stdout`. What is not a record (noise, a line cut short) is passed over."""
     kept: dict[str, object] = {}
     tools: list[str] = []
-    for record in _records(stdout):
+    for record in records(stdout):
+        if "type" not in record:
+            continue
         kept |= {"any": True} | _kept(record)
         tools += _tools(record)
     return Records(**kept, tools=tuple(tools[:MOST_TOOLS]))  # type: ignore[arg-type]
-
-
-def _records(stdout: bytes) -> Iterator[Record]:
-    """One per line with `stream-json`; with `json` one in all, or a list of them, perhaps over several lines."""
-    found = [value for line in stdout.split(b"\n") for value in _listed(_parsed(line))]
-    yield from found or _listed(_parsed(stdout))
-
-
-def _listed(value: object) -> list[Record]:
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, dict) and "type" in one]
-
-
-def _parsed(text: bytes) -> object:
-    if len(text) > LINE or not text.lstrip().startswith((b"{", b"[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _kept(record: Record) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """What a session of Claude Code cost, by its result record."""
 
-from aigon.agents._claude_records import Record, Records, count_of
+from aigon.agents._claude_records import Records, count_of
 from aigon.agents._ending import dollars
+from aigon.agents._records import Record
 from aigon.core.model import Usage
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from pathlib import Path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -35,3 +36,14 @@ def _opened(name: str) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         return os.open(name, _NEW, 0o666)
+
+
+def make_way(path: Path, *, for_folder: bool = False) -> None:
+    """Rename what stands at `path` and is neither the file nor the folder that belongs there: a pipe would block.
+
+    Raises OSError where it cannot be renamed.
+    """
+    if not os.path.lexists(path):
+        return
+    if path.is_symlink() or not (path.is_dir() if for_folder else path.is_file()):
+        path.rename(path.with_name(f"{path.name}.displaced-{time.time_ns()}"))

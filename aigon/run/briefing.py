@@ -7,6 +7,7 @@ from aigon.core.agent import Ask
 from aigon.core.approach import approach
 from aigon.core.memory import recalled
 from aigon.core.state import State
+from aigon.ports.view_file import make_way
 from aigon.run.job import Job
 from aigon.run.world import World
 
@@ -45,8 +46,11 @@ def ask(job: Job, world: World, state: State, number: int) -> Ask:
     """The question of one turn; its prompt stands in the iteration's folder."""
     text = prompt_text(job, world, state, number)
     folder = world.iteration_folder(number)
+    make_way(folder, for_folder=True)  # an agent before may have left anything there
     folder.mkdir(parents=True, exist_ok=True)
     file, output = folder / "prompt.md", folder / "agent-output.json"
+    for each in (file, output):
+        make_way(each)
     file.write_text(text, encoding="utf-8", errors="replace")
     output.unlink(missing_ok=True)
     return Ask(

@@ -152,3 +152,20 @@ def test_links_in_aigons_folder_stay_and_are_put_back_where_an_agent_bends_them(
     assert lab.git("show", "HEAD:.aigon/nowhere") == "gone"
     assert "your edits to .aigon/validation.sh were put back" in ran.out
     lab.sound()
+
+
+def test_what_an_agent_plants_in_the_run_folder_holds_up_no_later_turn(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent(
+        """
+        run=$(dirname "$(dirname "$AIGON_PROMPT_FILE")")
+        case $AIGON_ITERATION in
+        1) mkdir -p "$run/002" && mkfifo "$run/002/prompt.md" && mkdir "$run/002/agent-output.json";;
+        2) ln -s /nowhere "$run/003";;
+        3) grep -q Iteration "$AIGON_PROMPT_FILE" && touch done.txt;;
+        esac
+        """
+    )
+    ran = lab.aigon("feature-implement", "42", "--loop", timeout=30)
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.state()["iteration"] == 3
