@@ -114,6 +114,7 @@ def _scripts(root: Path, spec: Spec, checks: Sequence[Check]) -> Iterator[Rule]:
     """The validation script is put back; what it and the commands of checks and criteria call is laid over."""
     named = [str(Path(part).relative_to(root)) for check in checks for part in check.argv if _inside(root, part)]
     validation = [path for check in checks if check.name == "script" for path in named if path in " ".join(check.argv)]
+    validation += [target for path in validation if (target := _led_to(root, path))]
     if validation:
         yield Rule(tuple(map(_literal, validation)), "restore", source="the validation script")
     texts = [part for check in checks for part in check.argv if "\n" in part or " " in part]
@@ -121,6 +122,13 @@ def _scripts(root: Path, spec: Spec, checks: Sequence[Check]) -> Iterator[Rule]:
     texts += [spec.validation or "", *(_text(root / path) for path in named if path.endswith(_SCRIPTS))]
     if called := sorted(set(_called(root, texts)) - set(validation)):
         yield Rule(tuple(map(_literal, called)), "review", "config", source="called by a check")
+
+
+def _led_to(root: Path, path: str) -> str:
+    """The file of the work tree that a link leads to; empty for what is no link, or leads out of it."""
+    target = (root / path).resolve()
+    inside = (root / path).is_symlink() and target.is_file() and target.is_relative_to(root.resolve())
+    return target.relative_to(root.resolve()).as_posix() if inside else ""
 
 
 def _inside(root: Path, part: str) -> bool:

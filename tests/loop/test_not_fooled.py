@@ -143,14 +143,21 @@ def test_links_in_aigons_folder_stay_and_are_put_back_where_an_agent_bends_them(
     lab.path(".aigon/validation.sh").symlink_to("../scripts/check.sh")
     lab.path(".aigon/nowhere").symlink_to("gone")
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
-    lab.agent("ln -sfn ../scripts/yes.sh .aigon/validation.sh; [ $AIGON_ITERATION = 1 ] || touch done.txt")
+    lab.agent(
+        """
+        ln -sfn ../scripts/yes.sh .aigon/validation.sh
+        echo true > scripts/check.sh
+        [ $AIGON_ITERATION = 1 ] || touch done.txt
+        """
+    )
     lab.commit("links")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0, ran.out + ran.err
     assert lab.state()["iterations"][1]["checks"][0]["status"] == "fail"
     assert lab.git("show", "HEAD:.aigon/validation.sh") == "../scripts/check.sh"
     assert lab.git("show", "HEAD:.aigon/nowhere") == "gone"
-    assert "your edits to .aigon/validation.sh were put back" in ran.out
+    assert "your edits to .aigon/validation.sh, scripts/check.sh were put back" in ran.out
+    assert "test -f" in lab.git("show", "HEAD:scripts/check.sh")
     lab.sound()
 
 
