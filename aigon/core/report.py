@@ -53,10 +53,12 @@ def summary(
     log: str,
     next_command: str,
     elapsed: float | None,
+    waited: float = 0.0,
 ) -> str:
     """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
 
-    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `elapsed` in seconds.
+    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `elapsed` and
+    `waited` (for an agent that was held up, beside that) in seconds.
     """
     by_number = {v.criterion: v for v in verdicts}
     sections = [
@@ -66,7 +68,7 @@ def summary(
         ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
         ("To look at", _to_look_at(spec, by_number, findings, log)),
     ]
-    top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed)]
+    top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed, waited)]
     last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
     body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(last))
     return "\n".join([*(_cut(line) for line in [*top, *body]), *last]) + "\n"
@@ -79,11 +81,17 @@ def _ending(outcome: Outcome) -> list[str]:
 
 
 def _facts(
-    spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], spend: Spend, elapsed: float | None
+    spec: Spec,
+    by_number: dict[int, Verdict],
+    findings: Sequence[Finding],
+    spend: Spend,
+    elapsed: float | None,
+    waited: float,
 ) -> str:
     met = sum(_met(c, by_number) for c in spec.criteria)
     facts = [f"{met} of {len(spec.criteria)} criteria proven", _checks(findings), spent(spend)]
-    return " · ".join(facts if elapsed is None else [*facts, duration(elapsed)])
+    facts += [] if elapsed is None else [duration(elapsed)]
+    return " · ".join([*facts, f"waited {duration(waited)}"] if waited >= 1 else facts)
 
 
 def _checks(findings: Sequence[Finding]) -> str:

@@ -32,6 +32,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         log=job.log_path if world.own_files.get(job.log_path) else "",
         next_command=next_command(job, outcome, look.concerns if look else ()),
         elapsed=world.elapsed(),
+        waited=world.waited,
     )
 
 

@@ -302,3 +302,4 @@ def test_a_program_of_ones_own_can_say_that_it_is_held_up(open_feature: Lab, tmp
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
     assert ran.code == 0, ran.out + ran.err
     assert "waiting for mine until" in ran.out
+    assert " · waited " in ran.out
