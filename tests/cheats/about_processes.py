@@ -10,7 +10,7 @@ LATER = [
         """
         cp -r calc "$HOME/good"
         (cd "$HOME" && mkdir -p x && mv good x/calc && cd x && honest)
-        (setsid env -i PATH="$PATH" HOME="$HOME" bash -c 'for n in $(seq 200); do
+        (setsid env -i PATH="$PATH" HOME="$HOME" bash -c 'sleep 0.3; for n in $(seq 200); do
           cp "$HOME/x/calc/__init__.py" calc/__init__.py; sleep 0.02; done' > /dev/null 2>&1 < /dev/null &)
         """,
     ),
