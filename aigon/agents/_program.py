@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
@@ -33,7 +32,7 @@ def launch(kind: Kind, agent: Agent, ask: Ask) -> Launch:
     values = _values(agent, ask)
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
     words = [word for each in argv for word in _expanded(each, kind, agent, ask, values)]
-    env = {**_defaults(kind, agent, values), **environment(agent, ask)}
+    env = {**defaults(kind, agent, values), **environment(agent, ask)}
     stdin: Literal["prompt", "nothing"] = "prompt" if kind.wants_stdin else "nothing"
     return Launch((kind.program, *words), env=env, stdin=stdin, unset=kind.unset)
 
@@ -103,7 +102,7 @@ def _prompt(ask: Ask) -> str:
     return f"Your task stands in the file {ask.prompt_file}. Read all of it first, then do what it says."
 
 
-def _defaults(kind: Kind, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
+def defaults(kind: Kind, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
     """The kind's variables, less those that the person sets.
 
     One with a placeholder says what was chosen for this turn: it goes before the person's, and is none while empty.
@@ -154,4 +153,4 @@ def from_text(exited: Exited) -> Seen:
     words = last_words(exited.stdout) or last_words(exited.stderr)
     if code:
         return Seen("failed", with_stderr(how_it_exited(code), exited), words)
-    return replace(Seen(), end="finished", said=words)
+    return Seen(end="finished", said=words)

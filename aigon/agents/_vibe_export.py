@@ -82,4 +82,4 @@ def _usage(runs: list[object]) -> Usage | None:
         return None
     cached = sum(count_at(run, "usage", "cached_input_tokens") for run in told)
     whole = sum(count_at(run, "usage", "input_tokens") for run in told)
-    return Usage(max(0, whole - cached), sum(count_at(run, "usage", "output_tokens") for run in told), cached)
+    return Usage.of_whole(whole, sum(count_at(run, "usage", "output_tokens") for run in told), cached)

@@ -80,7 +80,7 @@ def _usage(own: Sequence[str]) -> Usage | None:
         return None
     cached = sum(_count(found["hit"]) for found in told)
     sent = sum(_count(found["sent"]) for found in told)
-    return Usage(max(0, sent - cached), sum(_count(found["got"]) for found in told), cached)
+    return Usage.of_whole(sent, sum(_count(found["got"]) for found in told), cached)
 
 
 def _count(text: str | None) -> int:

@@ -4,7 +4,6 @@ Written against version 2.1.328. How a turn ended is read from the result record
 `api_error_status`): a `subtype` of "success" stands on API errors too, and exit 0 on denied permissions.
 """
 
-import os
 from dataclasses import replace
 
 from aigon.agents import _claude_result as result
@@ -15,12 +14,9 @@ from aigon.agents._ending import SAID, last_words
 from aigon.core.agent import Agent, Ask, Exited, Launch, Seen
 from aigon.core.judging import Answer
 
-_RETRIES = "3"
 _NO_TOOLS = ("--tools", "", "--strict-mcp-config", "--disable-slash-commands", "--permission-mode", "dontAsk")
 _ALONE = ("--safe-mode", "--no-session-persistence", "--max-turns", "1")
 """No CLAUDE.md, settings' hooks or plugins: what an agent left in the person's home has no say. Login works."""
-_NESTED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
-"""Where these are set it refuses to start: it takes itself for a session within a session."""
 _ROLE = "You are asked one question and have no tools. Answer it in the form it asks for, and say nothing else."
 
 
@@ -61,14 +57,12 @@ def _plain_output(records: Records, exited: Exited) -> str:
 
 def consult(agent: Agent) -> Launch:
     """The command line that answers one question, with no tool to touch anything with."""
+    from aigon.agents import adapter_of
+
     argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", *_NO_TOOLS, *_ALONE]
     argv += ["--system-prompt", _ROLE, *(("--model", agent.model) if agent.model else ())]
-    return Launch(tuple(argv), env={**agent.env, **_retries(agent)}, unset=_NESTED)
-
-
-def _retries(agent: Agent) -> dict[str, str]:
-    chosen = "CLAUDE_CODE_MAX_RETRIES" in {**os.environ, **agent.env}
-    return {} if chosen else {"CLAUDE_CODE_MAX_RETRIES": _RETRIES}
+    kind = adapter_of(agent).kind
+    return Launch(tuple(argv), env={**agent.env, **_program.defaults(kind, agent, {})}, unset=kind.unset)
 
 
 def consulted(agent: Agent, exited: Exited) -> Answer:

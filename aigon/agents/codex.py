@@ -56,5 +56,5 @@ def _usage(events: list[Record]) -> Usage | None:
     if not told:
         return None
     cached = count_at(told[-1], "usage", "cached_input_tokens")
-    fresh = max(0, count_at(told[-1], "usage", "input_tokens") - cached)
-    return Usage(fresh, count_at(told[-1], "usage", "output_tokens"), cached)
+    whole = count_at(told[-1], "usage", "input_tokens")
+    return Usage.of_whole(whole, count_at(told[-1], "usage", "output_tokens"), cached)

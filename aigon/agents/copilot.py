@@ -73,4 +73,4 @@ def _usage(report: Record) -> Usage | None:
     parts = [at(one, "usage") for one in models.values()]
     cached = sum(count_at(part, "cacheReadTokens") for part in parts)
     whole = sum(count_at(part, "inputTokens") for part in parts)
-    return Usage(max(0, whole - cached), sum(count_at(part, "outputTokens") for part in parts), cached)
+    return Usage.of_whole(whole, sum(count_at(part, "outputTokens") for part in parts), cached)

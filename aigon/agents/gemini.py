@@ -90,4 +90,4 @@ def _usage(result: Record) -> Usage | None:
         return None
     whole, cached = count_at(told, "input_tokens"), count_at(told, "cached")
     output = max(count_at(told, "output_tokens"), count_at(told, "total_tokens") - whole)
-    return Usage(max(0, whole - cached), output, cached)
+    return Usage.of_whole(whole, output, cached)

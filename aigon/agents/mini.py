@@ -80,4 +80,4 @@ def _usage(run: Trajectory) -> Usage | None:
     place = ("extra", "response", "usage")
     cached = sum(count_at(one, *place, "prompt_tokens_details", "cached_tokens") for one in told)
     sent = sum(count_at(one, *place, "prompt_tokens") for one in told)
-    return Usage(max(0, sent - cached), sum(count_at(one, *place, "completion_tokens") for one in told), cached)
+    return Usage.of_whole(sent, sum(count_at(one, *place, "completion_tokens") for one in told), cached)

@@ -72,7 +72,7 @@ def _usage(result: Record, replies: list[Record]) -> Usage | None:
         return None
     cached = sum(count_at(one, "cache_read_input_tokens") for one in told)
     whole = sum(count_at(one, "input_tokens") for one in told)
-    return Usage(max(0, whole - cached), sum(count_at(one, "output_tokens") for one in told), cached)
+    return Usage.of_whole(whole, sum(count_at(one, "output_tokens") for one in told), cached)
 
 
 def launch(agent: Agent, ask: Ask) -> Launch:

@@ -181,6 +181,11 @@ class Usage:
     output: int = 0
     cached: int = 0
 
+    @classmethod
+    def of_whole(cls, whole: int, output: int, cached: int) -> "Usage":
+        """From a program that counts what was read from a cache as part of its input (`whole`)."""
+        return cls(max(0, whole - cached), output, cached)
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
