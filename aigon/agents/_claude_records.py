@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from aigon.agents._records import Record, records
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def read(stdout: bytes) -> Records:
             continue
         kept |= {"any": True} | _kept(record)
         tools += _tools(record)
-    return Records(**kept, tools=tuple(tools[:MOST_TOOLS]))  # type: ignore[arg-type]
+    return Records(**kept, tools=tuple(tools))  # type: ignore[arg-type]
 
 
 def _kept(record: Record) -> dict[str, object]:

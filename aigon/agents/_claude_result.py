@@ -7,7 +7,6 @@ from aigon.agents._claude_records import Records, count_of, text_of
 from aigon.agents._tools import tool
 
 _DETAIL = 500
-_DENIED = 20
 _LIMIT = re.compile(
     r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached(?:\|(?P<epoch>\d{9,11}))?)[^\n]*", re.I
 )
@@ -68,11 +67,11 @@ def remark(records: Records) -> str:
 
 
 def denied(records: Records) -> tuple[str, ...]:
-    """What the agent wanted to do and was not allowed to, at most twenty, each once."""
+    """What the agent wanted to do and was not allowed to."""
     denials = records.result.get("permission_denials")
     found = [tool(one.get("tool_name"), one.get("tool_input")) for one in denials if isinstance(one, dict)] \
         if isinstance(denials, list) else []  # fmt: skip
-    return tuple(dict.fromkeys(found))[:_DENIED]
+    return tuple(found)
 
 
 def _failing(records: Records) -> bool:

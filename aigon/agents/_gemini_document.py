@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from aigon.agents._gemini_error import complaint
 from aigon.agents._records import Record, at, count_at, last_document, list_at, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
@@ -28,8 +28,8 @@ def seen(document: Record, exited: Exited) -> Seen:
         model=_model(document),
         session=text_at(document, "session_id"),
         usage=_usage(document),
-        denied=tuple(tool(name) for name, one in names.items() if count_at(one, "decisions", "reject"))[:MOST_TOOLS],
-        tools=tuple(tool(name) for name in names)[:MOST_TOOLS],
+        denied=tuple(tool(name) for name, one in names.items() if count_at(one, "decisions", "reject")),
+        tools=tuple(tool(name) for name in names),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
-from aigon.agents._tools import MOST_TOOLS
+from aigon.agents._tools import MOST_DENIED, MOST_TOOLS
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
 from aigon.core.agent_kind import GROUPS, Kind
 from aigon.core.model import Turn, TurnEnd
@@ -130,7 +130,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
         cost_status="reported" if unspent(end, exited) else "unknown" if cost is None else seen.cost_status,
         usage=seen.usage,
         session=seen.session,
-        denied=seen.denied[:MOST_TOOLS],
+        denied=tuple(dict.fromkeys(seen.denied))[:MOST_DENIED],
         duration=exited.duration,
         resets_at=seen.resets_at,
         tools=seen.tools[:MOST_TOOLS],

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 MOST_TOOLS = 200
 """Uses of tools that are kept of a turn."""
+MOST_DENIED = 20
+"""Denied permissions that are kept of a turn, each once."""
 _LINE = 200
 _TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", "filename", "url", "pattern", "query")
 

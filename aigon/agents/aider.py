@@ -13,7 +13,7 @@ from dataclasses import replace
 from aigon.agents._aider_lines import COST, TOKENS, Session, of_history, of_screen
 from aigon.agents._ending import SAID
 from aigon.agents._litellm import TURNED_AWAY, ended_with
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import DETAIL
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
@@ -43,7 +43,7 @@ def seen(exited: Exited) -> Seen:
         usage=usage,
         cost=costs[-1] if costs else None,
         cost_status="reported" if costs else "unknown",
-        tools=tuple(tool("edit", found[1]) for found in map(_EDITED.match, session.own) if found)[:MOST_TOOLS],
+        tools=tuple(tool("edit", found[1]) for found in map(_EDITED.match, session.own) if found),
     )
 
 

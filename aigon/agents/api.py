@@ -13,7 +13,6 @@ from typing import cast, get_args
 from aigon.agents import _program
 from aigon.agents._ending import SAID, dollars
 from aigon.agents._records import Record, at, count_at, records, text_at
-from aigon.agents._tools import MOST_TOOLS
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
 from aigon.core.model import TurnEnd, Usage
 
@@ -58,7 +57,7 @@ def seen(exited: Exited) -> Seen:
         usage=_usage(calls),
         cost=cost,
         cost_status="unknown" if cost is None else "estimated",
-        tools=tuple(text_at(record, "line") for record in told if record.get("type") == "tool")[:MOST_TOOLS],
+        tools=tuple(text_at(record, "line") for record in told if record.get("type") == "tool"),
         resets_at=dollars(at(result, "resets_at")),
     )
 

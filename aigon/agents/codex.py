@@ -7,13 +7,12 @@ model it was. `error` events before the end are attempts that it makes again.
 from dataclasses import replace
 
 from aigon.agents._records import Record, count_at, objects_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
 _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
-_DENIED = 20
 
 
 def seen(exited: Exited) -> Seen:
@@ -27,8 +26,8 @@ def seen(exited: Exited) -> Seen:
         said=next((text for text in messages[::-1] if text), ""),
         session=next((text_at(event, "thread_id") for event in of_type(events, "thread.started")), ""),
         usage=_usage(events),
-        denied=tuple(dict.fromkeys(_used(item) for item in used if item.get("status") == "declined"))[:_DENIED],
-        tools=tuple(_used(item) for item in used)[:MOST_TOOLS],
+        denied=tuple(_used(item) for item in used if item.get("status") == "declined"),
+        tools=tuple(_used(item) for item in used),
     )
 
 

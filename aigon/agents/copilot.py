@@ -9,12 +9,11 @@ import re
 from dataclasses import replace
 
 from aigon.agents._records import Record, at, count_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
-_DENIED = 20
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
 """HTTP statuses by type of error, for an error that does not tell its own."""
@@ -36,8 +35,8 @@ def seen(exited: Exited) -> Seen:
         or text_at(report, "currentModel"),
         session=next((text_at(one, "sessionId") for one in of_type(events, "result")[::-1]), ""),
         usage=_usage(report),
-        denied=tuple(dict.fromkeys(_used(use) for use in denied))[:_DENIED],
-        tools=tuple(_used(use) for use in uses)[:MOST_TOOLS],
+        denied=tuple(_used(use) for use in denied),
+        tools=tuple(_used(use) for use in uses),
     )
 
 

@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from aigon.agents._ending import SAID
 from aigon.agents._records import Record, at, list_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.fingerprint import plain
 
-_DENIED = 20
 _ERROR = re.compile(r"^\w*Error: (?P<message>.*)", re.M | re.S)
 _SUFFIX = "ToolCall"
 _REFUSED = ("rejected", "permissionDenied")
@@ -32,8 +31,8 @@ def seen(exited: Exited) -> Seen:
         said=next((text for text in said[::-1] if text), text_at(result, "result"))[-SAID:],
         model=next((text_at(one, "model") for one in of_type(found, "system")), ""),
         session=next((text for one in found if (text := text_at(one, "session_id"))), ""),
-        denied=tuple(dict.fromkeys(_used(one) for one in calls.values() if _rejected(one)))[:_DENIED],
-        tools=tuple(_used(one) for one in calls.values())[:MOST_TOOLS],
+        denied=tuple(_used(one) for one in calls.values() if _rejected(one)),
+        tools=tuple(_used(one) for one in calls.values()),
     )
 
 

@@ -10,11 +10,10 @@ from dataclasses import replace
 from aigon.agents import _gemini_document as document
 from aigon.agents._gemini_error import complaint, without_a_word
 from aigon.agents._records import Record, at, count_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
-_DENIED = 20
 _NOT_ALLOWED = ("denied by policy", "requires user confirmation")
 
 
@@ -36,7 +35,7 @@ def _streamed(events: list[Record], exited: Exited) -> Seen:
         session=text_at(begun, "session_id"),
         usage=_usage(result),
         denied=_denied(events, uses),
-        tools=tuple(_used(use) for use in uses)[:MOST_TOOLS],
+        tools=tuple(_used(use) for use in uses),
     )
 
 
@@ -71,7 +70,7 @@ def _said(events: list[Record]) -> str:
 def _denied(events: list[Record], uses: list[Record]) -> tuple[str, ...]:
     by_id = {text_at(use, "tool_id"): use for use in uses}
     failed = [one for one in of_type(events, "tool_result") if _not_allowed(one)]
-    return tuple(dict.fromkeys(_used(by_id.get(text_at(one, "tool_id"), {})) for one in failed))[:_DENIED]
+    return tuple(_used(by_id.get(text_at(one, "tool_id"), {})) for one in failed)
 
 
 def _not_allowed(result: Record) -> bool:

@@ -11,7 +11,7 @@ from aigon.agents._litellm import ended_with
 from aigon.agents._mini_screen import of_screen
 from aigon.agents._mini_trajectory import Trajectory, trajectory
 from aigon.agents._records import count_at, list_at, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
@@ -69,7 +69,7 @@ def _text(message: object) -> str:
 
 def _tools(run: Trajectory) -> tuple[str, ...]:
     actions = [action for one in run.messages for action in list_at(one, "extra", "actions")]
-    return tuple(tool("bash", action) for action in actions)[:MOST_TOOLS]
+    return tuple(tool("bash", action) for action in actions)
 
 
 def _usage(run: Trajectory) -> Usage | None:

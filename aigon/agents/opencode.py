@@ -9,12 +9,11 @@ from dataclasses import replace
 
 from aigon.agents._ending import dollars
 from aigon.agents._records import Record, at, count_at, is_cut, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import CostStatus, TurnEnd, Usage
 
-_DENIED = 20
 _REJECTED = ("The user rejected permission to use", "The user has specified a rule which prevents you")
 _ENDS: dict[str, tuple[TurnEnd, str]] = {
     "length": ("failed", "its reply was cut short at the longest that the model may give"),
@@ -39,8 +38,8 @@ def seen(exited: Exited) -> Seen:
         usage=_usage(steps),
         cost=cost,
         cost_status=_cost_status(cost, uses, exited),
-        denied=tuple(dict.fromkeys(_used(use) for use in uses if _rejected(use)))[:_DENIED],
-        tools=tuple(_used(use) for use in uses)[:MOST_TOOLS],
+        denied=tuple(_used(use) for use in uses if _rejected(use)),
+        tools=tuple(_used(use) for use in uses),
     )
 
 

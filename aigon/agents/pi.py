@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from aigon.agents._ending import SAID, dollars, last_words
 from aigon.agents._records import Record, at, count_at, is_cut, list_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import DETAIL, of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
@@ -33,7 +33,7 @@ def seen(exited: Exited) -> Seen:
         usage=usage,
         cost=cost,
         cost_status="unknown" if cost is None else "reported",
-        tools=tuple(_used(part) for reply in replies for part in _parts(reply, "toolCall"))[:MOST_TOOLS],
+        tools=tuple(_used(part) for reply in replies for part in _parts(reply, "toolCall")),
     )
 
 

@@ -11,12 +11,10 @@ from pathlib import Path
 
 from aigon.agents import _program
 from aigon.agents._records import Record, at, count_at, objects_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Agent, Ask, Exited, Launch, Seen
 from aigon.core.model import Usage
-
-_DENIED = 20
 
 
 def seen(exited: Exited) -> Seen:
@@ -33,8 +31,8 @@ def seen(exited: Exited) -> Seen:
         ),
         session=next((text for one in found[::-1] if (text := text_at(one, "session_id"))), ""),
         usage=_usage(result, replies),
-        denied=tuple(dict.fromkeys(tool(one.get("tool_name"), one.get("tool_input")) for one in denials))[:_DENIED],
-        tools=tuple(_tools(of_type(found, "assistant")))[:MOST_TOOLS],
+        denied=tuple(tool(one.get("tool_name"), one.get("tool_input")) for one in denials),
+        tools=tuple(_tools(of_type(found, "assistant"))),
     )
 
 

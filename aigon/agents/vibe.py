@@ -11,13 +11,12 @@ from pathlib import Path
 from aigon.agents import _program
 from aigon.agents._ending import SAID
 from aigon.agents._records import Record, at, last_document, list_at, of_type, records, text_at
-from aigon.agents._tools import MOST_TOOLS, tool
+from aigon.agents._tools import tool
 from aigon.agents._vibe_export import exported, of_error, of_export
 from aigon.core.agent import Agent, Ask, Exited, Seen
 from aigon.core.fingerprint import plain
 from aigon.core.model import Turn
 
-_DENIED = 20
 _ERROR = re.compile(r"^Error: (?P<message>.*)", re.M | re.S)
 
 
@@ -38,8 +37,8 @@ def seen(exited: Exited) -> Seen:
         told,
         said=next((text for text in said[::-1] if text), "")[-SAID:],
         session=told.session or next((text_at(one, "sessionId") for one in entries), ""),
-        denied=tuple(dict.fromkeys(_used(one) for one in effects if _skipped(one)))[:_DENIED],
-        tools=tuple(_used(one) for one in effects)[:MOST_TOOLS],
+        denied=tuple(_used(one) for one in effects if _skipped(one)),
+        tools=tuple(_used(one) for one in effects),
     )
 
 

@@ -108,7 +108,8 @@ class Seen:
     `end` is how the turn ended by the output's own account; None where the output holds no account of an end: what
     exits without one has failed. `detail` says why, for people. `said` is the last text of the agent. `usage` has
     cached input apart; `cost` is in US dollars, None when nothing was said of it, and `cost_status` whose word it is.
-    `denied` and `tools` are short lines such as `Bash: npm test`. `resets_at` is in seconds since the epoch.
+    `denied` and `tools` are short lines such as `Bash: npm test`, all of them: the turn keeps the first, and what was
+    denied once. `resets_at` is in seconds since the epoch.
     """
 
     end: TurnEnd | None = None

@@ -33,8 +33,13 @@ def events(*records: Mapping[str, object]) -> bytes:
 
 def turn_of(kind: str, name: str, code: int = 0) -> Turn:
     """The turn that this capture was, by an agent of this kind that has no model of its own."""
+    return turn_after(kind, exited(name, code))
+
+
+def turn_after(kind: str, ended: Exited) -> Turn:
+    """The turn of such an agent whose program ended so."""
     nowhere = Ask(1, "42", "run", "/w", "/c", "/w/spec.md", "/c/prompt.md")
-    return adapter(kind).turn(Agent(kind, kind), nowhere, exited(name, code))
+    return adapter(kind).turn(Agent(kind, kind), nowhere, ended)
 
 
 def turn(kind: str, **fields: object) -> Turn:

@@ -7,7 +7,7 @@ import pytest
 from aigon.agents import adapter, qwen
 from aigon.core.agent import Agent, Exited
 from aigon.core.model import Turn, Usage
-from tests.agents.captured import NOW, events, exited, played, turn, turn_of
+from tests.agents.captured import NOW, events, exited, played, turn, turn_after, turn_of
 from tests.agents.turns import PROMPT, place
 
 
@@ -139,7 +139,7 @@ def test_a_result_decides_and_the_last_one_does() -> None:
 
 def test_denied_permissions_are_listed_once() -> None:
     denial = {"tool_name": "run_shell_command", "tool_use_id": "1", "tool_input": {"command": "npm publish"}}
-    seen = qwen.seen(Exited(0, events(GOOD | {"permission_denials": [denial, denial, 7]})))
+    seen = turn_after("qwen", Exited(0, events(GOOD | {"permission_denials": [denial, denial, 7]})))
     assert (seen.end, seen.denied) == ("finished", ("run_shell_command: npm publish",))
 
 
