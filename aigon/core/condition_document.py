@@ -36,9 +36,13 @@ def _text_node(node: Node) -> Condition:
 
 def _entry_node(kind: Format, node: Node) -> Condition:
     place = ("section", "key") if kind == "ini" else ("key",)
-    fields = node.fields(("file", *place, "matching", "not_matching"), required=("file", place[0]))
-    patterns = {name: fields[name].pattern() for name in ("matching", "not_matching") if name in fields}
-    return Entry(kind, fields["file"].inside(), _keys(kind, fields), **patterns)
+    fields = node.fields(("file", "glob", *place, "matching", "not_matching"), required=(place[0],))
+    if ("file" in fields) == ("glob" in fields):
+        raise node.wrong("needs either the key 'file' or the key 'glob'")
+    wanted = {name: fields[name].pattern() for name in ("matching", "not_matching") if name in fields}
+    file = fields["file"].inside() if "file" in fields else ""
+    patterns = fields["glob"].texts() if "glob" in fields else ()
+    return Entry(kind, file, _keys(kind, fields), **wanted, patterns=patterns)
 
 
 def _keys(kind: Format, fields: Mapping[str, Node]) -> tuple[str, ...]:

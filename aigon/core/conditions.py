@@ -45,7 +45,7 @@ class Entry:
     """A configuration file has a value under `keys` (`*` is any key).
 
     null, false and a blank text are no value; an empty table is one. `matching` and `not_matching` are regular
-    expressions for a text, or for the texts in a list.
+    expressions for a text, or for the texts in a list. In place of `file`, `patterns` mean any file that matches one.
     """
 
     format: Format
@@ -53,6 +53,7 @@ class Entry:
     keys: tuple[str, ...]
     matching: str = ""
     not_matching: str = ""
+    patterns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,23 @@ def _text(condition: Text, project: Project) -> bool:
 
 
 def _entry(entry: Entry, project: Project) -> bool:
-    raw = project.read(entry.file)
+    if entry.patterns:
+        names = [name for pattern in entry.patterns for name in project.glob(pattern)[:SEARCHED]]
+        return any(_entry_of(name, entry, project, strict=False) for name in names)
+    return _entry_of(entry.file, entry, project, strict=True)
+
+
+def _entry_of(file: str, entry: Entry, project: Project, *, strict: bool) -> bool:
+    """Whether one file has it. What only matches a pattern may be broken on purpose, as a test's data is."""
+    raw = project.read(file)
     if raw is None:
         return False
     try:
         found = values(entry.format, raw, entry.keys)
     except (ValueError, RecursionError) as error:
-        raise _broken(entry, error) from None
+        if strict:
+            raise _broken(entry, error) from None
+        return False
     return any(_fits(value, entry) for value in found if _is_set(value))
 
 

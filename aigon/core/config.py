@@ -23,6 +23,11 @@ def _duration(value: str | float) -> float:
     return duration.seconds(value)
 
 
+def _of_path(value: object) -> object:
+    """`"frontend": "web"` is short for `"frontend": {"profile": "web"}`."""
+    return {"profile": value} if isinstance(value, str) else value
+
+
 def _proof(value: object) -> object:
     """`"proof": "in-place"` is short for `"proof": {"mode": "in-place"}`."""
     return {"mode": value} if isinstance(value, str) else value
@@ -145,6 +150,13 @@ class CheckOverride(_Section):
     paths: list[str] | None = None
     cwd: str | None = None
     env: dict[str, str] | None = None
+    reports: list[str] | None = None
+
+
+class PathConfig(_Section):
+    """A project in a folder of the repository: its profile, which is detected where none is named."""
+
+    profile: str | None = None
 
 
 class Guards(_Section):
@@ -180,6 +192,7 @@ class Config(_Section):
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     judge: JudgeConfig | None = None
     validation: Validation = Validation()
+    paths: dict[str, Annotated[PathConfig, BeforeValidator(_of_path)]] = Field(default_factory=dict)
     checks: dict[str, CheckOverride] = Field(default_factory=dict)
     guards: Guards = Guards()
     env: Env = Env()

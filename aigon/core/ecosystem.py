@@ -9,10 +9,17 @@ from aigon.core import protection
 from aigon.core.condition_document import KINDS, parse
 from aigon.core.conditions import Condition, Module, Tool
 from aigon.core.document import Node, nearest
+from aigon.core.errors import usage
 from aigon.core.model import ROLES, Role
+
+KEYS = (
+    "title", "detect", "absent", "fallback", "manifests", "workspace", "variables", "protect", "setup", "caches",
+    "roles",
+)  # fmt: skip
 
 PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z_]*)(?::([^{}\s]+))?\}")
 """`{python}` or `{tool:ruff}`; not the `${name}` of a shell."""
+_NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 OWN = ("python", "report", "scratch")
 """Placeholders without a colon that every ecosystem has; `report` and `scratch` are left to whoever runs the check."""
 
@@ -41,24 +48,33 @@ class Candidate:
     paths: tuple[str, ...] = ()
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
+    reports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RoleChoice:
-    """The candidates for a role, the first that fits is taken; `absent` says why there is none."""
+    """The candidates for a check, the first that fits is taken; `absent` says why there is none.
+
+    `name` is that of its role, or of one more check with that role (`lint-format`), which may be absent silently.
+    """
 
     role: Role
     absent: str
     candidates: tuple[Candidate, ...]
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How dependencies get into a fresh checkout that has the file `lock`: `argv` leaves the folder `makes` there."""
+    """How dependencies get into a fresh checkout with the file `lock`: `argv`, run in `cwd`, leaves the folder `makes`.
+
+    `lock` and `makes` are relative to the checkout.
+    """
 
     lock: str
     argv: tuple[str, ...]
     makes: str
+    cwd: str = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +82,33 @@ class Ecosystem:
     """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken.
 
     `protect` are rules on what an agent may change, `setups` the ways to its dependencies, `caches` variables and the
-    folders in a person's home that they name.
+    folders in a person's home that they name. A `fallback` gives checks only for roles that no other ecosystem has any
+    for. `manifests` are files that mark a project in a folder; where `workspace` holds, those below the root belong to
+    the root's own project. The keys of `roles` are the names of the checks.
     """
 
     name: str
     title: str
     detect: Condition
     absent: str
-    roles: Mapping[Role, RoleChoice]
+    roles: Mapping[str, RoleChoice]
     variables: Mapping[str, tuple[tuple[Condition, str], ...]]
     file: str
     protect: tuple[protection.Rule, ...] = ()
     setups: tuple[Setup, ...] = ()
     caches: Mapping[str, str] = field(default_factory=dict)
+    fallback: bool = False
+    manifests: tuple[str, ...] = ()
+    workspace: Condition | None = None
+
+    def choices(self, role: Role) -> tuple[RoleChoice, ...]:
+        """What it offers for a role: the check that is called like it, then the others."""
+        return tuple(sorted((c for c in self.roles.values() if c.role == role), key=lambda c: c.name != role))
 
 
 def read(name: str, node: Node) -> Ecosystem:
     """The ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
-    known = ("title", "detect", "absent", "variables", "protect", "setup", "caches", "roles")
-    fields = node.fields(known, required=("title", "detect", "absent", "roles"))
+    fields = node.fields(KEYS, required=("title", "detect", "absent", "roles"))
     variables = _variables(fields["variables"]) if "variables" in fields else {}
     return Ecosystem(
         name,
@@ -97,6 +121,9 @@ def read(name: str, node: Node) -> Ecosystem:
         protection.read(fields["protect"]) if "protect" in fields else (),
         tuple(_setup(item) for item in fields["setup"].items()) if "setup" in fields else (),
         {name: place.inside() for name, place in fields["caches"].pairs().items()} if "caches" in fields else {},
+        fields["fallback"].flag() if "fallback" in fields else False,
+        fields["manifests"].texts() if "manifests" in fields else (),
+        parse(fields["workspace"]) if "workspace" in fields else None,
     )
 
 
@@ -105,10 +132,14 @@ def _setup(node: Node) -> Setup:
     return Setup(fields["lock"].inside(), _argv(fields["argv"]), fields["makes"].inside())
 
 
-def roles(node: Node, variables: tuple[str, ...] = ()) -> dict[Role, RoleChoice]:
-    """The choices under `roles:` in an ecosystem or a profile."""
-    pairs = node.fields(ROLES)
-    return {role: _choice(role, pairs[role], variables) for role in ROLES if role in pairs}
+def roles(node: Node, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
+    """The choices under `roles:` in an ecosystem or a profile, by the names of their checks."""
+    return {name: _choice(name, child, variables) for name, child in node.pairs().items()}
+
+
+def role_of(name: str) -> Role | None:
+    """The role that a check's name speaks of: `tests` for `tests` and `tests-e2e`."""
+    return next((role for role in ROLES if name == role or name.startswith(f"{role}-")), None)
 
 
 def _variables(node: Node) -> dict[str, tuple[tuple[Condition, str], ...]]:
@@ -120,11 +151,16 @@ def _value(node: Node) -> tuple[Condition, str]:
     return parse(fields["if"]), fields["value"].text()
 
 
-def _choice(role: Role, node: Node, variables: tuple[str, ...]) -> RoleChoice:
-    fields = node.fields(("absent", "timeout", "candidates"), required=("absent", "candidates"))
+def _choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoice:
+    role = role_of(name)
+    if role is None or not _NAME.fullmatch(name):
+        hint = f"A role, or one more check for it such as 'lint-format'. {nearest(name, ROLES)}"
+        raise usage(f"Unknown key {node.path!r}", where=node.file, hint=hint)
+    required = ("absent", "candidates") if name == role else ("candidates",)
+    fields = node.fields(("absent", "timeout", "candidates"), required=required)
     timeout = fields["timeout"].seconds() if "timeout" in fields else None
     candidates = tuple(_candidate(item, timeout, variables) for item in fields["candidates"].items())
-    return RoleChoice(role, fields["absent"].text(), candidates)
+    return RoleChoice(role, fields["absent"].text() if "absent" in fields else "", candidates, name)
 
 
 def _candidate(node: Node, timeout: float | None, variables: tuple[str, ...]) -> Candidate:
@@ -184,5 +220,6 @@ SETTINGS: Mapping[str, Callable[[Node], object]] = {
     "paths": Node.texts,
     "cwd": Node.inside,
     "env": _env,
+    "reports": Node.texts,
 }
 """How a check is run, as candidates and a project's own `checks` may say it."""

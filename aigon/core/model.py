@@ -73,9 +73,10 @@ class Spec:
 class Check:
     """One validation command, resolved for this project on this machine.
 
-    `argv` may contain `{report}`: the path of a report file that does not exist before the run. `timeout` is in
-    seconds; `cwd` is relative to the workspace; `missing` names a tool that was not found, `hint` how to get it;
-    `remember` says whether a pass on a tree stands for the next run on the same tree.
+    `argv` may contain `{report}`: the path of a report file that does not exist before the run; `reports` are patterns
+    of report files, relative to `cwd`, that the command itself places. `timeout` is in seconds; `cwd` is relative to
+    the workspace; `missing` names a tool that was not found, `hint` how to get it; `remember` says whether a pass on a
+    tree stands for the next run on the same tree.
     """
 
     name: str
@@ -92,12 +93,13 @@ class Check:
     missing: str = ""
     hint: str = ""
     remember: bool = True
+    reports: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """How people call it: `Tests`, or `Tests (web)` where a role occurs more than once."""
+        """How people call it: `Tests`, or `Tests (web)` for a check called `tests-web`."""
         title = ROLE_TITLES[self.role]
-        return title if self.name == self.role else f"{title} ({self.name})"
+        return title if self.name == self.role else f"{title} ({self.name.removeprefix(f'{self.role}-')})"
 
 
 @dataclass(frozen=True, slots=True)

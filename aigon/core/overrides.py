@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from aigon.core.document import Node, nearest
-from aigon.core.ecosystem import SETTINGS, settings
+from aigon.core.ecosystem import SETTINGS, role_of, settings
 from aigon.core.errors import usage
-from aigon.core.model import ROLES, Check, Role
+from aigon.core.model import ROLES, Check
 from aigon.core.project import Project
 from aigon.core.resolution import Absent, Resolution, absolute, arguments, unfound
 
@@ -32,7 +32,7 @@ def overridden(resolution: Resolution, checks: Mapping[str, object], project: Pr
 def _without(resolution: Resolution, name: str, file: str) -> Resolution:
     """Turned off: it is among the absent ones from here on, never silently gone."""
     gone = [check for check in resolution.checks if check.name == name]
-    if not gone and _role(name) is None:
+    if not gone and role_of(name) is None:
         hint = nearest(name, (check.name for check in resolution.checks))
         raise usage(f"There is no check {name!r} to turn off", where=file, hint=hint)
     absent = tuple(Absent(check.role, f"{name} is turned off in {file}") for check in gone)
@@ -43,10 +43,10 @@ def _without(resolution: Resolution, name: str, file: str) -> Resolution:
 def _with(resolution: Resolution, name: str, node: Node, given: Mapping[str, Node], project: Project) -> Resolution:
     old = next((check for check in resolution.checks if check.name == name), None)
     if old is None and "command" not in given:
-        if _role(name) is None:
+        if role_of(name) is None:
             raise node.wrong("needs the key 'command'", nearest(name, (c.name for c in resolution.checks)))
         return resolution  # says how a check is run that this project does not have (yet)
-    check = _changed(old or Check(name, _role(name) or "script", ()), given, project, node.file)
+    check = _changed(old or Check(name, role_of(name) or "script", ()), given, project, node.file)
     checks = tuple(check if each is old else each for each in resolution.checks)
     absent = tuple(each for each in resolution.absent if old or each.role != check.role)
     return replace(resolution, checks=checks if old else (*checks, check), absent=absent)
@@ -58,7 +58,7 @@ def _changed(check: Check, given: Mapping[str, Node], project: Project, file: st
         changes["role"] = given["role"].choice(ROLES)
     if "command" in given:
         # The old parser and report belonged to the old command.
-        changes = {"parser": "text", **_command(given["command"], project), **changes}
+        changes = {"parser": "text", "reports": (), **_command(given["command"], project), **changes}
     return replace(check, **{"source": file, **changes})
 
 
@@ -71,8 +71,3 @@ def _command(node: Node, project: Project) -> dict[str, Any]:
     missing = next(iter(unfound(argv, template, project)), "")
     hint = f"Install {missing} and put it on PATH, or change {node.path}" if missing else ""
     return {"argv": absolute(argv, project), "missing": missing, "hint": hint}
-
-
-def _role(name: str) -> Role | None:
-    """The role that a check's name speaks of: `tests` for `tests` and `tests-node`."""
-    return next((role for role in ROLES if name.split("-")[0] == role), None)

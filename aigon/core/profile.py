@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from aigon.core import ecosystem as ecosystems
 from aigon.core import protection
@@ -10,6 +11,7 @@ from aigon.core.conditions import Always, Condition, holds
 from aigon.core.document import Node, nearest
 from aigon.core.ecosystem import Ecosystem
 from aigon.core.errors import usage
+from aigon.core.extending import Documents
 from aigon.core.model import ROLES, Check, Role
 from aigon.core.overrides import overridden
 from aigon.core.project import Project
@@ -21,6 +23,8 @@ PROTECTION = "protection"
 """The document with the rules for any project: no profile."""
 CONFIG = ".aigon/config.json"
 KEYS = ("description", "priority", "detect", "ecosystems", "roles", "timeouts")
+EVERY = "*"
+"""Under `ecosystems`: each one that the profile does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,40 +54,46 @@ def available(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[st
     The keys are paths without suffix: `library`, `ecosystems/python`. Raises AigonError (usage) for the first
     document that is malformed.
     """
-    documents = _documents(shipped, own)
+    documents = Documents(shipped, own)
     shared = shared_parts(shipped, own)
-    names = [name for name in documents if not name.startswith(FOLDER) and name != PROTECTION]
-    return {name: load(name, documents[name][0], shared, documents[name][1]) for name in names}
+    names = [name for name in documents.names() if not name.startswith(FOLDER) and name != PROTECTION]
+    return {name: _profile(name, documents.read(name), shared) for name in names}
 
 
 def shared_parts(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Ecosystem]:
     """Every ecosystem by name. Raises AigonError (usage) for the first document that is malformed."""
-    return {
-        short: ecosystems.read(short, parsed(content, file))
-        for name, (content, file) in _documents(shipped, own).items()
-        if name.startswith(FOLDER) and (short := name.removeprefix(FOLDER))
-    }
+    return dict(_ecosystems(tuple(_of_ecosystems(shipped)), tuple(_of_ecosystems(own))))
+
+
+def _of_ecosystems(documents: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    return ((name, content) for name, content in documents.items() if name.startswith(FOLDER))
+
+
+@lru_cache(maxsize=4)
+def _ecosystems(
+    shipped: tuple[tuple[str, bytes], ...], own: tuple[tuple[str, bytes], ...]
+) -> tuple[tuple[str, Ecosystem], ...]:
+    """They are asked for several times in a run, and reading them all takes a while."""
+    documents = Documents(dict(shipped), dict(own))
+    shorts = ((name, name.removeprefix(FOLDER)) for name in documents.names())
+    return tuple((short, ecosystems.read(short, documents.read(name))) for name, short in shorts)
 
 
 def protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[protection.Rule, ...]:
     """What an agent may change: the rules for any project, then those of every ecosystem, whether it is here or not."""
-    content, file = _documents(shipped, own)[PROTECTION]
-    general = protection.read(parsed(content, file).fields(("protect",), ("protect",))["protect"])
+    node = Documents(shipped, own).read(PROTECTION)
+    general = protection.read(node.fields(("protect",), ("protect",))["protect"])
     return (*general, *(rule for each in shared_parts(shipped, own).values() for rule in each.protect))
-
-
-def _documents(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, tuple[bytes, str]]:
-    """Content and file of each; a project's own replaces a shipped one of its name."""
-    theirs = {name: (content, f".aigon/profiles/{name}.yaml") for name, content in own.items()}
-    return {**{name: (content, f"profiles/{name}.yaml") for name, content in shipped.items()}, **theirs}
 
 
 def load(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:
     """The profile in a YAML document; `shared` are the ecosystems it may use. Raises AigonError (usage)."""
-    file = file or f"profiles/{name}.yaml"
-    fields = parsed(document, file).fields(KEYS, required=("description",))
-    used = fields["ecosystems"].pairs() if "ecosystems" in fields else {}
-    parts = [_part(node, each, shared or {}) for each, node in used.items()]
+    return _profile(name, parsed(document, file or f"profiles/{name}.yaml"), shared or {})
+
+
+def _profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
+    fields = node.fields(KEYS, required=("description",))
+    parts = list(_parts(fields["ecosystems"], shared)) if "ecosystems" in fields else []
     if "roles" in fields:
         parts.append(_own_part(name, fields["roles"]))
     return Profile(
@@ -93,21 +103,28 @@ def load(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = No
         tuple(parts),
         fields["priority"].whole() if "priority" in fields else 0,
         _timeouts(fields["timeouts"]) if "timeouts" in fields else {},
-        file,
+        node.file,
     )
 
 
-def _part(node: Node, name: str, shared: Mapping[str, Ecosystem]) -> Part:
-    if name not in shared:
-        raise node.wrong("is not an ecosystem", nearest(name, shared))
-    offered = tuple(shared[name].roles)
-    return Part(shared[name], tuple(item.choice(offered) for item in node.items()))
+def _parts(node: Node, shared: Mapping[str, Ecosystem]) -> Iterable[Part]:
+    """The ecosystems that the profile names, in its order; where it says `*` the others stand."""
+    named = node.pairs()
+    for name, child in named.items():
+        if name == EVERY:
+            roles = tuple(item.choice(ROLES) for item in child.items())
+            yield from (Part(each, roles) for other, each in shared.items() if other not in named)
+        elif name in shared:
+            offered = tuple(dict.fromkeys(choice.role for choice in shared[name].roles.values()))
+            yield Part(shared[name], tuple(item.choice(offered) for item in child.items()))
+        else:
+            raise child.wrong("is not an ecosystem", nearest(name, shared))
 
 
 def _own_part(name: str, node: Node) -> Part:
     """Roles that stand in the profile itself: an ecosystem that is always there."""
     own = ecosystems.roles(node)
-    return Part(Ecosystem(name, name, Always(), "", own, {}, node.file), tuple(own))
+    return Part(Ecosystem(name, name, Always(), "", own, {}, node.file), tuple({c.role for c in own.values()}))
 
 
 def _timeouts(node: Node) -> dict[Role, float]:
@@ -145,29 +162,46 @@ def resolve(
     and for configuration files of the project that cannot be read.
     """
     present = [part for part in profile.parts if holds(part.ecosystem.detect, project)]
-    found = [
-        (part, choose(part.ecosystem.roles[role], part.ecosystem, project, profile.timeouts.get(role)))
-        for part in present
-        for role in part.roles
-    ]
-    checks = _unique([(part, each) for part, each in found if isinstance(each, Check)])
-    absent = tuple(each for _, each in found if isinstance(each, Absent)) if present else _nothing(profile)
-    resolution = Resolution(profile.name, checks, absent)
+    # What stands in for others gives a check only where no other ecosystem has one for that role.
+    ordered = sorted(present, key=lambda part: part.ecosystem.fallback)
+    checks: list[tuple[Part, Check]] = []
+    absent: list[Absent] = []
+    for part in ordered:
+        covered = {check.role for _, check in checks} if part.ecosystem.fallback else set()
+        lacking = [_resolved(profile, part, role, project, checks) for role in part.roles if role not in covered]
+        if not part.ecosystem.fallback or len(present) == 1:
+            absent += [each for each in lacking if each]
+    if not present:
+        absent = _nothing(profile)
+    resolution = Resolution(profile.name, _unique(checks), tuple(absent))
     return overridden(resolution, overrides, project, file) if overrides else resolution
 
 
+def _resolved(
+    profile: Profile, part: Part, role: Role, project: Project, checks: list[tuple[Part, Check]]
+) -> Absent | None:
+    """Add the checks that an ecosystem has for a role; where there is none, why."""
+    timeout = profile.timeouts.get(role)
+    found = [choose(choice, part.ecosystem, project, timeout) for choice in part.ecosystem.choices(role)]
+    there = [(part, each) for each in found if isinstance(each, Check)]
+    checks += there
+    return None if there else next((each for each in found if isinstance(each, Absent) and each.why), None)
+
+
 def _unique(found: list[tuple[Part, Check]]) -> tuple[Check, ...]:
-    """By role; the first check of a role is called like it, the others also by their ecosystem: `tests-node`."""
-    seen: set[Role] = set()
+    """By role; of several that are called alike the first stays so, the others also name their ecosystem."""
+    seen: set[str] = set()
     checks = []
     for part, check in found:
-        checks.append(replace(check, name=f"{check.role}-{part.ecosystem.name}") if check.role in seen else check)
-        seen.add(check.role)
+        checks.append(replace(check, name=f"{check.name}-{part.ecosystem.name}") if check.name in seen else check)
+        seen.add(check.name)
     return tuple(sorted(checks, key=lambda check: ROLES.index(check.role)))
 
 
-def _nothing(profile: Profile) -> tuple[Absent, ...]:
+def _nothing(profile: Profile) -> list[Absent]:
     """None of the ecosystems is in the project: every role is absent for that reason."""
-    why = "; ".join(part.ecosystem.absent for part in profile.parts)
+    titles = [part.ecosystem.title for part in profile.parts if not part.ecosystem.fallback]
+    why = next((part.ecosystem.absent for part in profile.parts), "") if len(titles) == 1 else ""
+    why = why or f"nothing here of {', '.join(titles[:-1])} or {titles[-1]}" if titles else "the profile has none"
     roles = {role for part in profile.parts for role in part.roles}
-    return tuple(Absent(role, why) for role in ROLES if role in roles)
+    return [Absent(role, why) for role in ROLES if role in roles]

@@ -35,17 +35,19 @@ def choose(choice: RoleChoice, ecosystem: Ecosystem, project: Project, timeout: 
     """The check of the first candidate that fits. `timeout` (seconds) is the profile's word and wins."""
     for candidate in choice.candidates:
         if holds(candidate.condition, project):
-            return _check(choice.role, candidate, ecosystem, project, timeout)
+            return _check(choice, candidate, ecosystem, project, timeout)
     return Absent(choice.role, choice.absent, ecosystem.title)
 
 
-def _check(role: Role, candidate: Candidate, ecosystem: Ecosystem, project: Project, timeout: float | None) -> Check:
+def _check(
+    choice: RoleChoice, candidate: Candidate, ecosystem: Ecosystem, project: Project, timeout: float | None
+) -> Check:
     variables = values(ecosystem, project)
     argv = arguments(candidate.argv, project, variables)
     missing, hint = _missing(candidate, argv, project)
     return Check(
-        role,
-        role,
+        choice.name,
+        choice.role,
         absolute(argv, project),
         parser=candidate.parser,
         timeout=timeout or candidate.timeout or TIMEOUT,
@@ -57,6 +59,7 @@ def _check(role: Role, candidate: Candidate, ecosystem: Ecosystem, project: Proj
         source=ecosystem.file,
         missing=missing,
         hint=filled(hint, project, variables),
+        reports=candidate.reports,
     )
 
 

@@ -20,8 +20,10 @@ def tests(counts: Counts, problems: Iterable[Problem] = ()) -> Reading:
 
 
 def together(readings: Sequence[Reading]) -> Reading:
-    """The test reports among `readings` as one."""
+    """The test reports among `readings` as one; reports of linters, where none is of tests."""
     every = [reading.counts for reading in readings if reading.counts]
+    if not every:
+        return lint(problem for reading in readings for problem in reading.problems)
     counts = Counts(
         passed=sum(c.passed for c in every),
         failed=sum(c.failed for c in every),

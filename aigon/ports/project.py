@@ -30,11 +30,15 @@ sys.exit(0 if found and found.origin else 1)
 
 
 class ProjectOnDisk:
-    """The `Project` at `root`, for a person with the environment `env`. Answers are kept: it is looked at once."""
+    """The `Project` at `root`, for a person with the environment `env`. Answers are kept: it is looked at once.
 
-    def __init__(self, root: Path, env: Mapping[str, str]) -> None:
+    `above` is the repository that it is a folder of: what is installed there serves its projects, too.
+    """
+
+    def __init__(self, root: Path, env: Mapping[str, str], above: Path | None = None) -> None:
         self._root = root.absolute()
         self._env = env
+        self._roots = [self._root, *([above.absolute()] if above and above.absolute() != self._root else [])]
         self._contents: dict[str, bytes | None] = {}
         self._globs: dict[str, tuple[str, ...]] = {}
         self._modules: dict[str, bool] = {}
@@ -68,11 +72,12 @@ class ProjectOnDisk:
     def tool(self, name: str) -> str | None:
         """The program `name`: in the project's environments, in the activated one, then on PATH."""
         own = [f"{place}/bin" for place in _ENVIRONMENTS] + ["node_modules/.bin"]
-        return _program(name, [str(self._root / place) for place in own] + self._activated + self._on_path)
+        folders = [str(root / place) for root in self._roots for place in own]
+        return _program(name, folders + self._activated + self._on_path)
 
     def python(self) -> str:
         """The interpreter of the project's environment, of the activated one, then python3 on PATH; or empty."""
-        own = [str(self._root / place / "bin") for place in _ENVIRONMENTS] + self._activated
+        own = [str(root / place / "bin") for root in self._roots for place in _ENVIRONMENTS] + self._activated
         return _program("python", own) or _program("python3", self._on_path) or _program("python", self._on_path) or ""
 
     def module(self, name: str) -> bool:

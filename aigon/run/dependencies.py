@@ -76,7 +76,9 @@ def _setup(place: str, setups: Sequence[Setup], tree: Mapping[str, Entry]) -> Se
 
 def set_up(inside: World, setup: Setup, folder: Path) -> None:
     """Run a set-up command in a room. Raises AigonError (exit 7) with the end of what it printed."""
-    check = Check("setup", "script", setup.argv, parser="text", timeout=TIMEOUT, source="setup", remember=False)
+    check = Check(
+        "setup", "script", setup.argv, parser="text", timeout=TIMEOUT, cwd=setup.cwd, source="setup", remember=False
+    )
     finding = one_check.run(inside, check, folder).finding
     if finding.status != "pass":
         raise environment(

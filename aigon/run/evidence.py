@@ -13,6 +13,7 @@ NO_FORMAT = (None, "text")
 ROLES_OF_TESTS = ("tests", "script", "endpoints")
 """Whose checks have to run a test if they run a test runner at all."""
 Doubt = tuple[CheckStatus, str]
+_UNREAD = Reading(understood=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,32 @@ def of_hidden_reports(
     reading = _described(check, said, found, green=green)
     doubt = _of_hidden(check, found, unread=len(readings) - len(sound)) or _of_tests(check, reading)
     return Evidence(reading, found.tests, bool(sound), doubt)
+
+
+def of_placed_reports(
+    check: Check, output: bytes, contents: Iterable[bytes], clean: Callable[[bytes], bytes], *, green: bool
+) -> Evidence:
+    """Of a command that exited 0 (`green`) or not, and of the reports that it placed itself; they are put together."""
+    said = printed(check, output)
+    readings = [parse(check.parser or "junit", b"-", clean(text)) if whole(text) else _UNREAD for text in contents]
+    sound = [reading for reading in readings if reading.understood]
+    found = together(sound) if sound else _UNREAD
+    reading = said
+    if sound:
+        # What kept the tool from its tests (a compiler's errors) is in no report.
+        reading = found if found.problems or green else replace(found, problems=said.problems)
+    reported = bool(sound) and found.counts is not None
+    doubt = _of_placed(check, unread=len(readings) - len(sound), lacking=not sound) or _of_tests(check, reading)
+    return Evidence(reading, found.tests, reported, doubt)
+
+
+def _of_placed(check: Check, *, unread: int, lacking: bool) -> Doubt | None:
+    if unread:
+        return "error", "it exited 0 but left a report that cannot be read, so nothing shows that all ran"
+    if lacking and check.role == "tests":
+        places = ", ".join(check.reports)
+        return "error", f"it exited 0 without a test report ({places}), so nothing shows that a test ran"
+    return None
 
 
 def _hidden(content: bytes, output: bytes) -> Reading:

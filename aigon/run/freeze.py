@@ -23,7 +23,9 @@ def freeze(opening: Opening, found: Opened, job: Job) -> tuple[Job, Frozen]:
 def _inputs(opening: Opening, found: Opened) -> str:
     """What a person chose that decides which checks there are."""
     config, options = found.prepared.config, opening.options
-    chosen = config.model_dump(mode="json", include={"profile", "ralph", "profiles", "validation", "checks", "env"})
+    chosen = config.model_dump(
+        mode="json", include={"profile", "ralph", "profiles", "validation", "checks", "env", "paths"}
+    )
     return frozen.inputs_of(chosen, options.profile, options.validation_script, found.prepared.spec.validation)
 
 

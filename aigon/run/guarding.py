@@ -1,6 +1,7 @@
 """What an agent may change in this project: the shipped rules, the project's own, and the scripts that decide."""
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,9 @@ from aigon.core import frontmatter, profile
 from aigon.core.config import Config, Protect
 from aigon.core.ecosystem import Setup
 from aigon.core.model import Check, Spec
+from aigon.core.places import everywhere
 from aigon.core.protection import Protection, Rule
+from aigon.ports.project import ProjectOnDisk
 from aigon.ports.resources import profiles
 from aigon.run.hook_programs import started
 from aigon.run.job import ProofPlan
@@ -39,7 +42,7 @@ def proof_of(root: Path, config: Config) -> ProofPlan:
     parts = profile.shared_parts(profiles(), profiles(root / ".aigon" / "profiles")).values()
     own, setup = config.proof, config.proof.setup
     argv = ("bash", "-ec", setup) if isinstance(setup, str) else tuple(setup or ())
-    setups = (Setup("", argv, ""),) if argv else tuple(each for part in parts for each in part.setups)
+    setups = (Setup("", argv, ""),) if argv else tuple(everywhere(ProjectOnDisk(root, os.environ), parts))
     caches = {name: place for part in parts for name, place in part.caches.items()}
     return ProofPlan(own.mode, own.home, own.isolation, setups, caches)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.core.config import Config
+from aigon.core.model import Check
 from aigon.core.placed import Placed
 from aigon.core.runtime_files import IGNORED_LINES
 from aigon.ports.git import Checkout
@@ -14,7 +15,7 @@ from aigon.run.command_agents import kinds_here
 from aigon.run.install_commands import Place, install
 from aigon.run.one_check import shown
 from aigon.run.options import Options
-from aigon.run.project_checks import Checks, checks_of
+from aigon.run.project_checks import Checks, checks_of, unchecked
 from aigon.run.settings import PROJECT_FILE, configuration, work_tree
 from aigon.views.install_commands import as_data, line
 
@@ -23,19 +24,28 @@ HEADING = "# aigon's runtime files"
 
 @dataclass(frozen=True, slots=True)
 class Initialised:
-    """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home."""
+    """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home.
+
+    `others` are folders that look like projects of their own and that no check speaks of.
+    """
 
     checks: Checks
     written: tuple[str, ...]
     kept: tuple[str, ...]
     commands: tuple[Placed, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
         return {
             "profile": self.checks.profile,
-            "checks": [{"name": c.name, "role": c.role, "command": shown(c)} for c in self.checks.checks],
+            "paths": dict(self.checks.folders),
+            "other_projects": list(self.others),
+            "checks": [
+                {"name": c.name, "role": c.role, "command": shown(c), "cwd": c.cwd, "source": c.source}
+                for c in self.checks.checks
+            ],
             "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks.checks if c.missing],
             "absent": [{"role": a.role, "why": a.why} for a in self.checks.absent],
             "written": [*self.written, *(c.path for c in self.commands if c.wrote)],
@@ -46,14 +56,25 @@ class Initialised:
 
     def text(self) -> str:
         """For people."""
-        found = [f"  {c.name}: {shown(c)}" for c in self.checks.checks if not c.missing]
+        found = [f"  {c.name}: {shown(c)}{_where(c)}" for c in self.checks.checks if not c.missing]
         missing = [f"  {c.name}: {c.missing} is not installed. {c.hint}" for c in self.checks.checks if c.missing]
-        absent = [f"  no {a.role}: {a.why}" for a in self.checks.absent]
-        lines = [f"Profile: {self.checks.profile}", "Checks:", *(found or ["  none found"]), *missing, *absent]
+        absent = [f"  no {a.role}{f' ({a.ecosystem})' if a.ecosystem else ''}: {a.why}" for a in self.checks.absent]
+        lines = [*self._profiles(), "Checks:", *(found or ["  none found"]), *missing, *absent]
+        lines += [
+            f'{name} looks like a project of its own: name it in "paths" ({PROJECT_FILE})' for name in self.others
+        ]
         lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
         lines += [line(one) for one in self.commands if one.state != "unchanged"]
         lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in self.elsewhere]
         return "\n".join([*lines, "Next: aigon feature-create NAME"])
+
+    def _profiles(self) -> list[str]:
+        folders = self.checks.folders
+        return [f"Profile of {place}: {name}" for place, name in folders.items()] or [f"Profile: {self.checks.profile}"]
+
+
+def _where(check: Check) -> str:
+    return "" if check.cwd == "." else f"  (in {check.cwd})"
 
 
 def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True) -> Initialised:
@@ -65,10 +86,11 @@ def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True
     checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
     written: list[str] = []
     kept: list[str] = []
-    (written if _write_config(checkout.root, checks.profile) else kept).append(PROJECT_FILE)
+    (written if _write_config(checkout.root, checks) else kept).append(PROJECT_FILE)
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
     placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
-    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere)
+    others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
+    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others)
 
 
 def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
@@ -76,12 +98,14 @@ def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tup
     return install(inside, Place(root, Path.home())), tuple(kind.name for kind in elsewhere)
 
 
-def _write_config(root: Path, profile: str) -> bool:
+def _write_config(root: Path, checks: Checks) -> bool:
     path = root / PROJECT_FILE
     if path.exists():
         return False
     path.parent.mkdir(exist_ok=True)
-    document = {"profile": profile, "ralph": {"enabled": True, "maxIterations": 5}}
+    below = {folder: profile for folder, profile in checks.folders.items() if folder != "."}
+    chosen = {"profile": checks.profile} if not checks.folders or "." in checks.folders else {}
+    document = {**chosen, **({"paths": below} if below else {}), "ralph": {"enabled": True, "maxIterations": 5}}
     write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
     return True
 

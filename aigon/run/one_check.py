@@ -2,15 +2,15 @@
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from aigon.core.agent import Exited
 from aigon.core.model import Check
 from aigon.ports import process
-from aigon.run import finding, hidden_reports
-from aigon.run.evidence import Evidence, of_hidden_reports, of_own_report
+from aigon.run import finding, hidden_reports, placed_reports
+from aigon.run.evidence import Evidence, of_hidden_reports, of_own_report, of_placed_reports
 from aigon.run.finding import error, shown, skipped
 from aigon.run.remembered import cache_key, cached, forget, remember
 from aigon.run.report_file import content
@@ -29,18 +29,39 @@ def run(world: World, check: Check, folder: Path) -> Result:
         return Result(error(check, f"{check.missing} is not installed. {check.hint}".strip()))
     log = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', check.name)}.log"
     with tempfile.TemporaryDirectory(prefix="aigon-check-") as scratch:
-        way = _reporting if any("{report}" in part for part in check.argv) else _watched
+        way = _way(check)
         exited, evidence = way(world, check, Path(scratch), log)
     said = replace(exited, stdout=exited.stdout + exited.stderr)
     return Result(finding.found(check, said, evidence, str(log)), exited.stdout, evidence.tests, evidence.reported)
 
 
+def _way(check: Check) -> Callable[[World, Check, Path, Path], tuple[Exited, Evidence]]:
+    if any("{report}" in part for part in (*check.argv, *check.env.values())):
+        return _reporting
+    return _placing if check.reports else _watched
+
+
 def _reporting(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
     """A check that is told where its report goes."""
     report = scratch / "report"
-    exited = process.run(_command(world, check, _filled(check, scratch, report), log), world.stop)
+    env = {name: _with_places(value, scratch, report) for name, value in check.env.items()}
+    told = replace(check, argv=tuple(_filled(check, scratch, report)), env=env)
+    exited = process.run(_command(world, told, told.argv, log), world.stop)
     said = _less_place(world, exited.stdout + exited.stderr)
     return exited, of_own_report(check, said, content(report), lambda text: world.redact(_less_place(world, text)))
+
+
+def _placing(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
+    """A check that places its reports itself, somewhere in its folder."""
+    place = world.checks_run_in
+    folder = (place.lies_at or place.root) / check.cwd
+    with placed_reports.set_aside(folder, check.reports, scratch):
+        exited = process.run(_command(world, check, _filled(check, scratch, scratch / "report"), log), world.stop)
+        reports = list(placed_reports.found(folder, check.reports))
+    said, green = _less_place(world, exited.stdout + exited.stderr), exited.exit_code == 0
+    return exited, of_placed_reports(
+        check, said, reports, lambda text: world.redact(_less_place(world, text)), green=green
+    )
 
 
 def _watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
@@ -58,7 +79,11 @@ def _watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exit
 
 
 def _filled(check: Check, scratch: Path, report: Path) -> list[str]:
-    return [part.replace("{report}", str(report)).replace("{scratch}", str(scratch)) for part in check.argv]
+    return [_with_places(part, scratch, report) for part in check.argv]
+
+
+def _with_places(text: str, scratch: Path, report: Path) -> str:
+    return text.replace("{report}", str(report)).replace("{scratch}", str(scratch))
 
 
 def _command(

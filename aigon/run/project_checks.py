@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.core import profile
 from aigon.core.config import Config
 from aigon.core.errors import environment, usage
 from aigon.core.model import Check, Spec
-from aigon.core.resolution import Absent
-from aigon.ports.project import ProjectOnDisk
-from aigon.ports.resources import profiles
+from aigon.core.overrides import overridden
+from aigon.core.profile import CONFIG
+from aigon.core.resolution import Absent, Resolution
+from aigon.run import projects
 from aigon.run.options import Options
 
 DEFAULT_SCRIPT = ".aigon/validation.sh"
@@ -21,26 +21,40 @@ SCRIPT_TIMEOUT = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What a project is checked by: the profile's name, its checks, and what it does not have."""
+    """What a repository is checked by: the root's profile, its checks, and what it does not have.
+
+    `folders` are the profiles of its projects by folder, where that is not just one at the root (`.`).
+    """
 
     profile: str
     checks: tuple[Check, ...]
     absent: tuple[Absent, ...]
+    folders: Mapping[str, str] = field(default_factory=dict)
 
 
 def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, env: Mapping[str, str]) -> Checks:
     """The checks of this project: its profile's, or the validation script in their place, and the spec's own."""
-    project = ProjectOnDisk(root, env)
-    known = profile.available(profiles(), profiles(root / ".aigon" / "profiles"))
-    wanted = options.profile or config.profile
-    chosen = profile.named(known, wanted) if wanted else profile.detect(known.values(), project)
-    overrides = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
-    resolution = profile.resolve(chosen, project, overrides)
-    script = _script(root, config, chosen.name, options)
+    here = projects.repository(root, env)
+    parts = projects.found(here, config, options.profile or config.profile)
+    resolution = _configured(projects.together(parts), here, config)
+    script = _script(root, config, parts[0].profile, options)
     replaced = script is not None and config.validation.mode == "replace"
     listed = (*(() if replaced else resolution.checks), *([script] if script else []), *_spec_check(spec))
     _require_own_names(listed)
-    return Checks(chosen.name, listed, () if replaced else resolution.absent)
+    folders = {part.folder: part.profile for part in parts} if parts[0].folder != projects.ROOT or parts[1:] else {}
+    return Checks(parts[0].profile, listed, () if replaced else resolution.absent, folders)
+
+
+def unchecked(root: Path, config: Config, checks: Checks, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Folders that look like projects of their own, and that are not among those that `checks` speak of."""
+    taken = tuple(checks.folders) or (projects.ROOT,)
+    return () if config.paths else projects.below(projects.repository(root, env), taken)
+
+
+def _configured(resolution: Resolution, here: projects.Repository, config: Config) -> Resolution:
+    """With what the project's configuration says about its checks."""
+    changes = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
+    return overridden(resolution, changes, here.project, CONFIG) if changes else resolution
 
 
 def _require_own_names(checks: tuple[Check, ...]) -> None:

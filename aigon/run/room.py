@@ -60,7 +60,7 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         home=job.proof.home,
         places=job.proof.caches,
     ) as room:
-        place = Place(room.seen_as, room.env, room.enclosed, room.outside)
+        place = Place(room.seen_as, room.env, room.enclosed, room.outside, room.root)
         inside = replace(world, place=place, keeps=False)
         if world.bytecode:
             world.bytecode.put(room, rooms.needs.lent)

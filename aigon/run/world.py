@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from aigon.core.durations import Durations
 from aigon.core.model import Probe
 from aigon.ports.bytecode import Bytecode
 from aigon.ports.guardian import Guardian
@@ -24,13 +25,14 @@ class Place:
     """Where checks run: `root` is the folder as they see it, `env` what they get.
 
     `enclosed` makes of a command line and its folder the command line that aigon starts; `outside` is the folder that
-    it is started in, where that is another one.
+    it is started in, and `lies_at` where the files really are, where those are other ones.
     """
 
     root: Path
     env: Mapping[str, str]
     enclosed: Callable[[Sequence[str], Path], Sequence[str]] = field(default=lambda argv, _cwd: argv)
     outside: Path | None = None
+    lies_at: Path | None = None
 
 
 @dataclass(slots=True)
@@ -86,6 +88,7 @@ class World:
     guardian: Guardian = field(default_factory=Guardian)
     held: Held = field(default_factory=Held)
     waited: float = 0.0
+    durations: Durations = field(default_factory=dict)
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
     @property

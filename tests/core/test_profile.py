@@ -69,7 +69,7 @@ def test_an_ecosystem_of_a_projects_own_comes_in_by_the_same_door(tmp_path: Path
     own = {"ecosystems/go": ecosystem, "go": b"description: Go\necosystems: {go: [tests], python: [lint]}\n"}
     resolution = resolve(available(profiles(), own)["go"], ProjectOnDisk(tmp_path, {"PATH": ""}))
     assert [absent.role for absent in resolution.absent] == ["tests", "lint"]
-    assert resolution.absent[0].why == "no go.mod; no Python files"
+    assert resolution.absent[0].why == "nothing here of Go or Python"
 
 
 def test_the_highest_priority_that_matches_is_taken(tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""The projects of a repository, each with the profile and the checks that it has: mostly one, at the root."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aigon.core import places, profile
+from aigon.core.config import Config
+from aigon.core.ecosystem import Ecosystem
+from aigon.core.errors import AigonError, usage
+from aigon.core.model import Check
+from aigon.core.profile import Profile
+from aigon.core.project import Project
+from aigon.core.resolution import Absent, Resolution
+from aigon.ports.project import ProjectOnDisk
+from aigon.ports.resources import profiles
+
+ROOT = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A project in `folder`, relative to the repository, under a profile. `resolution` speaks of the whole repository:
+    the names of the checks and their folders are those that they have there."""
+
+    folder: str
+    profile: str
+    resolution: Resolution
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Where projects are looked for, and what is known about profiles."""
+
+    root: Path
+    env: Mapping[str, str]
+    project: Project
+    known: Mapping[str, Profile]
+
+
+def repository(root: Path, env: Mapping[str, str]) -> Repository:
+    """The repository at `root`. Raises AigonError (exit 2) for a malformed profile of its own."""
+    known = profile.available(profiles(), profiles(root / ".aigon" / "profiles"))
+    return Repository(root, env, ProjectOnDisk(root, env), known)
+
+
+def found(here: Repository, config: Config, wanted: str | None) -> tuple[Found, ...]:
+    """The projects that the configuration names, else those that are found. `wanted` is the root's profile.
+
+    Raises AigonError (exit 2) where detection is a tie, and for a folder that does not exist.
+    """
+    if config.paths:
+        root = [_at_root(here, wanted)] if wanted and ROOT not in config.paths else []
+        return (*root, *(_named(here, folder, each.profile) for folder, each in config.paths.items()))
+    return (_at_root(here, wanted),) if wanted else _detected(here)
+
+
+def _detected(here: Repository) -> tuple[Found, ...]:
+    """One project at the root, unless it has no tests and there are projects below: then those, and what it has."""
+    folders = below(here, ())
+    manifest = not folders or places.at_root(here.project, _ecosystems(here))
+    root = _at_root(here, None) if manifest else None
+    if root and (not folders or _tested(root)):
+        return (root,)
+    parts = tuple(part for folder in folders if (part := _named(here, folder, None)).resolution.checks)
+    own = (root,) if root and root.resolution.checks else ()
+    return (*own, *parts) if parts else (root or _at_root(here, None),)
+
+
+def below(here: Repository, taken: Sequence[str]) -> tuple[str, ...]:
+    """Folders with a project of their own that are not among those `taken`."""
+    return tuple(folder for folder in places.folders(here.project, _ecosystems(here)) if folder not in taken)
+
+
+def _ecosystems(here: Repository) -> tuple[Ecosystem, ...]:
+    return tuple(profile.shared_parts(profiles(), profiles(here.root / ".aigon" / "profiles")).values())
+
+
+def _tested(project: Found) -> bool:
+    return any(check.role == "tests" for check in project.resolution.checks)
+
+
+def _at_root(here: Repository, wanted: str | None) -> Found:
+    chosen = profile.named(here.known, wanted) if wanted else profile.detect(here.known.values(), here.project)
+    return Found(ROOT, chosen.name, profile.resolve(chosen, here.project))
+
+
+def _named(here: Repository, folder: str, wanted: str | None) -> Found:
+    folder = _plain(folder)
+    if folder == ROOT:
+        return _at_root(here, wanted)
+    place = here.root / folder
+    if not place.is_dir() or ".." in folder.split("/") or folder.startswith("/"):
+        where = f"paths.{folder} in {profile.CONFIG}"
+        raise usage(
+            f"There is no folder {folder!r} in this repository", where=where, hint="Mend the path, or remove it"
+        )
+    project = ProjectOnDisk(place, here.env, above=here.root)
+    try:
+        chosen = profile.named(here.known, wanted) if wanted else profile.detect(here.known.values(), project)
+        resolution = profile.resolve(chosen, project)
+    except AigonError as error:
+        hint = f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {profile.CONFIG}'
+        raise usage(
+            f"{folder}: {error.what}", where=error.where or folder, hint=error.hint if wanted else hint
+        ) from None
+    return Found(folder, chosen.name, _moved(resolution, folder))
+
+
+def _plain(folder: str) -> str:
+    return (
+        "/".join(part for part in folder.split("/") if part not in ("", ".")) or ROOT if folder[:1] != "/" else folder
+    )
+
+
+def _moved(resolution: Resolution, folder: str) -> Resolution:
+    """The same checks as the repository sees them: in the folder, and named after it."""
+    checks = tuple(_in_folder(check, folder) for check in resolution.checks)
+    absent = tuple(replace(each, ecosystem=folder) for each in resolution.absent)
+    return replace(resolution, checks=checks, absent=absent)
+
+
+def _in_folder(check: Check, folder: str) -> Check:
+    cwd = folder if check.cwd == ROOT else f"{folder}/{check.cwd}"
+    suffix = re.sub(r"[^A-Za-z0-9._-]+", "-", folder).strip("-.")
+    return replace(check, name=f"{check.name}-{suffix}", cwd=cwd, paths=tuple(f"{folder}/{p}" for p in check.paths))
+
+
+def together(parts: tuple[Found, ...]) -> Resolution:
+    """The checks of all projects of a repository as one resolution, under the name of the first profile."""
+    checks = tuple(check for part in parts for check in part.resolution.checks)
+    absent: tuple[Absent, ...] = tuple(each for part in parts for each in part.resolution.absent)
+    return Resolution(parts[0].profile, checks, absent)
