@@ -59,4 +59,4 @@ def strings(value: object) -> list[str]:
 
 def integer(value: object) -> int:
     """A line number; 0 for anything that cannot be one."""
-    return value if isinstance(value, int) and 0 < value < 10**9 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0

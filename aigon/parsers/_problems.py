@@ -42,7 +42,7 @@ def problem(
 
 def number(digits: str | None) -> int:
     """A line number out of a match; 0 for none, and for what is no line number of any real file."""
-    return int(digits) if digits and len(digits) < 10 else 0
+    return int(digits) if digits and digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
 
 
 def errorlike(lines: str, limit: int) -> tuple[Problem, ...]:
