@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from aigon.core import duration
+from aigon.core.endpoint_config import Endpoints
 from aigon.core.errors import AigonError, usage
 
 MAX_ITERATIONS = 20
@@ -63,10 +64,10 @@ class ProfileOverride(_Section):
 class Rung(_Section):
     """One step of the escalation ladder: for so many turns of a feature (0: all that follow)."""
 
-    turns: int = Field(default=0, ge=0)
-    model: str = ""
-    effort: str = ""
-    digest: Literal["short", "full"] = "short"
+    turns: int = Field(default=0, ge=0, description="Turns of the feature that it lasts for; 0: for all that follow")
+    model: str = Field(default="", description="The model that is asked for; the agent's own where it is empty")
+    effort: str = Field(default="", description="How hard the model is asked to think")
+    digest: Literal["short", "full"] = Field(default="short", description="How much the agent is told of what is wrong")
 
 
 class AgentConfig(_Section):
@@ -154,9 +155,10 @@ class CheckOverride(_Section):
 
 
 class PathConfig(_Section):
-    """A project in a folder of the repository: its profile, which is detected where none is named."""
+    """A project in a folder of the repository: its profile, which is detected where none is named, and its server."""
 
-    profile: str | None = None
+    profile: str | None = Field(default=None, description="Its profile; detected where none is named")
+    endpoints: Endpoints | None = Field(default=None, description="Its server, and what that has to answer")
 
 
 class Guards(_Section):
@@ -192,11 +194,16 @@ class Config(_Section):
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     judge: JudgeConfig | None = None
     validation: Validation = Validation()
-    paths: dict[str, Annotated[PathConfig, BeforeValidator(_of_path)]] = Field(default_factory=dict)
+    paths: dict[str, Annotated[PathConfig, BeforeValidator(_of_path, json_schema_input_type=PathConfig | str)]] = Field(
+        default_factory=dict
+    )
     checks: dict[str, CheckOverride] = Field(default_factory=dict)
+    endpoints: Endpoints | None = Field(default=None, description="The root's server, and what that has to answer")
     guards: Guards = Guards()
     env: Env = Env()
-    proof: Annotated[Proof, BeforeValidator(_proof)] = Proof()
+    proof: Annotated[
+        Proof, BeforeValidator(_proof, json_schema_input_type=Proof | Literal["clean-room", "in-place"])
+    ] = Proof()
     protect: list[Protect] = Field(default_factory=list)
     ladder: list[Rung] | None = None
     fallback: list[str] = Field(default_factory=list)

@@ -17,7 +17,7 @@ KEYS = (
     "roles",
 )  # fmt: skip
 
-PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z_]*)(?::([^{}\s]+))?\}")
+PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)(?::([^{}\s]+))?\}")
 """`{python}` or `{tool:ruff}`; not the `${name}` of a shell."""
 _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 OWN = ("python", "report", "scratch")
@@ -49,6 +49,7 @@ class Candidate:
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
     reports: tuple[str, ...] = ()
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def _choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoice:
 
 
 def _candidate(node: Node, timeout: float | None, variables: tuple[str, ...]) -> Candidate:
-    fields = node.fields(("if", "argv", "hint", "needs", *SETTINGS), required=("if", "argv"))
+    fields = node.fields(("if", "argv", "shown", "hint", "needs", *SETTINGS), required=("if", "argv"))
     for key in ("argv", "hint", "needs"):
         if key in fields:
             _check_placeholders(fields[key], (*OWN, *variables))
@@ -174,6 +175,7 @@ def _candidate(node: Node, timeout: float | None, variables: tuple[str, ...]) ->
         _argv(fields["argv"]),
         hint=fields["hint"].text() if "hint" in fields else "",
         needs=tuple(_need(item) for item in fields["needs"].items()) if "needs" in fields else (),
+        shown=fields["shown"].text() if "shown" in fields else "",
         **given,
     )
 

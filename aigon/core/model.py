@@ -76,7 +76,7 @@ class Check:
     `argv` may contain `{report}`: the path of a report file that does not exist before the run; `reports` are patterns
     of report files, relative to `cwd`, that the command itself places. `timeout` is in seconds; `cwd` is relative to
     the workspace; `missing` names a tool that was not found, `hint` how to get it; `remember` says whether a pass on a
-    tree stands for the next run on the same tree.
+    tree stands for the next run on the same tree; `shown` what people read in place of the command line.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Check:
     hint: str = ""
     remember: bool = True
     reports: tuple[str, ...] = ()
+    shown: str = ""
 
     @property
     def title(self) -> str:

@@ -60,6 +60,7 @@ def _check(
         missing=missing,
         hint=filled(hint, project, variables),
         reports=candidate.reports,
+        shown=candidate.shown,
     )
 
 

@@ -58,7 +58,7 @@ def sweep() -> int:
     ended: set[int] = set()
     limit = time.monotonic() + SWEEP_SECONDS
     while time.monotonic() < limit:
-        living = [pid for pid in descendants() if not _zombie(pid)]
+        living = [pid for pid in descendants() if not is_zombie(pid)]
         for pid in living:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -68,7 +68,7 @@ def sweep() -> int:
     return len(ended)
 
 
-def _zombie(pid: int) -> bool:
+def is_zombie(pid: int) -> bool:
     """Whether a process is dead and only waits to be collected: that is no survivor."""
     try:
         return b") Z " in Path(f"/proc/{pid}/stat").read_bytes()

@@ -13,6 +13,8 @@ OF_THE_SYSTEM = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")
 FOLDERS = {"TMPDIR": "tmp", "TMP": "tmp", "TEMP": "tmp", "PYTHONPYCACHEPREFIX": "bytecode"}
 """Variables that name a folder of the room's own. Bytecode beside the sources could be older or other than these."""
 HOME = "home"
+OF_THE_RUN = ("AIGON_RUN", "AIGON_INVOCATION", "AIGON_SLOT", "AIGON_PORT_BASE")
+"""Of aigon's own variables those that stay: which run it is, and which ports are its own."""
 
 
 def room_env(
@@ -52,7 +54,7 @@ def make_folders(scratch: Path) -> None:
 
 
 def _stays(name: str) -> bool:
-    return name in ("AIGON_RUN", "AIGON_INVOCATION") or not (name.startswith("AIGON_") or name in LOCAL_VARIABLES)
+    return name in OF_THE_RUN or not (name.startswith("AIGON_") or name in LOCAL_VARIABLES)
 
 
 def _tool_chains(env: Mapping[str, str], places: Mapping[str, str]) -> dict[str, str]:

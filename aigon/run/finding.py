@@ -1,17 +1,27 @@
 """What one run of a check is called: its status, in a line what it came to, names for its errors."""
 
+import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aigon.core import fingerprint
 from aigon.core.agent import Exited
 from aigon.core.duration import words
+from aigon.core.endpoints.report import BROKEN
 from aigon.core.model import Check, CheckStatus, Finding, Problem
 from aigon.run.evidence import Evidence, ran
 
 EXCERPT_LINES = 30
 EXCERPT_CHARACTERS = 3000
+ENDPOINTS = "endpoints"
+"""The parser of aigon's own program for endpoints, whose command line is not what a person would type."""
+_RUNNER = re.compile(
+    r"(?:g?make(?:\[\d+\])?|npm|error: Recipe|task): |npm (?:ERR!|error)|\s*ELIFECYCLE\b|error Command failed\b"
+)
+"""What make, npm, pnpm, yarn, just and Task add below what a command of theirs said."""
+PLACES = ("{report}", "{scratch}")
 NOT_FOUND = (126, 127)
 """What a shell exits with when a command is not executable or not found (POSIX)."""
 
@@ -51,6 +61,10 @@ def _status(check: Check, exited: Exited, evidence: Evidence) -> tuple[CheckStat
         return "error", f"timed out after {words(check.timeout)}"
     if exited.exit_code == 0:
         return evidence.doubt or ("pass", reading.summary or "passed")
+    if check.parser == ENDPOINTS and (exited.exit_code == BROKEN or not reading.understood):
+        # The server did not come up, or ended: nothing is known of what it would have answered.
+        lost = f"it ended without a report (exit {exited.exit_code}): {_last_line(exited.stdout) or 'no output'}"
+        return "error", reading.summary if reading.understood else lost
     if exited.exit_code in NOT_FOUND and not reading.understood:
         return "error", f"a command was not found (exit {exited.exit_code}): {_last_line(exited.stdout)}"
     if reading.counts is not None and not ran(reading.counts):
@@ -74,15 +88,30 @@ def _excerpt(output: bytes) -> str:
 
 def _last_line(output: bytes) -> str:
     lines = fingerprint.plain(output[-4000:].decode(errors="replace")).strip().splitlines()
-    return lines[-1].strip()[:200] if lines else ""
+    said = [line for line in lines if line.strip() and not _RUNNER.match(line)] or lines
+    return said[-1].strip()[:200] if said else ""
 
 
 def shown(check: Check) -> str:
     """The command as a person would type it: a script itself, a program by its name, no report options."""
-    if check.argv[-2:-1] == ("-c",) and Path(check.argv[0]).name == "bash":
-        return check.argv[-1]
-    parts = [part for part in check.argv if "{report}" not in part and "{scratch}" not in part]
+    if check.shown:
+        return check.shown
+    if check.argv and Path(check.argv[0]).name == "bash":
+        if check.argv[-2:-1] == ("-c",):
+            return check.argv[-1]
+        if check.argv[1:2] == ("-c",) and len(check.argv) > 3:
+            return check.argv[3]  # a script with arguments has a name, which says more
+    if check.parser == ENDPOINTS and "--" in check.argv:
+        return shown(replace(check, parser=None, argv=check.argv[check.argv.index("--") + 1 :]))
+    parts = [part for number, part in enumerate(check.argv) if not _of_report(check.argv, number)]
     return shlex.join([Path(parts[0]).name, *parts[1:]]) if parts else ""
+
+
+def _of_report(argv: Sequence[str], number: int) -> bool:
+    """Whether an argument says where a report goes: it holds the place, or is the option whose value that is."""
+    following = argv[number + 1] if number + 1 < len(argv) else ""
+    holds = any(place in argv[number] for place in PLACES)
+    return holds or (argv[number].startswith("-") and following in PLACES)
 
 
 def error(check: Check, why: str) -> Finding:

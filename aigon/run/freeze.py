@@ -24,7 +24,7 @@ def _inputs(opening: Opening, found: Opened) -> str:
     """What a person chose that decides which checks there are."""
     config, options = found.prepared.config, opening.options
     chosen = config.model_dump(
-        mode="json", include={"profile", "ralph", "profiles", "validation", "checks", "env", "paths"}
+        mode="json", include={"profile", "ralph", "profiles", "validation", "checks", "env", "paths", "endpoints"}
     )
     return frozen.inputs_of(chosen, options.profile, options.validation_script, found.prepared.spec.validation)
 

@@ -122,7 +122,10 @@ def lasting(frozen: Frozen | None, now: Sequence[Check], root: str, inputs: str,
 
 def _startable(check: Check) -> bool:
     program = check.argv[0] if check.argv else ""
-    return not check.missing and (not program.startswith("/") or os.access(program, os.X_OK))
+    # The check of endpoints is a file of aigon's that an interpreter runs.
+    own = [part for part in check.argv[1:3] if part.startswith("/") and part.endswith(".py")]
+    there = not program.startswith("/") or os.access(program, os.X_OK)
+    return not check.missing and there and all(map(os.path.exists, own))
 
 
 def begun(

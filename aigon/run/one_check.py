@@ -15,6 +15,7 @@ from aigon.run.finding import error, shown, skipped
 from aigon.run.remembered import cache_key, cached, forget, remember
 from aigon.run.report_file import content
 from aigon.run.result import Result
+from aigon.run.settings import own_tools
 from aigon.run.world import World
 
 __all__ = ["CRITERION", "cache_key", "cached", "error", "forget", "remember", "run", "shown", "skipped"]
@@ -92,6 +93,8 @@ def _command(
     place = world.checks_run_in
     folder = place.root / check.cwd
     env = {**place.env, **check.env}
+    if check.cwd != ".":  # a project in a folder has tools of its own; where they are lent, they lie at the same path
+        env["PATH"] = own_tools(folder, env.get("PATH", ""))
     return process.Command(
         place.enclosed(argv, folder),
         cwd=place.outside or folder,

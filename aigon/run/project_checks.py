@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aigon.core.config import Config
@@ -36,7 +36,7 @@ def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, e
     """The checks of this project: its profile's, or the validation script in their place, and the spec's own."""
     here = projects.repository(root, env)
     parts = projects.found(here, config, options.profile or config.profile)
-    resolution = _configured(projects.together(parts), here, config)
+    resolution = _configured(_with_servers(projects.together(parts), here, config), here, config)
     script = _script(root, config, parts[0].profile, options)
     replaced = script is not None and config.validation.mode == "replace"
     listed = (*(() if replaced else resolution.checks), *([script] if script else []), *_spec_check(spec))
@@ -49,6 +49,27 @@ def unchecked(root: Path, config: Config, checks: Checks, env: Mapping[str, str]
     """Folders that look like projects of their own, and that are not among those that `checks` speak of."""
     taken = tuple(checks.folders) or (projects.ROOT,)
     return () if config.paths else projects.below(projects.repository(root, env), taken)
+
+
+def _with_servers(resolution: Resolution, here: projects.Repository, config: Config) -> Resolution:
+    """With what the configuration asks of the servers of its projects."""
+    asked = {projects.plain(folder): each.endpoints for folder, each in config.paths.items() if each.endpoints}
+    asked |= {projects.ROOT: config.endpoints} if config.endpoints else {}
+    for folder, endpoints in asked.items():
+        from aigon.run.endpoint_check import endpoint_check
+
+        check = endpoint_check(endpoints, here.root, folder, projects.project_in(here, folder))
+        name = check.name if folder == projects.ROOT else projects.named_after(check.name, folder)
+        absent = tuple(each for each in resolution.absent if not _is_server_of(each, folder, config))
+        resolution = replace(resolution, checks=(*resolution.checks, replace(check, name=name)), absent=absent)
+    return resolution
+
+
+def _is_server_of(absent: Absent, folder: str, config: Config) -> bool:
+    """Whether it is this project's server that is said not to be asked: the root's is said by no folder."""
+    others = {projects.plain(path) for path in config.paths}
+    own = absent.ecosystem not in others if folder == projects.ROOT else absent.ecosystem == folder
+    return absent.role == "endpoints" and own
 
 
 def _configured(resolution: Resolution, here: projects.Repository, config: Config) -> Resolution:

@@ -87,31 +87,34 @@ def _at_root(here: Repository, wanted: str | None) -> Found:
 
 
 def _named(here: Repository, folder: str, wanted: str | None) -> Found:
-    folder = _plain(folder)
+    folder = plain(folder)
     if folder == ROOT:
         return _at_root(here, wanted)
-    place = here.root / folder
-    if not place.is_dir() or ".." in folder.split("/") or folder.startswith("/"):
-        where = f"paths.{folder} in {profile.CONFIG}"
-        raise usage(
-            f"There is no folder {folder!r} in this repository", where=where, hint="Mend the path, or remove it"
-        )
-    project = ProjectOnDisk(place, here.env, above=here.root)
+    project = project_in(here, folder)
     try:
         chosen = profile.named(here.known, wanted) if wanted else profile.detect(here.known.values(), project)
         resolution = profile.resolve(chosen, project)
     except AigonError as error:
-        hint = f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {profile.CONFIG}'
-        raise usage(
-            f"{folder}: {error.what}", where=error.where or folder, hint=error.hint if wanted else hint
-        ) from None
+        hint = error.hint if wanted else f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {profile.CONFIG}'
+        raise usage(f"{folder}: {error.what}", where=error.where or folder, hint=hint) from None
     return Found(folder, chosen.name, _moved(resolution, folder))
 
 
-def _plain(folder: str) -> str:
-    return (
-        "/".join(part for part in folder.split("/") if part not in ("", ".")) or ROOT if folder[:1] != "/" else folder
-    )
+def project_in(here: Repository, folder: str) -> Project:
+    """The project in a folder. Raises AigonError (exit 2) where there is no such folder."""
+    if folder == ROOT:
+        return here.project
+    if not (here.root / folder).is_dir() or ".." in folder.split("/") or folder.startswith("/"):
+        what, where = f"There is no folder {folder!r} in this repository", f"paths.{folder} in {profile.CONFIG}"
+        raise usage(what, where=where, hint="Mend the path, or remove it")
+    return ProjectOnDisk(here.root / folder, here.env, above=here.root)
+
+
+def plain(folder: str) -> str:
+    """A folder as the configuration names it, without dots and a last slash."""
+    if folder.startswith("/"):
+        return folder
+    return "/".join(part for part in folder.split("/") if part not in ("", ".")) or ROOT
 
 
 def _moved(resolution: Resolution, folder: str) -> Resolution:
@@ -123,8 +126,14 @@ def _moved(resolution: Resolution, folder: str) -> Resolution:
 
 def _in_folder(check: Check, folder: str) -> Check:
     cwd = folder if check.cwd == ROOT else f"{folder}/{check.cwd}"
+    paths = tuple(f"{folder}/{path}" for path in check.paths)
+    return replace(check, name=named_after(check.name, folder), cwd=cwd, paths=paths)
+
+
+def named_after(name: str, folder: str) -> str:
+    """What a check of the project in `folder` is called."""
     suffix = re.sub(r"[^A-Za-z0-9._-]+", "-", folder).strip("-.")
-    return replace(check, name=f"{check.name}-{suffix}", cwd=cwd, paths=tuple(f"{folder}/{p}" for p in check.paths))
+    return f"{name}-{suffix}"
 
 
 def together(parts: tuple[Found, ...]) -> Resolution:

@@ -45,7 +45,7 @@ def _content(path: Path) -> bytes:
         raise usage(f"The configuration cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def own_tools(root: Path) -> str:
+def own_tools(root: Path, path: str = "") -> str:
     """PATH with the project's own tools first: those of its virtual environment and of node_modules."""
     folders = (root / ".venv" / "bin", root / "venv" / "bin", root / "node_modules" / ".bin")
-    return os.pathsep.join([*(str(f) for f in folders if f.is_dir()), os.environ.get("PATH", os.defpath)])
+    return os.pathsep.join([*(str(f) for f in folders if f.is_dir()), path or os.environ.get("PATH", os.defpath)])

@@ -198,6 +198,8 @@ def test_half_a_file_in_the_memory_of_passes_is_no_pass(lab: Lab) -> None:
         (("bash", "-c", "make test"), "make test"),
         (("/bin/bash", "-e", "-c", "a\nb"), "a\nb"),
         (("bash", "check.sh", "all"), "bash check.sh all"),
+        (("eslint", "--format", "json", "--output-file", "{report}", "."), "eslint --format json ."),
+        (("/bin/bash", "-c", "\"$1\" test --out \"$2\"", "swift test", "/usr/bin/swift", "{scratch}"), "swift test"),
         (("/usr/bin/python3", "-m", "pytest", "--junitxml={report}"), "python3 -m pytest"),
         (("bash", "/x/.aigon/validation.sh"), "bash /x/.aigon/validation.sh"),
     ],
