@@ -23,7 +23,7 @@ PAGES = (
     "docs/agents.md",
     "docs/api-agent.md",
     "docs/costs.md",
-    "docs/hooks.md",
+    "docs/hooks.md", "docs/endpoints.md", "docs/profiles.md", "docs/parsers.md",
     "docs/run-folder.md",
     ".aigon.example/README.md",
 )
@@ -39,8 +39,9 @@ def page(name: str) -> str:
 
 def commands() -> dict[str, click.Command]:
     context = click.Context(root)
-    found = {verb: root.get_command(context, verb) for verb in VERBS}
-    return {verb: command for verb, command in found.items() if command}
+    found = {verb: command for verb in VERBS if (command := root.get_command(context, verb))}
+    below = {verb: command.commands for verb, command in found.items() if isinstance(command, click.Group)}
+    return found | {f"{verb} {name}": each for verb, inside in below.items() for name, each in inside.items()}
 
 
 def test_the_readme_has_two_commands_that_do_all_their_set_up() -> None:

@@ -35,9 +35,26 @@ def test_the_version_and_the_help_need_nothing_but_two_modules(arguments: list[s
     assert beyond_python(tmp_path, *arguments) == ["aigon", "aigon.cli"]
 
 
-@pytest.mark.parametrize("verb", ["feature-implement", "feature-status", "demo", "spec-show", "init"])
+@pytest.mark.parametrize(
+    "verb", ["feature-implement", "feature-status", "board", "config", "demo", "spec-show", "init"]
+)
 def test_the_help_of_a_verb_imports_nothing_heavy(verb: str, tmp_path: Path) -> None:
     added = beyond_python(tmp_path, verb, "--help")
     assert f"aigon.commands.{verb.replace('-', '_')}" in added
     assert HEAVY.isdisjoint(name.partition(".")[0] for name in added)
     assert len(added) <= 140, added
+
+
+def test_the_board_needs_no_git_library_no_configuration_and_no_model(tmp_path: Path) -> None:
+    """It is looked at often: what it costs is drawing, and reading the specs that there are."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    empty = beyond_python(tmp_path, "board")
+    assert (HEAVY - {"rich"}).isdisjoint(name.partition(".")[0] for name in empty)
+    assert len(empty) <= 230, len(empty)
+    spec = tmp_path / "docs/specs/features/02-backlog/feature-07-x.md"
+    spec.parent.mkdir(parents=True)
+    spec.write_text("# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it works\n")
+    full = beyond_python(tmp_path, "board")
+    assert {"anthropic", "git", "pydantic", "yaml", "httpx"}.isdisjoint(name.partition(".")[0] for name in full)
+    assert len(full) <= 310, len(full)

@@ -1,10 +1,12 @@
 """`aigon feature-validate`: iteration 0 alone."""
 
+import shutil
 import sys
 
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.core.errors import AigonError, as_document, explained
 from aigon.run.options import Options
 
 
@@ -19,7 +21,7 @@ from aigon.run.options import Options
 )
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
-@click.option("--verbose", is_flag=True, help="Show command, duration and source of each check.")
+@click.option("--verbose", is_flag=True, help="Show command, role, duration, cache and source of each check.")
 @json_option
 def command(
     feature: str,
@@ -31,13 +33,38 @@ def command(
     as_json: bool,
 ) -> int:
     """Run the checks and decide the criteria of feature ID on the files as they are: no agent, no writes."""
-    from aigon.run.validate import validate
-    from aigon.sinks.lines import LineSink
-
     options = Options(
         feature, profile=profile, validation_script=validation_script, judge=judge, skip_validation=skip_validation
     )
+    return _as_data(options) if as_json else _for_people(options, verbose)
+
+
+def _for_people(options: Options, verbose: bool) -> int:
+    """What happens line by line; with `verbose` what will be run before it, and how it was run after it."""
+    from aigon.run.validate import validate
+    from aigon.sinks.lines import LineSink
+
+    width = shutil.get_terminal_size((80, 24)).columns if verbose else 0
     with here() as checkout:
-        result = validate(checkout, options, [LineSink(sys.stderr if as_json else sys.stdout)])
-    answer(result.document(), f"\n{result.text(verbose)}", as_json)
+        result = validate(
+            checkout, options, [LineSink(sys.stdout)], lambda plan: print(f"{plan.text(width)}\n") if verbose else None
+        )
+    print(f"\n{result.text(width)}")
+    return result.exit_code
+
+
+def _as_data(options: Options) -> int:
+    """One document; where no check can run, with what is known all the same."""
+    from aigon.run.validate import validate
+    from aigon.sinks.lines import LineSink
+
+    planned: dict[str, object] = {}
+    try:
+        with here() as checkout:
+            result = validate(checkout, options, [LineSink(sys.stderr)], lambda plan: planned.update(plan.document()))
+    except AigonError as error:
+        print(f"aigon: {explained(error)}", file=sys.stderr)
+        answer({**planned, "error": as_document(error)}, "", as_json=True)
+        return int(error.code)
+    answer(result.document(), "", as_json=True)
     return result.exit_code

@@ -85,11 +85,13 @@ def run(arguments: list[str]) -> int:
 
 def _as_usage(error: click.ClickException) -> AigonError:
     """A slip on the command line, in the shape of every other error; where is the command as it is to be written."""
+    what, near, word = error.format_message().rstrip(".").partition(" Did you mean ")
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
-        return usage(error.format_message().rstrip("."))
+        return usage(what.rstrip("."))
     where = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
-    return usage(error.format_message().rstrip("."), where=where, hint=f"{context.command_path} --help")
+    help_ = f"{context.command_path} --help"
+    return usage(what.rstrip("."), where=where, hint=f"{near.strip()} {word} See {help_}" if near else help_)
 
 
 def _explain(error: AigonError, as_json: bool) -> int:

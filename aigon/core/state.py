@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from aigon.core.attempts import Attempts
+from aigon.core.durations import Durations, measured
 from aigon.core.events import (
+    CheckFinished,
     CheckpointIntended,
     Event,
     IterationFinished,
@@ -57,7 +59,8 @@ class State:
     settle them. `idle` counts iterations on one rung in which nothing got better, `turns` those that an agent worked in
     (it was not held up, locked out or missing); `model` and `effort` are those that were asked for. `tried` is what is
     known of every iteration, `paid` are the turns that said what they cost, `unpriced` names the last agent that did
-    not. `earlier` is what runs before this one spent on the feature.
+    not. `earlier` is what runs before this one spent on the feature. `durations` says how long each check took when it
+    last ran.
     """
 
     started: RunStarted | None = None
@@ -91,6 +94,7 @@ class State:
     paid: tuple[Paid, ...] = ()
     unpriced: str = ""
     earlier: Spend = Spend()
+    durations: Durations = field(default_factory=dict)
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
@@ -121,6 +125,9 @@ class State:
                 return self._turned(event.turn)
             case Spent():
                 return replace(self, spend=self.spend.plus(event.cost))
+            case CheckFinished(finding=found):
+                known = measured(self.durations, found.check, found.status, found.duration, cached=found.cached)
+                return self if known is self.durations else replace(self, durations=known)
             case CheckpointIntended():
                 return replace(self, intended=event)
             case IterationFinished(number=0):

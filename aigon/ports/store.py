@@ -115,6 +115,22 @@ def read_journal(path: Path) -> list[dict[str, object]]:
     return documents
 
 
+def end_of_journal(path: Path, size: int, mark: bytes) -> list[bytes]:
+    """The JSON documents with `mark` in the last `size` bytes of a journal, oldest first; none where it is unreadable.
+
+    For what is better known than not: what is damaged, or not whole, is left out without a word.
+    """
+    try:
+        with path.open("rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - size)
+            file.seek(start)
+            lines = file.read(size).split(b"\n")[1 if start else 0 : -1]
+    except OSError:
+        return []
+    parts = (line.partition(b" ") for line in lines if mark in line)
+    return [data for checksum, _, data in parts if checksum == b"%08x" % zlib.crc32(data)]
+
+
 @contextmanager
 def lock(path: Path, what: str) -> Iterator[None]:
     """Hold the system's lock on `path`; who holds it is written beside it.
@@ -140,6 +156,24 @@ def lock(path: Path, what: str) -> Iterator[None]:
     finally:
         holder.unlink(missing_ok=True)
         held.release()
+
+
+def is_held(path: Path) -> bool | None:
+    """Whether a process holds the lock on `path`; None where nobody ever did, or the system does not say.
+
+    A lock that is held is not touched. One that is free is for a moment shared with whoever asks.
+    """
+    import fcntl
+
+    try:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except OSError:
+        return None
+    return False
 
 
 def _holder(path: Path) -> str:

@@ -68,12 +68,11 @@ def _undecided(verdict: Verdict) -> Verdict:
 
 
 def _plan(job: Job, world: World, snapshot: Snapshot, state: State) -> Plan:
-    last = state.last.findings if state.last else ()
     return Plan(
         number=snapshot.number,
         folder=world.iteration_folder(snapshot.number),
         content_key=lambda paths: snapshot.content().key(paths),
-        durations={finding.check: finding.duration for finding in last},
+        durations={**world.durations, **state.durations},
         slots=job.slots,
         stop_on_first_failure=job.stop_on_first_failure,
         use_cache=job.use_cache,

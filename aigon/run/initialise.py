@@ -16,6 +16,8 @@ from aigon.run.install_commands import Place, install
 from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, unchecked
+from aigon.run.schema_files import FOLDER as SCHEMAS
+from aigon.run.schema_files import write_schemas
 from aigon.run.settings import PROJECT_FILE, configuration, work_tree
 from aigon.views.install_commands import as_data, line
 
@@ -87,6 +89,8 @@ def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True
     written: list[str] = []
     kept: list[str] = []
     (written if _write_config(checkout.root, checks) else kept).append(PROJECT_FILE)
+    if write_schemas(checkout.root)[0]:
+        written.append(f"{SCHEMAS}/")
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
     placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
     others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
@@ -105,7 +109,13 @@ def _write_config(root: Path, checks: Checks) -> bool:
     path.parent.mkdir(exist_ok=True)
     below = {folder: profile for folder, profile in checks.folders.items() if folder != "."}
     chosen = {"profile": checks.profile} if not checks.folders or "." in checks.folders else {}
-    document = {**chosen, **({"paths": below} if below else {}), "ralph": {"enabled": True, "maxIterations": 5}}
+    schema = {"$schema": "./schemas/config.schema.json"}
+    document = {
+        **schema,
+        **chosen,
+        **({"paths": below} if below else {}),
+        "ralph": {"enabled": True, "maxIterations": 5},
+    }
     write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
     return True
 

@@ -19,6 +19,7 @@ from aigon.ports.stop import Stop
 from aigon.ports.store import lock
 from aigon.run import branch, recover, specs
 from aigon.run.begin import begin
+from aigon.run.earlier_durations import earlier_durations
 from aigon.run.freeze import freeze
 from aigon.run.job import Job
 from aigon.run.locks import checkout_lock
@@ -167,6 +168,7 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         redact=secrets.redactor(prepared.env, *(agent.env for agent in prepared.agents)),
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
+        durations=earlier_durations(opening.home),
     )
 
 

@@ -1,13 +1,16 @@
 """Find and read feature specs in a checkout."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aigon.core import features
 from aigon.core.errors import AigonError, usage
 from aigon.core.features import Feature, feature_at
 from aigon.core.model import Spec
 from aigon.core.spec import known_failures, parse, require_criteria
-from aigon.run.settings import Read
+
+if TYPE_CHECKING:  # what reads the configuration takes longer to import than a list of features to print
+    from aigon.run.settings import Read
 
 NOT_STAGES = ("logs", "evaluations")
 """Folders beside the stages whose files are named after features too."""
@@ -47,7 +50,7 @@ def feature_of(path: str) -> Feature:
     return feature_at(path) or Feature("", features.slug(path.rpartition("/")[2].removesuffix(".md")), path, "")
 
 
-def read(files: Read, feature: Feature) -> Spec:
+def read(files: "Read", feature: Feature) -> Spec:
     """The spec as `files` have it, with at least one criterion. Raises AigonError (exit 2) otherwise."""
     raw = files(feature.path)
     if raw is None:

@@ -1,15 +1,16 @@
 """Iteration 0 alone: the checks and criteria on the files as they are. No agent, no commit, no state."""
 
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.core import decide
+from aigon.core.amounts import duration
 from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import Exit
 from aigon.core.events import Event, IterationFinished
-from aigon.core.model import Check
+from aigon.core.model import Check, Finding
 from aigon.core.outcome import Outcome, Stopped, describe, exit_code, status
 from aigon.core.state import State
 from aigon.ports import reaper, secrets
@@ -19,6 +20,7 @@ from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
 from aigon.run.assess import assess
 from aigon.run.drive import Observer, Recorder
+from aigon.run.earlier_durations import earlier_durations
 from aigon.run.job import Job
 from aigon.run.look import Look
 from aigon.run.one_check import shown
@@ -29,16 +31,52 @@ from aigon.run.prove import prove
 from aigon.run.records import records_of
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
+from aigon.views.validation import Row, data, table, wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What one look will run: said before it begins, and all there is to say where it cannot begin."""
+
+    prepared: Prepared
+    checks: tuple[Check, ...]
+
+    def document(self) -> dict[str, object]:
+        """The project and its checks as data, nothing of them run."""
+        checks = self.prepared.checks
+        return {
+            "feature_id": self.prepared.feature.id,
+            "profile": checks.profile,
+            "folders": dict(checks.folders),
+            "checks": [data(row) for row in self.rows(())],
+            "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks if c.missing],
+            "absent": [{"role": a.role, "why": a.why, "ecosystem": a.ecosystem} for a in checks.absent],
+        }
+
+    def text(self, width: int) -> str:
+        """The profile, and what the project has and lacks, in a few lines of so many columns."""
+        checks = self.prepared.checks
+        folders = [f"  in {folder}: profile {profile}" for folder, profile in checks.folders.items()]
+        names = ", ".join(f"{check.name} (up to {duration(check.timeout)})" for check in self.checks) or "none"
+        missing = [f"  not installed: {c.missing}, for {c.name}. {c.hint}" for c in self.checks if c.missing]
+        absent = [f"  no {a.role}: {a.why}" for a in checks.absent]
+        lines = [f"Profile: {checks.profile}", *folders, f"Checks: {names}", *missing, *absent]
+        return "\n".join(part for line in lines for part in wrapped(line, width))
+
+    def rows(self, findings: Sequence[Finding]) -> list[Row]:
+        """The checks with what they came to, then what aigon itself looked at."""
+        found = {finding.check: finding for finding in findings}
+        own = [finding for finding in findings if finding.check not in {check.name for check in self.checks}]
+        return [*(Row(c, found.get(c.name), shown(c)) for c in self.checks), *(Row(None, each) for each in own)]
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
     """What one look found, for people and scripts."""
 
-    job: Job
+    plan: Planned
     look: Look
     outcome: Outcome
-    profile: str
 
     @property
     def exit_code(self) -> int:
@@ -47,17 +85,12 @@ class Validation:
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
-        texts = {c.number: c.text for c in self.job.spec.criteria}
+        texts = {c.number: c.text for c in self.plan.prepared.spec.criteria}
         return {
-            "feature_id": self.job.feature.id,
-            "profile": self.profile,
+            **self.plan.document(),
             "outcome": status(self.outcome),
             "exit_code": self.exit_code,
-            "checks": [
-                {"name": f.check, "role": f.role, "status": f.status, "summary": f.summary, "command": f.command,
-                 "duration": round(f.duration, 3), "cached": f.cached}
-                for f in self.look.findings
-            ],
+            "checks": [data(row) for row in self.plan.rows(self.look.findings)],
             "criteria": [
                 {"number": v.criterion, "text": texts[v.criterion], "verdict": v.status, "method": v.method,
                  "evidence": v.evidence, "reason": v.reason}
@@ -65,9 +98,9 @@ class Validation:
             ],
         }  # fmt: skip
 
-    def text(self, verbose: bool) -> str:
-        """The outcome; with `verbose` each check's command, duration and source."""
-        lines = [_row(check, self.look) for check in self.job.checks] if verbose else []
+    def text(self, width: int = 0) -> str:
+        """The outcome; in front of it, in so many columns, a table of the checks where a width is given."""
+        lines = [*table(self.plan.rows(self.look.findings), width), ""] if width else []
         proven = sum(v.status == "met" for v in self.look.verdicts)
         return "\n".join([*lines, f"{proven} of {len(self.look.verdicts)} criteria proven. {_ending(self.outcome)}."])
 
@@ -77,17 +110,20 @@ def _ending(outcome: Outcome) -> str:
     return outcome.reason.capitalize() if isinstance(outcome, Stopped) else describe(outcome)
 
 
-def _row(check: Check, look: Look) -> str:
-    finding = next(f for f in look.findings if f.check == check.name)
-    how = "remembered" if finding.cached else f"{finding.duration:.1f} s"
-    return f"{check.name}: {shown(check)}  [{check.role}, {how}, {check.source}]"
+def validate(
+    checkout: Checkout,
+    options: Options,
+    observers: Sequence[Observer],
+    announce: Callable[[Planned], None] = lambda _plan: None,
+) -> Validation:
+    """Look once, and say how it stands; `announce` is told before it what will be run.
 
-
-def validate(checkout: Checkout, options: Options, observers: Sequence[Observer]) -> Validation:
-    """Look once, and say how it stands. Raises AigonError as a run would before it starts."""
+    Raises AigonError as a run would before it starts.
+    """
     prepared = prepare(checkout, options, with_agent=False)
-    if not options.skip_validation:
-        require_tools(prepared.checks.checks)
+    plan = Planned(prepared, () if options.skip_validation else prepared.checks.checks)
+    announce(plan)
+    require_tools(plan.checks)
     reaper.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop().handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
@@ -97,7 +133,7 @@ def validate(checkout: Checkout, options: Options, observers: Sequence[Observer]
         finally:
             world.close()
             reaper.sweep()  # what a command in the clean room left running
-    return Validation(job, look, outcome, prepared.checks.profile)
+    return Validation(plan, look, outcome)
 
 
 def _opened(
@@ -125,6 +161,7 @@ def _opened(
         keeps=False,
         rooms=folder / "rooms",
         frozen=records.frozen if records else None,
+        durations=earlier_durations(home) if home else {},
     )
     complaints = workspace.snapshot()
     snapshot = Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)

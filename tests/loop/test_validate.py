@@ -27,7 +27,11 @@ def test_it_writes_nothing_whatever_it_finds(lab: Lab) -> None:
     assert red.code == 3, red.out + red.err
     assert everything(lab.root, lab.home) == before
     assert "0 of 2 criteria proven" in red.out
-    assert "tests: test -f done.txt  [tests, " in red.out and ".aigon/config.json]" in red.out
+    head, row, *details = red.out[red.out.index("Check ") :].splitlines()[:6]
+    assert head.split() == ["Check", "Role", "Result", "Time", "Cache"]
+    assert row.split()[:3] == ["tests", "tests", "fail"] and row.endswith("run")
+    assert "    command: test -f done.txt" in details
+    assert "    source:  .aigon/config.json, up to 10m 00s" in details
     lab.write("done.txt", "")
     green = lab.aigon("feature-validate", "42")
     assert green.code == 0, green.out + green.err
@@ -75,3 +79,46 @@ def test_it_needs_neither_a_commit_nor_a_branch(lab: Lab) -> None:
     assert lab.aigon("feature-validate", "42", "--skip-validation").code == 0
     lab.path("done.txt").unlink()
     assert lab.aigon("feature-validate", "42").code == 3
+
+
+def test_verbose_says_before_it_begins_what_will_be_run(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.config(checks={"tests": {"command": "true", "timeout": "90s"}})
+    lab.write("setup.cfg", "[metadata]\nname = x\n")
+    said = lab.aigon("feature-validate", "42", "--verbose", "--profile", "generic").out
+    begun = said[: said.index("Tests: running")]
+    assert begun.startswith("Profile: generic\nChecks: tests (up to 1m 30s)\n")
+    assert "\n  no lint: " in begun
+    assert "Profile" not in lab.aigon("feature-validate", "42").out
+
+
+def test_as_data_each_check_has_counts_problems_source_and_cache(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.write("test_sums.py", "def test_good(): pass\n\ndef test_bad():\n    assert 1 + 1 == 3\n")
+    lab.write("ruff.toml", "")
+    lab.write("setup.cfg", "[mypy]\n")
+    lab.config(checks={"lint": {"enabled": False}, "types": {"enabled": False}, "build": {"command": "true"}})
+    document = lab.aigon("feature-validate", "42", "--json").json
+    tests = next(check for check in document["checks"] if check["name"] == "tests")
+    assert tests["counts"] == {"total": 2, "passed": 1, "failed": 1, "skipped": 0, "errors": 0}
+    (problem,) = tests["problems"]
+    assert (problem["file"], problem["line"], problem["test"]) == ("test_sums.py", 4, "test_sums.py::test_bad")
+    assert "assert (1 + 1) == 3" in problem["message"]
+    assert (tests["source"], tests["timeout"]) == ("profiles/ecosystems/python.yaml", 600)
+    assert tests["cache"] == {"state": "run", "why": "only a pass is remembered"}
+    assert {(absent["role"], "turned off" in absent["why"]) for absent in document["absent"]} >= {("lint", True)}
+    assert document["missing"] == []
+
+
+def test_where_a_tool_is_missing_the_data_says_all_that_is_known(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.config(checks={"tests": {"command": "true"}, "lint": {"command": ["no-such-linter", "."]}})
+    ran = lab.aigon("feature-validate", "42", "--json")
+    document = ran.json
+    assert (ran.code, document["error"]["exit_code"]) == (7, 7)
+    assert "no-such-linter" in document["error"]["what"] and "no-such-linter" in ran.err
+    assert [(check["name"], check["status"]) for check in document["checks"]] == [("tests", None), ("lint", None)]
+    (missing,) = document["missing"]
+    assert (missing["check"], missing["tool"]) == ("lint", "no-such-linter")
+    words = lab.aigon("feature-validate", "42", "--verbose")
+    assert words.code == 7 and "  not installed: no-such-linter, for lint." in words.out

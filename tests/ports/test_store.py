@@ -11,7 +11,7 @@ import pytest
 
 from aigon.core.errors import AigonError, Exit
 from aigon.core.runtime_files import IGNORED_LINES
-from aigon.ports.store import Journal, lock, read_journal, write_atomic
+from aigon.ports.store import Journal, end_of_journal, is_held, lock, read_journal, write_atomic
 
 ROOT = Path(__file__).parents[2]
 SMALL = """
@@ -231,3 +231,36 @@ def test_a_journal_that_was_replaced_by_its_own_copy_is_gone_on_with_and_one_tha
     journal.path.parent.rmdir()
     journal.append('{"n": 3}', durable=True)
     journal.close()
+
+
+def test_the_end_of_a_journal_is_read_as_far_as_it_is_sound(tmp_path: Path) -> None:
+    path = written(tmp_path / "journal.jsonl", *(json.dumps({"mark": number}) for number in range(9)))
+    whole, mark = path.stat().st_size, b'"mark"'
+    assert [json.loads(data)["mark"] for data in end_of_journal(path, 10**6, mark)] == [*range(9)]
+    one = whole // 9
+    assert [json.loads(data)["mark"] for data in end_of_journal(path, 3 * one + 2, mark)] == [6, 7, 8]
+    damaged = path.read_bytes().replace(b'": 7}', b'": 6}') + b"12345678 torn"
+    path.write_bytes(damaged)
+    assert [json.loads(data)["mark"] for data in end_of_journal(path, 10**6, mark)][-2:] == [6, 8]
+    assert end_of_journal(path, 10**6, b"no such") == end_of_journal(tmp_path, 9, mark) == []
+    assert end_of_journal(tmp_path / "none", 9, mark) == []
+
+
+def test_whether_a_lock_is_held_can_be_asked_without_holding_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    assert is_held(path) is None
+    program = f"""
+import sys
+from pathlib import Path
+from aigon.ports.store import lock
+with lock(Path({str(path)!r}), "It"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    other = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout and other.stdout.readline() == b"held\n"
+    assert is_held(path) is True and is_held(path) is True
+    other.communicate(timeout=20)
+    assert is_held(path) is False
+    with lock(path, "It"):
+        pass

@@ -1,0 +1,32 @@
+"""`aigon board`: every feature in its stage, what is proven of it, and who works on it."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from aigon.commands.common import answer, json_option
+
+
+@click.command("board")
+@click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not just the newest.")
+@json_option
+def command(everything: bool, as_json: bool) -> int:
+    """Show the features as cards in columns by stage: criteria proven, running loops, how the last run ended.
+
+    Proven is what aigon saw at its last look; ticked, where no run has looked, is what boxes claim. It reads files
+    alone, so a loop that is running does not notice; in a linked worktree it shows the main checkout's.
+    """
+    from aigon.run.board import board
+    from aigon.views.board import document
+
+    columns = board(Path.cwd(), everything=everything or as_json)
+    if as_json:
+        answer(document(columns), "", as_json=True)
+        return 0
+    from aigon.views.board_text import show
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a title may hold what the terminal's encoding does not
+    show(columns, sys.stdout)
+    return 0

@@ -1,0 +1,116 @@
+"""`aigon config`: the configuration as it holds here, its files, its schemas."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aigon.commands.common import answer, here, json_option
+from aigon.core.errors import usage
+
+if TYPE_CHECKING:
+    from aigon.run.config_origin import Given
+
+
+origin_option = click.option("--origin", is_flag=True, help="Say where each value comes from.")
+
+
+@click.group("config", invoke_without_command=True)
+@origin_option
+@json_option
+@click.pass_context
+def command(context: click.Context, origin: bool, as_json: bool) -> int:
+    """Show the configuration as it holds here, where its files are, and the schemas that editors check them by.
+
+    Without a verb it shows the values, as `aigon config show` does.
+    """
+    if context.invoked_subcommand is None:
+        return _show(origin, as_json)
+    if origin or as_json:
+        context.fail("Options go behind the verb, as in: aigon config show --origin --json")
+    return 0
+
+
+@command.command("show", short_help="Every value as it holds here.")
+@origin_option
+@json_option
+def show(origin: bool, as_json: bool) -> int:
+    """Show every value as it holds for this repository, and the checks that it leads to. Durations are in seconds.
+
+    A value comes from an AIGON_* variable, .aigon/config.json, your own config.json, the profile (its file is named)
+    or the default; a flag of a command goes before all of them. What looks like a credential is not shown.
+    """
+    return _show(origin, as_json)
+
+
+def _show(origin: bool, as_json: bool) -> int:
+    from aigon.run.config_origin import values
+    from aigon.views.config import text
+
+    given = _given()
+    with here() as checkout:
+        found = values(checkout.root, dict(os.environ), given)
+    rows = [(each.key, each.value, each.origin) for each in found]
+    listed = [{"key": key, "value": value, "origin": where} for key, value, where in rows]
+    answer({"values": listed}, text(rows, origin=origin), as_json)
+    return 0
+
+
+def _given() -> "dict[str, Given]":
+    """What AIGON_* variables say, read by the options that they stand for. Raises AigonError (exit 2) as these do."""
+    from click.core import ParameterSource
+
+    from aigon.commands.feature_implement import command as implement
+    from aigon.run.config_origin import Given
+
+    try:
+        context = implement.make_context("aigon feature-implement", ["ID"])
+    except click.BadParameter as error:
+        variable = error.param.envvar if error.param else ""
+        raise usage(
+            f"{variable} has a bad value: {error.message.rstrip('.')}",
+            where="the environment",
+            hint=f"unset {variable}",
+        ) from None
+    given = {}
+    for option in implement.params:
+        name = option.name or ""
+        if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+            given[name] = Given(context.params[name], str(option.envvar))
+    return given
+
+
+@command.command("schema", short_help="A JSON Schema, for editors.")
+@click.argument("name", metavar="[NAME]", required=False)
+@json_option
+def schema(name: str | None, as_json: bool) -> int:
+    """Print the JSON Schema called NAME: config, ecosystem, profile or spec (its frontmatter); their names without it.
+
+    `aigon init` leaves them in .aigon/schemas/, where editors find them.
+    """
+    from aigon.run import schema_files
+
+    if name is None:
+        answer({"schemas": list(schema_files.names())}, "\n".join(schema_files.names()), as_json)
+        return 0
+    found = schema_files.schema(name)
+    answer({"name": name, "schema": found}, json.dumps(found, indent=2, ensure_ascii=False), as_json)
+    return 0
+
+
+@command.command("path", short_help="Where the files are.")
+@json_option
+def path(as_json: bool) -> int:
+    """Say where the configuration is read from, and where aigon keeps its own records."""
+    from aigon.ports.home import state_home
+    from aigon.run.repository_root import repository_root
+    from aigon.run.settings import PROJECT_FILE, user_file
+
+    root = repository_root(Path.cwd())
+    places = {"project": root / PROJECT_FILE if root else None, "user": user_file(), "state": state_home()}
+    listed = {name: {"path": str(place), "exists": place.exists()} for name, place in places.items() if place}
+    lines = [f"{name:<8} {each['path']}{'' if each['exists'] else '  (not there)'}" for name, each in listed.items()]
+    answer({"paths": listed}, "\n".join(lines), as_json)
+    return 0

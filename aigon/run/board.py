@@ -1,0 +1,136 @@
+"""Put the board together: specs and state files of the main checkout. It reads files alone, and writes none."""
+
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.core.errors import AigonError, explained
+from aigon.core.features import ROOT, Feature
+from aigon.core.model import Spec
+from aigon.core.quoting import folded
+from aigon.ports.home import known_home
+from aigon.ports.main_checkout import Repository, around
+from aigon.run import specs
+from aigon.run.loop_states import State, Told, alive, states
+from aigon.views.board import STAGES, Card, Column, Ended, Working
+
+NEWEST_DONE = 6
+"""Features that are done and still shown: a board is about what is under way."""
+
+
+def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
+    """The columns of the repository around `start`. Without `everything` only the newest features are shown as done.
+
+    From a linked worktree it is the main checkout's. Raises AigonError (exit 7) outside of a repository.
+    """
+    repository = around(start)
+    told, home = states(repository), known_home(repository.common_dir)
+    running = [each for each in told if alive(each.state, home)]
+    placed = _placed(repository, told, running)
+    found = dict.fromkeys((*STAGES, *sorted({feature.stage for feature, _ in placed} - set(STAGES))))
+    return tuple(_column(stage, placed, told, running, everything=everything) for stage in found)
+
+
+Placed = Sequence[tuple[Feature, Path]]
+"""Features, and the checkout that each one's spec is read from."""
+
+
+def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told]) -> Placed:
+    """Every feature once: as the main checkout has it, or as the worktree has it in which a loop works on it.
+
+    A spec that its owner keeps elsewhere is known by what its runs left.
+    """
+    here = {path: (_feature(path), repository.root) for path in specs.spec_paths(repository.root)}
+    for each in told:
+        path = str(each.state.get("spec") or "")
+        known = [place for place, (feature, _) in here.items() if feature.name_for_people == each.feature]
+        if path in known or not path:
+            continue
+        if (each in running or not known) and (each.root / path).is_file():
+            for place in known if each in running else ():
+                del here[place]
+            here[path] = (_feature(path), each.root)
+    return list(here.values())
+
+
+def _feature(path: str) -> Feature:
+    """The feature of a spec; a folder beside the stages is a column of its own, all other folders are one together."""
+    feature = specs.feature_of(path)
+    if feature.stage in STAGES and path.startswith(f"{ROOT}/"):
+        return feature
+    folder = path.removeprefix(f"{ROOT}/").rpartition("/")[0] if path.startswith(f"{ROOT}/") else "elsewhere"
+    return replace(feature, stage=folder)
+
+
+def _column(stage: str, placed: Placed, told: Sequence[Told], running: Sequence[Told], *, everything: bool) -> Column:
+    of_stage = [(feature, root) for feature, root in placed if feature.stage == stage]
+    of_stage.sort(key=lambda each: (int(each[0].id or 0), each[0].slug), reverse=stage == "done")
+    shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
+    cards = tuple(_card(feature, root, told, running) for feature, root in shown)
+    return Column(stage, cards, len(of_stage) - len(shown))
+
+
+def _card(feature: Feature, root: Path, told: Sequence[Told], running: Iterable[Told]) -> Card:
+    spec, problem = _spec(root / feature.path)
+    mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
+    loops = tuple(_working(each.state) for each in running if each in mine)
+    last = mine[-1] if mine else None
+    looked = bool(last and last.state.get("criteria"))
+    criteria = spec.criteria if spec else ()
+    return Card(
+        feature,
+        _title(spec, feature),
+        len(criteria),
+        sum(criterion.checked for criterion in criteria),
+        proven=last.state["criteria_met"] if last and looked else None,
+        total=last.state["criteria_total"] if last and looked else None,
+        working=loops,
+        ended=_ended(last.state) if last and last.state and not loops else None,
+        problem=" ".join(filter(None, (problem, last.problem if last else ""))),
+    )
+
+
+def _heard_of(told: Told) -> str:
+    return str(told.state.get("updated_at", ""))
+
+
+def _spec(path: Path) -> tuple[Spec | None, str]:
+    """The spec, or why there is none to be read."""
+    from aigon.core.spec import parse
+
+    try:
+        return parse(path.read_bytes()), ""
+    except AigonError as error:
+        return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
+    except OSError as error:
+        return None, f"the spec cannot be read: {error.strerror}"
+
+
+def _title(spec: Spec | None, feature: Feature) -> str:
+    """The title as a card needs it: the word that every spec's title begins with says nothing on a board."""
+    title = folded(spec.title if spec else "")
+    return title.removeprefix("Feature:").strip() or feature.slug
+
+
+def _working(state: State) -> Working:
+    waiting = state.get("waiting") or {}
+    return Working(
+        state["agent"],
+        state["iteration"],
+        state["max_iterations"],
+        state["started_at"],
+        str(state.get("branch") or ""),
+        str(state.get("run_id") or ""),
+        str(waiting.get("agent") or ""),
+        waiting.get("until"),
+    )
+
+
+def _ended(state: State) -> Ended:
+    """The end of a run that does not go on here, whatever its state file still says."""
+    status, reason = state["status"], str(state.get("stop_reason") or "")
+    if status == "running":
+        host = str(state.get("host") or "")
+        status, reason = ("broken_off", "") if host == socket.gethostname() else ("elsewhere", f"on {host or '?'}")
+    return Ended(status, reason, state["updated_at"], state["agent"], state["iteration"])

@@ -1,0 +1,202 @@
+"""Every value of the configuration as it holds for a repository, and where it comes from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core.config import Config, JudgeConfig, load
+from aigon.core.model import Check
+from aigon.ports.home import state_home
+from aigon.ports.resources import profiles
+from aigon.run import limits
+from aigon.run.config_keys import Keys, Leaf, dotted, is_set, leaves, plain
+from aigon.run.config_secrets import hidden
+from aigon.run.finding import shown
+from aigon.run.options import Options
+from aigon.run.project_checks import DEFAULT_SCRIPT, Checks, checks_of
+from aigon.run.settings import PROJECT_FILE, configuration, user_file, work_tree
+
+OPTIONS: Mapping[str, Keys] = {
+    "profile": ("profile",),
+    "agents": ("defaultAgent",),
+    "max_iterations": ("ralph", "maxIterations"),
+    "validation_script": ("ralph", "validationScript"),
+    "judge": ("judge", "backend"),
+    "max_consecutive_failures": ("guards", "consecutiveFailures"),
+    "iteration_timeout": ("guards", "iterationTimeout"),
+    "max_time": ("guards", "runTime"),
+    "max_cost": ("guards", "maxCost"),
+    "max_wait": ("guards", "maxWait"),
+    "model": ("model",),
+}
+"""The options of `feature-implement` that a variable may stand for, by the key that they go before.
+
+The model of the agent has no key of its own: each agent has one.
+"""
+DEFAULT, DETECTED = "default", "detected"
+DECIDED = ("command", "role", "parser", "timeout")
+"""What a profile decides of each check, be it what is usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value under its dotted key. `origin`: a variable's name, a file, `detected` or `default`."""
+
+    key: str
+    value: object
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a variable says, as the option understands it, and the variable's name."""
+
+    value: object
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The configuration as it holds, each of the two files by itself, and what variables say."""
+
+    merged: Config
+    project: Config
+    user: Config
+    given: Mapping[Keys, Given]
+
+    def origin(self, keys: Keys) -> str:
+        """Where the value under `keys` comes from, as far as variables and files go."""
+        if keys in self.given:
+            return self.given[keys].variable
+        if not is_set(self.merged, keys):
+            return DEFAULT
+        return PROJECT_FILE if is_set(self.project, keys) or not is_set(self.user, keys) else str(user_file())
+
+
+def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tuple[Value, ...]:
+    """Everything that holds in the repository at `root`; credentials are left out of it.
+
+    `given` is what variables say, by the option that each stands for. Raises AigonError (exit 2) for what is malformed,
+    and where detection is a tie.
+    """
+    sources = _sources(root, given)
+    options = Options("", **{name: each.value for name, each in given.items()})  # type: ignore[arg-type]
+    limits.limits(sources.merged, options)  # a limit that cannot be is refused here as it is by a run
+    resolved = checks_of(root, sources.merged, None, options, env)
+    before = checks_of(root, sources.merged.model_copy(update={"checks": {}}), None, options, env)
+    found = [*_of_model(root, sources, resolved), *_of_machine(sources, env)]
+    return (*found, *_of_checks(sources, resolved, {check.name: check for check in before.checks}))
+
+
+def _sources(root: Path, given: Mapping[str, Given]) -> Sources:
+    read, user = work_tree(root), user_file()
+    content = read(PROJECT_FILE)
+    by_key = {OPTIONS[name]: each for name, each in given.items()}
+    return Sources(
+        configuration(read),
+        load([(PROJECT_FILE, content)] if content is not None else []),
+        load([(str(user), user.read_bytes())] if user.is_file() else []),
+        by_key,
+    )
+
+
+def _of_model(root: Path, sources: Sources, resolved: Checks) -> Iterator[Value]:
+    """The keys of the configuration in its own order; those of `checks` are told with what they lead to."""
+    for leaf in _leaves(sources):
+        if leaf.keys[0] == "checks" or (leaf.keys == ("$schema",) and leaf.value is None):
+            continue
+        if leaf.keys == ("profile",) and sources.origin(leaf.keys) == DEFAULT:
+            yield Value("profile", resolved.profile, f"{DETECTED} ({_file_of(root, resolved.profile)})")
+        elif leaf.keys == ("paths",):
+            yield from _folders(root, resolved)
+        elif leaf.keys == ("ralph", "validationScript") and leaf.value is None and _script(resolved):
+            yield Value(dotted(leaf.keys), DEFAULT_SCRIPT, DEFAULT)
+        else:
+            yield _value(sources, leaf)
+
+
+def _leaves(sources: Sources) -> Iterator[Leaf]:
+    config = sources.merged
+    if ("judge", "backend") in sources.given and config.judge is None:
+        config = config.model_copy(update={"judge": JudgeConfig()})
+    for leaf in leaves(config):
+        given = sources.given.get(leaf.keys)
+        yield Leaf(leaf.keys, _said(given), leaf.free) if given else leaf
+
+
+def _said(given: Given) -> object:
+    """One agent is a name; several are what a run would refuse, so they are shown."""
+    value = given.value
+    return value[0] if isinstance(value, tuple) and len(value) == 1 else plain(value)
+
+
+def _value(sources: Sources, leaf: Leaf) -> Value:
+    return Value(dotted(leaf.keys), hidden(leaf.keys, leaf.value, leaf.free), sources.origin(leaf.keys))
+
+
+def _folders(root: Path, resolved: Checks) -> Iterator[Value]:
+    """The projects that were found in folders, where nobody named any."""
+    below = {folder: name for folder, name in resolved.folders.items() if folder != "."}
+    if not below:
+        yield Value("paths", {}, DEFAULT)
+    for folder, name in below.items():
+        yield Value(dotted(("paths", folder, "profile")), name, f"{DETECTED} ({_file_of(root, name)})")
+
+
+def _script(resolved: Checks) -> bool:
+    return any(check.source == DEFAULT_SCRIPT for check in resolved.checks)
+
+
+def _of_machine(sources: Sources, env: Mapping[str, str]) -> Iterator[Value]:
+    """What no file says: the model for every agent, and where aigon keeps its records."""
+    if model := sources.given.get(("model",)):
+        yield Value("model", model.value, model.variable)
+    yield Value("stateHome", str(state_home()), "AIGON_STATE_HOME" if env.get("AIGON_STATE_HOME") else DEFAULT)
+
+
+def _of_checks(sources: Sources, resolved: Checks, before: Mapping[str, Check]) -> Iterator[Value]:
+    """The checks as they run, then what is said about checks that this project does not have."""
+    for check in resolved.checks:
+        yield from _of_check(sources, check, before.get(check.name))
+    there = {check.name for check in resolved.checks}
+    for leaf in leaves(sources.merged):
+        if (
+            leaf.keys[0] == "checks"
+            and leaf.keys[1:2]
+            and leaf.keys[1] not in there
+            and is_set(sources.merged, leaf.keys)
+        ):
+            yield _value(sources, leaf)
+
+
+def _of_check(sources: Sources, check: Check, before: Check | None) -> Iterator[Value]:
+    """How a check runs: as the project's configuration says, else as its profile does (`before`), else as any does."""
+    usual = dict(_settings(Check("", check.role, ())))
+    source = before.source.replace("--validation-script", "AIGON_VALIDATION_SCRIPT") if before else DEFAULT
+    for below, value in _settings(check):
+        keys = ("checks", check.name, *below)
+        said = sources.origin(keys)
+        if said == DEFAULT and (below[0] in DECIDED or value != usual.get(below)):
+            said = source
+        yield Value(dotted(keys), hidden(keys, value, free=len(below) > 1), said)
+
+
+def _settings(check: Check) -> Iterator[tuple[Keys, object]]:
+    yield ("command",), shown(check)
+    yield ("role",), check.role
+    yield ("parser",), check.parser
+    yield ("timeout",), plain(check.timeout)
+    yield ("exclusive",), check.exclusive
+    yield ("when",), check.when
+    yield ("paths",), list(check.paths)
+    yield ("reports",), list(check.reports)
+    yield ("cwd",), check.cwd
+    yield from ((("env", name), value) for name, value in check.env.items())
+    if not check.env:
+        yield ("env",), {}
+
+
+def _file_of(root: Path, name: str) -> str:
+    """The file of a profile: the project's own goes before a shipped one of its name."""
+    own = name in profiles(root / ".aigon" / "profiles")
+    return f".aigon/profiles/{name}.yaml" if own else f"profiles/{name}.yaml"

@@ -1,0 +1,156 @@
+"""What `aigon feature-validate` will run and what it found: a table that fits 80 columns, and data."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from aigon.core.amounts import duration
+from aigon.core.fingerprint import plain
+from aigon.core.model import Check, Finding, Problem
+from aigon.core.quoting import folded
+
+PROBLEMS = 50
+"""Problems of one check that are listed as data; a linter on a new project may have thousands."""
+LONGEST = 1000
+"""Characters of a command or a summary; `--json` has it whole."""
+HEADS = ("Check", "Role", "Result", "Time")
+_DETAILS = "    "
+_REST = len("remembered") + 8
+"""Columns of the last cell and of the blanks between all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check, the command as a person would type it, and what it came to; None for one of the two: not run (yet), or
+    something that aigon itself looked at."""
+
+    check: Check | None
+    finding: Finding | None
+    command: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.check.name if self.check else self.finding.check if self.finding else ""
+
+    @property
+    def role(self) -> str:
+        """What it is for."""
+        return self.check.role if self.check else self.finding.role if self.finding else ""
+
+    @property
+    def source(self) -> str:
+        """Where it is said that this check exists."""
+        return self.check.source if self.check else "aigon itself"
+
+
+def cache(row: Row) -> tuple[str, str]:
+    """`remembered`, `run` or `not run`, and why it is that."""
+    check, found = row.check, row.finding
+    if found is None:
+        return "not run", ""
+    if found.cached:
+        return "remembered", "it passed on these very files, with this command and environment"
+    if found.status == "skipped" or (check and check.missing):
+        return "not run", found.summary.removeprefix("skipped: ")
+    if check and not check.remember:
+        return "run", "never remembered: more than the files decides what it says"
+    if check and found.status != "pass":
+        return "run", "only a pass is remembered"
+    return "run", "no pass on these files was remembered, and feature-validate keeps none" if check else ""
+
+
+def data(row: Row) -> dict[str, object]:
+    """One check as data: what is run, and what it came to where it was."""
+    check, found = row.check, row.finding
+    how, why = cache(row)
+    problems = found.problems if found else ()
+    return {
+        "name": row.name,
+        "role": row.role,
+        "status": found.status if found else None,
+        "summary": found.summary if found else "",
+        "command": row.command,
+        "source": row.source,
+        "timeout": check.timeout if check else None,
+        "missing": check.missing if check else "",
+        "exit_code": found.exit_code if found else None,
+        "duration": round(found.duration, 3) if found else None,
+        "cached": bool(found and found.cached),
+        "cache": {"state": how.replace(" ", "_"), "why": why},
+        "counts": asdict(found.counts) if found and found.counts else None,
+        "problems": [_problem(each) for each in problems[:PROBLEMS]],
+        "problems_total": len(problems),
+    }
+
+
+def _problem(problem: Problem) -> dict[str, object]:
+    """`line` is null where the tool does not say one."""
+    return {
+        "file": problem.file,
+        "line": problem.line or None,
+        "rule": problem.rule,
+        "severity": problem.severity,
+        "test": problem.test,
+        "message": plain(problem.message),
+    }
+
+
+def table(rows: Sequence[Row], width: int) -> list[str]:
+    """A line for each check under one head, with what has no room in a column below it, in `width` columns."""
+    cells = [HEADS, *((row.name, row.role, _result(row), _took(row)) for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
+    widths[0] = min(widths[0], max(width - sum(widths[1:]) - _REST, len(HEADS[0])))
+    lines = [*_line(HEADS, widths, "Cache")]
+    for row, line in zip(rows, cells[1:], strict=True):
+        lines += [*_line(line, widths, cache(row)[0]), *_details(row, width)]
+    return lines
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[str]:
+    """The cells in their columns; a name that is too long for its own has a line to itself."""
+    name = cells[0]
+    if len(name) > widths[0]:
+        yield name
+        name = ""
+    rest = zip((name, *cells[1:]), widths, strict=True)
+    yield "  ".join([*(f"{cell:<{width}}" for cell, width in rest), last])
+
+
+def _result(row: Row) -> str:
+    return row.finding.status if row.finding else "-"
+
+
+def _took(row: Row) -> str:
+    """How long it ran now: a remembered pass did not."""
+    ran = row.finding and not row.finding.cached and row.finding.duration
+    return duration(ran) if ran else "-"
+
+
+def _details(row: Row, width: int) -> Iterator[str]:
+    timeout = f", up to {duration(row.check.timeout)}" if row.check else ""
+    details = (
+        ("found:", row.finding.summary if row.finding else ""),
+        ("command:", row.command),
+        ("cache:", cache(row)[1]),
+        ("source:", f"{row.source}{timeout}"),
+    )
+    for name, text in details:
+        if text:
+            yield from _wrapped(f"{name:<9}{folded(text, LONGEST)}", width)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrapped(text, width, _DETAILS, _DETAILS + " " * 9)
+
+
+def wrapped(text: str, width: int, first: str = "", others: str = "    ") -> list[str]:
+    """Lines of at most `width` columns; what has no blank in it (a path, a command's word) stays whole."""
+    return textwrap.wrap(
+        text,
+        max(width, 40),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,119 @@
+"""The board on a terminal: columns that fit, cards that are aligned, colours where they are wanted."""
+
+import io
+from datetime import datetime, timedelta
+
+import pytest
+from rich.cells import cell_len
+
+from aigon.core.features import FOLDERS, Feature
+from aigon.views.board import Card, Column, Ended, Working, document
+from aigon.views.board_text import show
+
+NOW = datetime.now().astimezone().isoformat()
+LOOP = Working("claude", 2, 5, NOW)
+
+
+def card(id: str, stage: str = "backlog", title: str = "Dark mode", **more: object) -> Card:
+    feature = Feature(id, "dark-mode", f"docs/{id}.md", stage)
+    return Card(feature, title, **{"boxes": 4, "ticked": 1, **more})  # type: ignore[arg-type]
+
+
+def board() -> list[Column]:
+    """Every stage with something in it, and texts that are hard to place."""
+    cards = {
+        "inbox": [card("", "inbox", "日本語の長い題名 🎉 " * 4)],
+        "backlog": [card("07"), card("08", title="a" * 300, boxes=0, ticked=0)],
+        "in-progress": [card("42", proven=3, total=5, working=(LOOP,))],
+        "in-evaluation": [card("43", problem="loop-state-43.json cannot be read")],
+        "done": [card("44", proven=5, total=5, ended=Ended("met", "Every", NOW, "claude", 3))],
+        "paused": [card("45", proven=0, total=2, ended=Ended("stopped", "Stopped by the guard stall: x", NOW, "m", 4))],
+    }
+    return [Column(stage, tuple(cards[stage])) for stage in FOLDERS]
+
+
+def shown(columns: list[Column], width: int) -> str:
+    """What `show` prints into a pipe of this width."""
+    stream = io.StringIO()
+    show(columns, stream, width)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [12, 27, 40, 60, 80, 100, 140, 200])
+def test_it_fits_any_width_and_its_borders_are_straight(width: int) -> None:
+    lines = shown(board(), width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    for line in lines:
+        if "│" in line:  # cells are as wide as the terminal shows them, so that every border is below its corner
+            at = [cell_len(line[:place]) for place, char in enumerate(line) if char in "│╭╰╮╯"]
+            assert len(at) % 2 == 0, line
+            wide = {right - left for left, right in zip(at[::2], at[1::2], strict=True)}
+            assert len(wide) == 1, line
+
+
+def test_a_narrow_terminal_has_one_stage_below_the_other_and_a_wide_one_all_beside_each_other() -> None:
+    heads = [f"{name} (" for name in ("Inbox", "Backlog", "In progress", "In evaluation", "Done", "Paused")]
+    narrow = shown(board(), 40)
+    assert [narrow.index(head) for head in heads] == sorted(narrow.index(head) for head in heads)
+    assert all(sum(head in line for head in heads) <= 1 for line in narrow.splitlines())
+    assert any(all(head in line for head in heads) for line in shown(board(), 170).splitlines())
+    assert sum(any(head in line for head in heads) for line in shown(board(), 80).splitlines()) == 3
+
+
+def said(*cards: Card) -> str:
+    """The words on these cards, one below the other."""
+    text = shown([Column("backlog", cards)], 120)
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_a_card_says_what_is_proven_who_works_and_how_it_ended() -> None:
+    working, ended = board()[2].cards[0], board()[5].cards[0]
+    assert f"3/5 proven running: claude, iteration 2 of 5, since {NOW[11:16]}" in said(working)
+    assert f"0/2 proven stopped: stall: x, {NOW[11:16]}" in said(ended)
+    assert f"5/5 proven proven, {NOW[11:16]}" in said(board()[4].cards[0])
+    assert "loop-state-43.json cannot be read" in said(board()[3].cards[0])
+
+
+def test_ticks_are_shown_as_claims_and_never_as_proven() -> None:
+    text = said(card("07"))
+    assert "1/4 ticked" in text and "proven" not in text
+    assert "ticked: claims of the boxes in a spec that no run has looked at" in text
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (Ended("broken_off", "", NOW, "m", 1), "broken off; aigon feature-implement 42 --resume"),
+        (Ended("elsewhere", "on gpu-box", NOW, "m", 1), "runs, or did, on gpu-box"),
+        (Ended("needs_human", "Needs a human: criteria 2 wait", NOW, "m", 1), "needs a person: criteria 2 wait"),
+        (Ended("met", "", "2020-01-02T03:04:05+00:00", "m", 1), "proven, 2020-01-0"),
+        (Ended("a new word", "why", "no time", "m", 1), "a new word: why, no time"),
+    ],
+)
+def test_every_end_has_its_words(ended: Ended, words: str) -> None:
+    assert words in said(card("42", ended=ended))
+
+
+def test_a_loop_that_waits_says_for_whom_and_until_when() -> None:
+    later = datetime.now().astimezone() + timedelta(minutes=1)
+    loop = Working("claude", 0, 5, NOW, waiting_for="claude", waiting_until=later.timestamp())
+    text = said(card("42", working=(loop,)))
+    assert "running: claude, looking at the base" in text and "waiting for claude until" in text
+
+
+def test_what_a_title_holds_is_text_and_nothing_else() -> None:
+    title = "[red]bold[/red] \x1b[31mred\x1b[0m \x07:smile: a\nb"
+    text = said(card("07", title=title))
+    assert "[red]bold[/red] red :smile: a b" in text
+    assert "\x1b" not in text and "\x07" not in text
+
+
+def test_an_empty_board_says_what_to_do() -> None:
+    empty = [Column(stage, ()) for stage in FOLDERS]
+    assert shown(empty, 80) == "There are no features yet. Write one: aigon feature-create NAME\n"
+    assert [stage["features"] for stage in document(empty)["stages"]] == [[]] * len(FOLDERS)  # type: ignore[attr-defined]
+
+
+def test_features_that_there_was_no_room_for_are_counted() -> None:
+    text = shown([Column("done", (card("44", "done"),), left_out=7)], 80)
+    assert "Done (8)" in text and "and 7 more: --all" in text
