@@ -12,6 +12,8 @@ MOST = 200_000
 LONGEST = 500
 """Characters of a test id. A longer one, which a parameter can make, ends with a name for the whole."""
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+_OBJECT = re.compile(r"(?<=[\w\];])@[0-9a-f]{5,8}\b(?![.\w-])")
+"""What Java prints of an object without a text of its own: `demo.Money@1b2c3d4e`."""
 _WORST: tuple[TestResult, ...] = ("passed", "skipped", "failed", "error")
 
 
@@ -46,7 +48,7 @@ class Seen:
 
 def identity(test: str) -> str:
     """`test` as an id: one clean line of bounded length without addresses in memory, which differ from run to run."""
-    line = clean(_ADDRESS.sub("0x", test), 10 * LONGEST)
+    line = clean(_OBJECT.sub("@", _ADDRESS.sub("0x", test)), 10 * LONGEST)
     if len(line) <= LONGEST:
         return line
     whole = hashlib.sha256(test.encode("utf-8", "replace")).hexdigest()[:12]

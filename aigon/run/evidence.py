@@ -48,7 +48,8 @@ def _of_own(check: Check, alone: Reading, *, lacking: bool) -> Doubt | None:
     if lacking:
         return "error", "it exited 0 without a readable report, so nothing shows that anything ran"
     argv = [part for part in check.argv if "{report}" not in part]
-    return _contradiction(alone) if check.parser == "pytest" and asked(argv).decides else None
+    decides = asked(argv).decides if check.parser == "pytest" else check.role == "tests"
+    return _contradiction(alone) if decides else None
 
 
 def of_hidden_reports(
@@ -77,7 +78,9 @@ def of_placed_reports(
         # What kept the tool from its tests (a compiler's errors) is in no report.
         reading = found if found.problems or green else replace(found, problems=said.problems)
     reported = bool(sound) and found.counts is not None
-    doubt = _of_placed(check, unread=len(readings) - len(sound), lacking=not sound) or _of_tests(check, reading)
+    doubt = _of_placed(check, unread=len(readings) - len(sound), lacking=not sound)
+    # Build tools can be told to go on when tests fail (`maven.test.failure.ignore`); their reports are of this run alone.
+    doubt = doubt or _contradiction(found) or _of_tests(check, reading)
     return Evidence(reading, found.tests, reported, doubt)
 
 
@@ -125,7 +128,7 @@ def _of_hidden(check: Check, found: Reading, *, unread: int) -> Doubt | None:
 
 
 def _contradiction(found: Reading) -> Doubt | None:
-    """pytest cannot exit 0 when a test failed: something else made its exit code."""
+    """A runner does not exit 0 when a test failed: something else made the exit code."""
     if found.counts and found.counts.failed + found.counts.errors:
         return "fail", f"it exited 0, but its own test report says {found.summary}"
     return None

@@ -47,3 +47,9 @@ def test_a_report_that_cannot_be_read_beside_a_good_one_is_an_error(lab: Lab, co
 def test_a_linter_without_a_report_is_what_its_exit_code_says(lab: Lab) -> None:
     assert finding(lab, "true", "lint").status == "pass"
     assert finding(lab, "echo 'a.c:3: error: no'; false", "lint").status == "fail"
+
+
+def test_a_build_tool_that_ignores_failed_tests_is_not_believed(lab: Lab) -> None:
+    found = finding(lab, f"echo '{FAILED}' > out.xml")
+    assert (found.status, found.summary) == ("fail", "it exited 0, but its own test report says 0/1 passed")
+    assert [problem.test for problem in found.problems] == ["B::two"]
