@@ -16,8 +16,11 @@ ENTRIES = 200_000
 """Directory entries looked at by `glob`, the shallow ones first."""
 LARGEST = 16 * 1024 * 1024
 """Bytes of a file that is still read."""
-NOT_OURS = frozenset({"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "build", "dist"})
-"""Folders with tools' and dependencies' files. `build` and `dist` as pytest leaves them out (its `norecursedirs`)."""
+NOT_OURS = frozenset(
+    "node_modules bower_components __pycache__ site-packages venv build dist target vendor".split()  # noqa: SIM905
+)
+"""Folders with tools' and dependencies' files. `build` and `dist` as pytest leaves them out (its `norecursedirs`);
+`target` and `vendor` are where cargo and Maven, Go and Composer put theirs."""
 _ENVIRONMENTS = (".venv", "venv")
 # Without the project's folder on the path (-I) and without importing; -I also hides the person's own site-packages,
 # which `python -m` will see.

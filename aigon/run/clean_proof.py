@@ -114,7 +114,7 @@ def carried_out(
     results = on.run(tree, checks, "clean")
     against = dict(_against(on, checks, results, whole=touched is None))
     if against and not world.stop.now:
-        against = _told_apart(on, tree, against, checks)
+        against = _told_apart(on, tree, against, checks, whole=touched is None)
     with_base: dict[str, Trouble] = {}
     if touched and not against and not world.stop.now:
         with_base = {**_no_longer(on, checks, results), **dict(_with_base(on, touched))}
@@ -186,11 +186,14 @@ def _only_a_threshold(check: Check, result: Result) -> bool:
     return bool(check.role == "tests" and own_report and counts and counts.passed and not counts.failed + counts.errors)
 
 
-def _told_apart(on: Bench, tree: str, against: Mapping[str, Trouble], checks: Sequence[Check]) -> dict[str, Trouble]:
+def _told_apart(
+    on: Bench, tree: str, against: Mapping[str, Trouble], checks: Sequence[Check], *, whole: bool
+) -> dict[str, Trouble]:
     """Flaky or broken: what was green in the workspace and red here, on the same tree, is run twice more."""
     again = [check for check in checks if check.name in against]
     runs = [on.run(tree, again, f"again-{number}") for number in range(1, TIMES)]
-    green = {check.name: sum(not red(on.job, check, run[check.name]) for run in runs) for check in again}
+    still = [dict(_against(on, again, run, whole=whole)) for run in runs]
+    green = {name: sum(name not in each for each in still) for name in against}
     return {name: _flaky(trouble, green[name]) if green[name] else trouble for name, trouble in against.items()}
 
 

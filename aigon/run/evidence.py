@@ -62,7 +62,10 @@ def of_hidden_reports(
     found = together(sound) if sound else Reading(understood=False)
     reading = _described(check, said, found, green=green)
     doubt = _of_hidden(check, found, unread=len(readings) - len(sound)) or _of_tests(check, reading)
-    return Evidence(reading, found.tests, bool(sound), doubt)
+    # cargo and go have no other report than what they print; their parsers name tests only where all of it agrees.
+    printed_tests = {} if sound else said.tests
+    doubt = doubt or (_contradiction(said) if printed_tests else None)
+    return Evidence(reading, found.tests or printed_tests, bool(sound or printed_tests), doubt)
 
 
 def of_placed_reports(

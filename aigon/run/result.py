@@ -10,8 +10,9 @@ from aigon.core.model import Finding, TestResult
 class Result:
     """A finding, and the whole (capped) output it was made from.
 
-    `tests` are the results of single tests by id, only from reports that nobody could print; `reported` says whether
-    such a report came that could be read to its end, be it of no test at all.
+    `tests` are the results of single tests by id, from reports that nobody could print, or from what a runner prints
+    itself where its parser can tell that from what tests print; `reported` says whether such a report came that could
+    be read to its end, be it of no test at all.
     """
 
     finding: Finding

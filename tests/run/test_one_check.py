@@ -10,6 +10,7 @@ from aigon.run.one_check import shown
 from tests.lab import Lab, until
 from tests.run.bench import alive, plan, ran, results_of, script, world_of
 
+CAPTURES = Path(__file__).parent.parent / "parsers" / "captures"
 JUNIT = (
     '<testsuites><testsuite name="s" tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}">'
     "{cases}</testsuite></testsuites>"
@@ -199,7 +200,7 @@ def test_half_a_file_in_the_memory_of_passes_is_no_pass(lab: Lab) -> None:
         (("/bin/bash", "-e", "-c", "a\nb"), "a\nb"),
         (("bash", "check.sh", "all"), "bash check.sh all"),
         (("eslint", "--format", "json", "--output-file", "{report}", "."), "eslint --format json ."),
-        (("/bin/bash", "-c", "\"$1\" test --out \"$2\"", "swift test", "/usr/bin/swift", "{scratch}"), "swift test"),
+        (("/bin/bash", "-c", '"$1" test --out "$2"', "swift test", "/usr/bin/swift", "{scratch}"), "swift test"),
         (("/usr/bin/python3", "-m", "pytest", "--junitxml={report}"), "python3 -m pytest"),
         (("bash", "/x/.aigon/validation.sh"), "bash /x/.aigon/validation.sh"),
     ],
@@ -213,3 +214,17 @@ def test_a_red_check_always_says_something(lab: Lab) -> None:
     with world_of(lab) as world:
         finding = ran(world, [check])["script"]
     assert (finding.status, finding.summary) == ("fail", "exit 3: error: no such thing")
+
+
+def test_a_runner_that_names_its_tests_only_in_print_is_held_to_what_it_printed(lab: Lab) -> None:
+    def printing(name: str, code: int) -> Check:
+        command = f"cat {CAPTURES / name}; exit {code}"
+        return Check(f"{name}-{code}", "tests", ("bash", "-c", command), parser=name.partition("-")[0], remember=False)
+
+    checks = [printing("cargotest-passed.txt", 0), printing("cargotest-failed.txt", 0)]
+    with world_of(lab) as world:
+        (green, ignored), _ = results_of(world, checks)
+    assert green.finding.status == "pass"
+    assert green.reported and "passed" in green.tests.values()
+    assert ignored.finding.status == "fail"
+    assert "it exited 0, but its own test report says" in ignored.finding.summary
