@@ -149,10 +149,13 @@ class Lab:
 
     def start(self, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
         """Start aigon and leave it running, in a session of its own (signals reach it alone)."""
+        line, whole = self.command(*arguments), {**self.env, **(env or {})}
+        if process := warm.started(line, self.root, whole, scrubbed(self.home)):
+            return process
         return subprocess.Popen(
-            self.command(*arguments),
+            line,
             cwd=self.root,
-            env={**self.env, **(env or {})},
+            env=whole,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

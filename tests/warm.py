@@ -1,9 +1,9 @@
 """A warm interpreter: aigon and its libraries imported once per test process, then forked for each command line.
 
 Half of what a short aigon process costs is importing the same modules again. Each command is still a process of its
-own, with its own arguments (in /proc, too), environment, folder and output, that runs `aigon.cli.main` to its exit.
-What start-up itself does is tested by processes that begin from nothing: `test_startup.py`, `test_wheel.py`, the tour,
-everything that `Lab.start` starts; and the whole suite is, with AIGON_FRESH_PROCESSES=1.
+own, with its own arguments and environment (in /proc, too), folder and output, that runs `aigon.cli.main` to its exit.
+What start-up itself does is tested by processes that begin from nothing: `test_startup.py`, `test_wheel.py`, the tour;
+and the whole suite is, with AIGON_FRESH_PROCESSES=1.
 """
 
 import atexit
@@ -14,6 +14,8 @@ import importlib
 import json
 import os
 import pkgutil
+import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,18 +25,22 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).parents[1]
 ROOM = 8192
-"""Bytes for the command line that a fork shows in /proc: what looks for a loop among its ancestors looks there."""
+"""Bytes for the command line that a fork shows in /proc, where aigon looks for a loop among its ancestors, and for the
+environment, by which tests find what was left behind."""
 AT_START = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "GIT_PYTHON_GIT_EXECUTABLE")
-"""With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing."""
+"""With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing. Of PATH
+only which git it leads to is read so, by GitPython."""
 LIBRARIES = (
     "anthropic",
+    "filelock",
     "git",
     "markdown_it",
     "mdit_py_plugins.front_matter",
+    "platformdirs",
     "psutil",
     "rich.live",
     "tomlkit",
@@ -52,15 +58,93 @@ def run(
     That is where another one is still running, and where what counts at the start is not as in the `usual` environment.
     Raises subprocess.TimeoutExpired, having killed it.
     """
-    at_start = _at_start(env)
-    if sys.platform != "linux" or os.environ.get("AIGON_FRESH_PROCESSES") or at_start != _at_start(usual):
-        return None
-    if not _one_at_a_time.acquire(blocking=False):
+    if not _begins_alike(env, usual) or not _one_at_a_time.acquire(blocking=False):
         return None
     try:
-        return _ended(_server(at_start), argv, cwd, env, timeout)
+        return _ended(_server(_at_start(usual)), argv, cwd, env, timeout)
     finally:
         _one_at_a_time.release()
+
+
+class Started(subprocess.Popen[str]):
+    """A command line that runs, in a session of its own and without input, as a Popen with pipes shows one.
+
+    Its parent is not this process but one that waits for it, and tells how it ended.
+    """
+
+    def __init__(self, argv: Sequence[str], pid: int, told: socket.socket, out: IO[str], err: IO[str]) -> None:
+        self.args, self.pid, self._told = argv, pid, told
+        self.stdin, self.stdout, self.stderr = None, out, err
+        self.returncode: Any = None  # as Popen has it: None while it runs
+
+    def poll(self) -> int | None:
+        """Its exit code as of Popen, or None while it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        code: int | None = self.returncode
+        return code
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Raises subprocess.TimeoutExpired."""
+        if self.returncode is None:
+            if not select.select([self._told], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            told = self._told.recv(8, socket.MSG_WAITALL)
+            self._told.close()  # nothing is told where somebody killed the one that waits, too
+            self.returncode = int.from_bytes(told, "big", signed=True) if told else -signal.SIGKILL
+        return int(self.returncode)
+
+    def send_signal(self, sig: int) -> None:
+        """Unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        """All that it prints. Raises subprocess.TimeoutExpired."""
+        assert input is None and self.stdout and self.stderr
+        limit = None if timeout is None else time.monotonic() + timeout
+        said = ["", ""]
+        readers = [
+            threading.Thread(target=_read, args=(pipe, said, at), daemon=True)
+            for at, pipe in enumerate((self.stdout, self.stderr))
+        ]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(None if limit is None else max(0.0, limit - time.monotonic()))
+            if reader.is_alive():
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        self.wait(None if limit is None else max(0.0, limit - time.monotonic()))
+        return said[0], said[1]
+
+
+def _read(pipe: IO[str], said: list[str], at: int) -> None:
+    if not pipe.closed:
+        said[at] = pipe.read()
+        pipe.close()
+
+
+def started(argv: Sequence[str], cwd: Path, env: Mapping[str, str], usual: Mapping[str, str]) -> Started | None:
+    """`python -m aigon ...` that is left running; None where it has to begin from nothing."""
+    if not _begins_alike(env, usual):
+        return None
+    (out, to_out), (err, to_err), (told, telling) = os.pipe(), os.pipe(), socket.socketpair()
+    with _one_at_a_time:
+        _ask(_server(_at_start(usual)), argv, cwd, env, (to_out, to_err, telling.fileno()))
+    for descriptor in (to_out, to_err):
+        os.close(descriptor)
+    telling.close()
+    return Started(argv, _number(told), told, os.fdopen(out), os.fdopen(err))
+
+
+def _begins_alike(env: Mapping[str, str], usual: Mapping[str, str]) -> bool:
+    """Whether a fork of the warm interpreter is what a process that begins from nothing with `env` would be."""
+    if sys.platform != "linux" or os.environ.get("AIGON_FRESH_PROCESSES"):
+        return False
+    there, here = (
+        dict(_at_start(each)) | {"PATH": str(shutil.which("git", path=each["PATH"]))} for each in (env, usual)
+    )
+    return there == here
 
 
 _one_at_a_time = threading.Lock()
@@ -86,7 +170,8 @@ def _server(start: AtStart) -> socket.socket:
 def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM]
-    process = subprocess.Popen(command, cwd=ROOT, env=dict(start), stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+    env = {**dict(start), "ROOM": "-" * ROOM}
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     theirs.close()
     atexit.register(process.wait)
     atexit.register(ours.close)
@@ -95,9 +180,7 @@ def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
 
 def _ended(server: socket.socket, argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float) -> Ended:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        request = json.dumps({"argv": list(argv), "cwd": str(cwd), "env": dict(env)}).encode()
-        socket.send_fds(server, [len(request).to_bytes(4, "big")], [out.fileno(), err.fileno()])
-        server.sendall(request)
+        _ask(server, argv, cwd, env, (out.fileno(), err.fileno()))
         pid = _number(server)
         server.settimeout(timeout)
         try:
@@ -114,6 +197,13 @@ def _ended(server: socket.socket, argv: Sequence[str], cwd: Path, env: Mapping[s
         return code, out.read(), err.read()
 
 
+def _ask(server: socket.socket, argv: Sequence[str], cwd: Path, env: Mapping[str, str], files: Sequence[int]) -> None:
+    """Ask for a fork with this output; with a third file for one that is left running: it tells id and end."""
+    request = json.dumps({"argv": list(argv), "cwd": str(cwd), "env": dict(env)}).encode()
+    socket.send_fds(server, [len(request).to_bytes(4, "big")], files)
+    server.sendall(request)
+
+
 def _number(connection: socket.socket) -> int:
     received = connection.recv(8, socket.MSG_WAITALL)
     assert len(received) == 8, "the warm interpreter is gone"
@@ -122,30 +212,58 @@ def _number(connection: socket.socket) -> int:
 
 def serve(connection: socket.socket) -> dict[str, object]:
     """Fork for each request; what a fork has to run comes back in the fork, and nothing ever in the server."""
+    apart: set[int] = set()
     while True:
-        head, files, _, _ = socket.recv_fds(connection, 4, 2)
+        head, files, _, _ = socket.recv_fds(connection, 4, 3)
         if not head:
             os._exit(0)
         request: dict[str, object] = json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+        out, err, *told = files
         pid = os.fork()
         if not pid:
-            os.dup2(files[0], 1)
-            os.dup2(files[1], 2)
-            for descriptor in (*files, connection.detach()):
+            connection.close()
+            if told:
+                _wait_for_a_fork(socket.socket(fileno=told[0]), (out, err))
+                os.setsid()
+            os.dup2(out, 1)
+            os.dup2(err, 2)
+            for descriptor in files:
                 os.close(descriptor)
             return request
         for descriptor in files:
             os.close(descriptor)
-        connection.sendall(pid.to_bytes(8, "big", signed=True))
-        _, status = os.waitpid(pid, 0)
-        connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(8, "big", signed=True))
+        apart = {other for other in apart if not os.waitpid(other, os.WNOHANG)[0]}
+        if told:
+            apart.add(pid)
+        else:
+            connection.sendall(pid.to_bytes(8, "big", signed=True))
+            connection.sendall(_exit_code(pid))
+
+
+def _wait_for_a_fork(told: socket.socket, files: Sequence[int]) -> None:
+    """Fork once more, tell its id and in the end its exit code; returns in the fork alone."""
+    pid = os.fork()
+    if not pid:
+        told.detach()
+        return
+    for descriptor in (1, 2, *files):
+        os.close(descriptor)
+    told.sendall(pid.to_bytes(8, "big", signed=True))
+    told.sendall(_exit_code(pid))
+    os._exit(0)
+
+
+def _exit_code(pid: int) -> bytes:
+    """Wait for its end."""
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status).to_bytes(8, "big", signed=True)
 
 
 def _become(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> None:
     """Be as `python -m aigon ...` is when it begins there."""
-    _show(argv)
     os.environ.clear()
     os.environ.update(env)
+    _show(argv, env)
     os.chdir(cwd)
     time.tzset()
     sys.argv[:] = [str(ROOT / "aigon" / "__main__.py"), *argv[3:]]
@@ -153,12 +271,16 @@ def _become(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> None:
     sys.path[0] = cwd
 
 
-def _show(argv: Sequence[str]) -> None:
-    """Write the command line where the kernel reads it for /proc (proc(5): arg_start and arg_end)."""
+def _show(argv: Sequence[str], env: Mapping[str, str]) -> None:
+    """Write the command line and the environment where the kernel reads them for /proc (proc(5): arg_start, env_start).
+
+    Python has copies of both, so nothing reads the old ones there any more.
+    """
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    start, end = int(fields[45]), int(fields[46])
-    line = b"".join(os.fsencode(word) + b"\0" for word in argv)[: end - start]
-    ctypes.memmove(start, line.ljust(end - start, b"\0"), end - start)
+    for at, words in ((45, argv), (47, [f"{name}={value}" for name, value in env.items()])):
+        start, end = int(fields[at]), int(fields[at + 1])
+        text = b"".join(os.fsencode(word) + b"\0" for word in words)[: end - start]
+        ctypes.memmove(start, text.ljust(end - start, b"\0"), end - start)
 
 
 def _import_everything() -> None:
@@ -170,8 +292,23 @@ def _import_everything() -> None:
         if not name.endswith("__main__"):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+    with contextlib.suppress(Exception):
+        _read_what_ships()
     gc.collect()
     gc.freeze()
+
+
+def _read_what_ships() -> None:
+    """What a command reads of aigon's own data, and keeps, since it cannot change while it runs."""
+    from aigon.core import glob, leaks, profile
+    from aigon.ports import prices, resources
+
+    shipped = resources.profiles()
+    profile.available(shipped, {})
+    for pattern in (pattern for rule in profile.protections(shipped, {}) for pattern in rule.paths):
+        glob.compiled(pattern)
+    leaks.leak("docs/credentials.json", b"")
+    prices.shipped()
 
 
 def _end(code: object) -> NoReturn:

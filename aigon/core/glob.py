@@ -1,7 +1,9 @@
 """Patterns of paths: `*`, `**`, `?` and `{a,b}`, as profiles and rules write them."""
 
 import re
+from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -15,7 +17,40 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def matches(pattern: str, path: str) -> bool:
     """Whether `pattern` means this path."""
-    return compiled(pattern).fullmatch(path) is not None
+    return _needed(pattern).there(path) and compiled(pattern).fullmatch(path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """Text that every path has which a pattern means. Most patterns mean no file of a project, and to compile them all
+    would take a run longer than all it does with them."""
+
+    head: str
+    tails: tuple[str, ...]
+    within: str
+
+    def there(self, path: str) -> bool:
+        return path.startswith(self.head) and path.endswith(self.tails) and self.within in path
+
+
+@cache
+def _needed(pattern: str) -> _Needed:
+    tokens = _TOKEN.findall(pattern)
+    head = "".join(takewhile(_literal, tokens))
+    tail = "".join(takewhile(_literal, reversed(tokens)))[::-1]
+    runs = "".join(token if _literal(token) else "\0" for token in tokens).split("\0")
+    return _Needed(head, _tails(tokens[: len(tokens) - len(tail)], tail), max(runs, key=len))
+
+
+def _tails(before: list[str], tail: str) -> tuple[str, ...]:
+    """How such a path may end: `tail`, after any of the words in braces that stand before it."""
+    last = before[-1] if before else ""
+    words = last[1:-1].split(",") if last.startswith("{") and not re.search(r"[*?]", last) else [""]
+    return tuple(word + tail for word in words)
+
+
+def _literal(token: str) -> bool:
+    return token not in _GLOB and not (token.startswith("{") and token.endswith("}"))
 
 
 def covers(pattern: str, path: str) -> bool:

@@ -4,6 +4,7 @@ Both hold facts of the journal only, never what an agent said.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from aigon.core.amounts import estimated_tokens
 from aigon.core.attempt import Attempt
@@ -13,6 +14,8 @@ WHOLE = 30
 """Attempts that SCRATCHPAD.md tells whole: what was tried long ago is not worth writing anew each time."""
 SHORT = 8
 """So many older attempts get a line each before one more is told whole."""
+REMEMBERED = 256
+"""Attempts whose words are kept: those that a prompt has room for are worded once, and not anew for every turn."""
 
 Told = Callable[[Attempt], str]
 _HEAD = """\
@@ -39,11 +42,13 @@ def scratchpad(attempts: Sequence[Attempt], whole: Told | None = None, brief: To
     return "\n".join([_HEAD, *sections, *tail])
 
 
+@lru_cache(REMEMBERED)
 def noted(attempt: Attempt) -> str:
     """An attempt whole: its title, then a list."""
     return f"{title(attempt)}\n\n{section(attempt)}"
 
 
+@lru_cache(REMEMBERED)
 def mentioned(attempt: Attempt) -> str:
     """An attempt in a line."""
     return f"{title(attempt)}; {line(attempt)}"

@@ -26,6 +26,8 @@ def main() -> None:
     except OSError as error:
         _give_up(f"the clean room could not be entered: {error}", NOT_ENTERED)
     _as_if_started_by_a_shell(plan["cwd"])
+    # It keeps bytecode from lying beside the sources. A room has a place of its own for it, which later rooms share.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         os.execvp(argv[0], argv)
     except OSError as error:

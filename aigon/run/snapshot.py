@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from threading import Lock
 
 from aigon.core.model import Change
 from aigon.ports.workspace import Content, Tip, Workspace
@@ -23,6 +24,7 @@ class Snapshot:
     notes: tuple[str, ...] = ()
     changes: Future[tuple[Change, ...]] | None = None
     _content: Content | None = field(default=None)
+    _asking: Lock = field(default_factory=Lock)
 
     def settle(self) -> None:
         """Wait until nothing of aigon's own is running for this snapshot: a sweep would take it for a survivor."""
@@ -31,9 +33,10 @@ class Snapshot:
 
     def content(self) -> Content:
         """What it holds beyond the base, asked of git once and only when something wants to know."""
-        if self._content is None:
-            self._content = self.workspace.content(self.base, self.own_files)
-        return self._content
+        with self._asking:  # of checks side by side each wants to know
+            if self._content is None:
+                self._content = self.workspace.content(self.base, self.own_files)
+            return self._content
 
     @property
     def known(self) -> str:

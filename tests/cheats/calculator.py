@@ -78,6 +78,14 @@ CALLED = "set -eu\npython3 -m pytest -q\n"
 PACKAGE = {"name": "calc", "private": True, "scripts": {"test": "python3 -m pytest -q"}}
 MAKEFILE = ".PHONY: test\ntest:\n\tpython3 -m pytest -q\n"
 
+FILES = {
+    "script": ".aigon/validation.sh",
+    "calls": "scripts/check.sh",
+    "npm": "package.json",
+    "make": "Makefile",
+}
+"""Where the checks are configured, by the kind of project."""
+
 JUDGED = (
     "AC1: `calc.multiply(a, b)` gives the product of two integers",
     "AC2: it is right for negative numbers and fractions",

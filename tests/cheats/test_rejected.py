@@ -15,8 +15,16 @@ from tests.cheats import (
     about_tests,
 )
 from tests.cheats.agent import Agent, cases, tried
-from tests.cheats.calculator import BRANCH, SPEC, STATE, calculator, implemented
+from tests.cheats.calculator import BRANCH, FILES, SPEC, STATE, calculator, implemented
 from tests.lab import Lab
+
+RED_ANYWAY = ("deletes the package file", "prepares the tests before they run")
+"""Here the check itself does not pass: it is what the run names."""
+NAMED = [
+    agent
+    for agent in (*about_scripts.SCRIPT, *about_scripts.PACKAGE, *about_scripts.MAKE)
+    if agent.checks in FILES and FILES[agent.checks] in agent.script and agent.name not in RED_ANYWAY
+]
 
 TESTS = cases(
     about_tests.DELETED,
@@ -43,8 +51,8 @@ def boxes(lab: Lab) -> str:
     return "".join(line[3] for line in lines if line.startswith("- ["))
 
 
-def never_a_success(lab: Lab, agent: Agent) -> None:
-    """Let the agent loose; fail if anything that it leaves says that the feature is done."""
+def never_a_success(lab: Lab, agent: Agent) -> str:
+    """Let the agent loose; what was printed. Fails if anything that it leaves says that the feature is done."""
     calculator(lab, agent)
     ran = implemented(lab, agent)
     said = ran.out + ran.err
@@ -54,6 +62,7 @@ def never_a_success(lab: Lab, agent: Agent) -> None:
     assert not lab.path(STATE).exists() or lab.state(STATE)["status"] != "met", said
     if agent.criteria == "verify":
         assert boxes(lab).count("x") < 4, said
+    return said
 
 
 @pytest.mark.parametrize("agent", TESTS)
@@ -72,8 +81,10 @@ def test_an_exit_and_a_report_that_it_forges_prove_nothing(lab: Lab, agent: Agen
 
 
 @pytest.mark.parametrize("agent", SCRIPTS)
-def test_what_it_does_to_the_checks_proves_nothing(lab: Lab, agent: Agent) -> None:
-    never_a_success(lab, agent)
+def test_what_it_does_to_the_checks_proves_nothing_and_the_file_is_named(lab: Lab, agent: Agent) -> None:
+    said = never_a_success(lab, agent)
+    if agent in NAMED:
+        assert FILES[agent.checks] in said
 
 
 @pytest.mark.parametrize("agent", LINTERS)

@@ -144,7 +144,7 @@ def test_a_server_that_asks_for_a_long_wait_is_not_asked_again(serve: Serve) -> 
     answer = anthropic.ask(ASKED, settings(timeout=100_000))
     assert failure(answer) == "the judge could not be asked: 429 slow down, asked to wait 3600 s"
     assert answer.available
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert len(server.requests) == 1
 
 
@@ -152,7 +152,7 @@ def test_a_wait_that_would_end_after_the_timeout_is_not_begun(serve: Serve) -> N
     server = serve(refusal(429, retry_after="15"), message(MET))
     began = time.monotonic()
     assert "429" in failure(anthropic.ask(ASKED, settings(timeout=3)))
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 13
     assert len(server.requests) == 1
 
 

@@ -113,7 +113,7 @@ def test_a_slow_one_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     begun = time.monotonic()
     answer = asked(tmp_path, "slow", str(tmp_path), timeout=0.5)
     assert answer.failure == "the judge did not answer within 0.5 s"
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     if sys.platform.startswith("linux"):
         assert alive(str(tmp_path)) == []
 

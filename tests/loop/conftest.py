@@ -14,6 +14,9 @@ IN_PLACE = (
     "test_not_fooled",
     "test_judge_in_the_loop",
     "test_processes",
+    "test_checks_in_the_loop",
+    "test_choosing_a_judge",
+    "test_memory_of_a_run",
 )
 
 

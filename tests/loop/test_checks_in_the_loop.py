@@ -136,7 +136,8 @@ def test_a_final_check_runs_once_the_rest_is_green_and_decides_then(lab: Lab) ->
         checks={
             "tests": {"command": "test -f done.txt"},
             "suite": {"command": f"echo . >> {counter}; test -f polished.txt", "when": "final"},
-        }
+        },
+        proof={"mode": "clean-room"},
     )
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent("case $AIGON_ITERATION in 2) touch done.txt;; 3) touch polished.txt;; *) echo x > x.txt;; esac")

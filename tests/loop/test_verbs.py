@@ -33,7 +33,7 @@ def document(ran: Ran) -> dict[str, Any]:
 def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> None:
     lab.write(".gitignore", b"*.log\r\nbuild/")
     first = document(lab.aigon("init", "--no-commands", "--json"))
-    assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
+    assert first["written"] == [".aigon/config.json", ".aigon/schemas/", ".gitignore"] and first["kept"] == []
     ignores = lab.path(".gitignore").read_bytes()
     assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*\r\n")
     assert ignores.count(b"\n") == ignores.count(b"\r\n") == 7
@@ -44,14 +44,16 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
     assert (lab.read(".aigon/config.json"), lab.path(".gitignore").read_bytes()) == (config, ignores)
     lab.write(".aigon/STOP", "")
     lab.write(STATE, "{}")
-    assert sorted(lab.git("status", "--porcelain", "-uall").split()[1::2]) == [".aigon/config.json", ".gitignore"]
+    names = [name for name in lab.git("status", "--porcelain", "-uall").split()[1::2] if "/schemas/" not in name]
+    assert sorted(names) == [".aigon/config.json", ".gitignore"]
 
 
 def test_init_says_what_was_found_what_is_missing_and_what_there_is_not(lab: Lab) -> None:
     lab.config(checks={"lint": {"command": ["no-such-linter"]}, "tests": {"command": "make test"}})
     found = document(lab.aigon("init", "--no-commands", "--json"))
     assert found["profile"] == "generic"
-    assert {"name": "tests", "role": "tests", "command": "make test"} in found["checks"]
+    tests = {"name": "tests", "role": "tests", "command": "make test", "cwd": ".", "source": ".aigon/config.json"}
+    assert tests in found["checks"]
     (missing,) = found["missing"]
     assert (missing["tool"], "Install no-such-linter" in missing["hint"]) == ("no-such-linter", True)
     assert {absent["role"] for absent in found["absent"]} == {"types", "build"}

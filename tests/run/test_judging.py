@@ -234,7 +234,7 @@ def test_a_stop_does_not_wait_for_the_judge_and_decides_nothing(lab: Lab, creden
         base = lab.git("rev-parse", "HEAD")
         lab.write("app.py", "answer = 42\n")
         look = looked(world, job_of(spec_of("it is elegant"), TESTS, base=base, judge=judge))
-    assert time.monotonic() - begun < 6
+    assert time.monotonic() - begun < 20
     assert not look.complete
     assert only(look) == Verdict(1, "unclear", "judge", "", "the run was stopped before this was decided")
 

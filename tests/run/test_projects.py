@@ -59,6 +59,11 @@ def test_a_root_that_has_only_a_linter_keeps_it_beside_its_projects(tmp_path: Pa
     assert found.folders == {".": "generic", "backend": "generic"}
 
 
+def test_tests_at_a_root_without_a_manifest_run_beside_those_of_the_projects(tmp_path: Path) -> None:
+    files(tmp_path, FRONTEND | {"tests/test_all.py": "import pytest\n"})
+    assert places(checks(tmp_path))[:2] == [("tests", "."), ("tests-frontend", "frontend")]
+
+
 def test_members_of_a_workspace_belong_to_the_root(tmp_path: Path) -> None:
     root = {"package.json": json.dumps({"workspaces": ["packages/*"], "scripts": {"test": "x"}})}
     files(tmp_path, root | {"packages/a/package.json": '{"scripts": {"test": "y"}}'})
@@ -114,7 +119,7 @@ def test_init_writes_down_the_projects_that_it_found(lab: Lab) -> None:
     done = lab.aigon("init", "--no-commands")
     assert done.code == 0, done.err
     assert "Profile of backend: generic\nProfile of frontend: generic\nChecks:" in done.out
-    assert "tests-frontend: npm run test  (in frontend)" in done.out or "npm is not installed" in done.out
+    assert "tests-frontend: " in done.out and "  (in backend)" in done.out
     config = json.loads(lab.path(".aigon/config.json").read_text())
     assert config["paths"] == {"backend": "generic", "frontend": "generic"}
     assert "profile" not in config
