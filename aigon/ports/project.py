@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -35,12 +35,16 @@ sys.exit(0 if found and found.origin else 1)
 class ProjectOnDisk:
     """The `Project` at `root`, for a person with the environment `env`. Answers are kept: it is looked at once.
 
-    `above` is the repository that it is a folder of: what is installed there serves its projects, too.
+    `above` is the repository that it is a folder of: what is installed there serves its projects, too. `without` are
+    folders whose files belong to other projects: no `glob` finds them.
     """
 
-    def __init__(self, root: Path, env: Mapping[str, str], above: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, env: Mapping[str, str], above: Path | None = None, without: Sequence[str] = ()
+    ) -> None:
         self._root = root.absolute()
         self._env = env
+        self._without = tuple(f"{folder}/" for folder in without)
         self._roots = [self._root, *([above.absolute()] if above and above.absolute() != self._root else [])]
         self._contents: dict[str, bytes | None] = {}
         self._globs: dict[str, tuple[str, ...]] = {}
@@ -107,7 +111,7 @@ class ProjectOnDisk:
 
     @cached_property
     def _files(self) -> tuple[str, ...]:
-        return tuple(sorted(_walk(str(self._root))))
+        return tuple(sorted(name for name in _walk(str(self._root)) if not name.startswith(self._without)))
 
 
 def _program(name: str, folders: list[str]) -> str | None:

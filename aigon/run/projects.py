@@ -57,15 +57,18 @@ def found(here: Repository, config: Config, wanted: str | None) -> tuple[Found, 
 
 
 def _detected(here: Repository) -> tuple[Found, ...]:
-    """One project at the root, unless it has no tests and there are projects below: then those, and what it has."""
+    """The project at the root, unless it has no tests of its own and there are projects below: then those, and what
+    the root has beside them."""
     folders = below(here, ())
-    manifest = not folders or places.at_root(here.project, _ecosystems(here))
-    root = _at_root(here, None) if manifest else None
-    if root and (not folders or _tested(root)):
-        return (root,)
+    if not folders:
+        return (_at_root(here, None),)
+    beside = replace(here, project=ProjectOnDisk(here.root, here.env, without=folders))
+    root = _at_root(beside, None)
+    if _tested(root) and places.at_root(here.project, _ecosystems(here)):
+        return (_at_root(here, None),)
     parts = tuple(part for folder in folders if (part := _named(here, folder, None)).resolution.checks)
-    own = (root,) if root and root.resolution.checks else ()
-    return (*own, *parts) if parts else (root or _at_root(here, None),)
+    own = (root,) if root.resolution.checks else ()
+    return (*own, *parts) or (_at_root(here, None),)
 
 
 def below(here: Repository, taken: Sequence[str]) -> tuple[str, ...]:
