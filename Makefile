@@ -1,6 +1,6 @@
 # Shortcuts for people; everything here is written out in README.md and CONTRIBUTING.md.
 
-.PHONY: test slow real-agents ci
+.PHONY: test slow real-agents real-projects ci
 
 test:
 	.venv/bin/pytest -n 3
@@ -12,6 +12,11 @@ slow:
 # against a scripted server on loopback. AGENTS="codex claude" takes only these.
 real-agents:
 	.venv/bin/python -m tests.real_agents $(AGENTS)
+
+# Installs what npm and Go projects need into ~/.cache/aigon-real-projects and takes each kind of project through
+# `aigon init` and a red and a green look with its real tools. KINDS="go_module monorepo" takes only these.
+real-projects:
+	.venv/bin/python -m tests.real_projects $(KINDS)
 
 ci:
 	bash .ci/run

@@ -1,5 +1,6 @@
 """What one run of a check is called: its status, in a line what it came to, names for its errors."""
 
+import posixpath
 import re
 import shlex
 from collections.abc import Sequence
@@ -32,7 +33,8 @@ def found(check: Check, exited: Exited, evidence: Evidence, log: str) -> Finding
     status, summary = _status(check, exited, evidence)
     excerpt = "" if status == "pass" else _excerpt(exited.stdout)
     # Lines of a green run that look like errors are not.
-    problems = tuple(p for p in reading.problems if status != "pass" or p.severity == "warning")
+    wanted = (p for p in reading.problems if status != "pass" or p.severity == "warning")
+    problems = tuple(replace(p, file=_in_project(check, p.file)) for p in wanted)
     return Finding(
         check=check.name,
         role=check.role,
@@ -48,6 +50,14 @@ def found(check: Check, exited: Exited, evidence: Evidence, log: str) -> Finding
         excerpt=excerpt,
         log=log,
     )
+
+
+def _in_project(check: Check, file: str) -> str:
+    """A file as the project calls it: tools name it from the folder that they run in."""
+    if check.cwd == "." or not file or file.startswith("/") or ":" in file:
+        return file
+    path = posixpath.normpath(f"{check.cwd}/{file}")
+    return file if path.startswith("../") else path
 
 
 def _status(check: Check, exited: Exited, evidence: Evidence) -> tuple[CheckStatus, str]:

@@ -48,8 +48,10 @@ def _reporting(world: World, check: Check, scratch: Path, log: Path) -> tuple[Ex
     env = {name: _with_places(value, scratch, report) for name, value in check.env.items()}
     told = replace(check, argv=tuple(_filled(check, scratch, report)), env=env)
     exited = process.run(_command(world, told, told.argv, log), world.stop)
-    said = _less_place(world, exited.stdout + exited.stderr)
-    return exited, of_own_report(check, said, content(report), lambda text: world.redact(_less_place(world, text)))
+    said = _less_place(world, check, exited.stdout + exited.stderr)
+    return exited, of_own_report(
+        check, said, content(report), lambda text: world.redact(_less_place(world, check, text))
+    )
 
 
 def _placing(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
@@ -59,9 +61,9 @@ def _placing(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exit
     with placed_reports.set_aside(folder, check.reports, scratch):
         exited = process.run(_command(world, check, _filled(check, scratch, scratch / "report"), log), world.stop)
         reports = list(placed_reports.found(folder, check.reports))
-    said, green = _less_place(world, exited.stdout + exited.stderr), exited.exit_code == 0
+    said, green = _less_place(world, check, exited.stdout + exited.stderr), exited.exit_code == 0
     return exited, of_placed_reports(
-        check, said, reports, lambda text: world.redact(_less_place(world, text)), green=green
+        check, said, reports, lambda text: world.redact(_less_place(world, check, text)), green=green
     )
 
 
@@ -74,8 +76,10 @@ def _watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exit
     if hidden_reports.refused(where, exited.stdout + exited.stderr):
         exited = process.run(_command(world, check, argv, log), world.stop)
     out, err = (hidden_reports.without_notice(where, text) for text in (exited.stdout, exited.stderr))
-    said, reports, green = _less_place(world, out + err), hidden_reports.left(where), exited.exit_code == 0
-    evidence = of_hidden_reports(check, said, reports, lambda t: world.redact(_less_place(world, t)), green=green)
+    said, reports, green = _less_place(world, check, out + err), hidden_reports.left(where), exited.exit_code == 0
+    evidence = of_hidden_reports(
+        check, said, reports, lambda t: world.redact(_less_place(world, check, t)), green=green
+    )
     return replace(exited, stdout=out, stderr=err), evidence
 
 
@@ -106,9 +110,12 @@ def _command(
     )
 
 
-def _less_place(world: World, text: bytes) -> bytes:
-    """`text` with paths as they are in the project, under whichever of its names the tool saw the folder."""
-    root = world.checks_run_in.root
+def _less_place(world: World, check: Check, text: bytes) -> bytes:
+    """`text` with paths as seen from the check's folder, under whichever of its names the tool saw the project."""
+    root, folder = world.checks_run_in.root, "" if check.cwd == "." else f"{check.cwd}/"
+    up = "../" * folder.count("/")
     for name in {f"{root}/", f"{root.resolve()}/"}:
-        text = text.replace(name.encode(), b"")
+        if folder:
+            text = text.replace(f"{name}{folder}".encode(), b"")
+        text = text.replace(name.encode(), up.encode())
     return text
