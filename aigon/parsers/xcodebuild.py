@@ -10,7 +10,8 @@ from aigon.parsers._readings import foreign, types
 from aigon.parsers._text import silent, text
 
 _OWN = re.compile(
-    r"^(?:\*\* [A-Z ]+ (?:SUCCEEDED|FAILED) \*\*|Build complete!|Command line invocation:|\[\d+/\d+\] |Building for )",
+    r"^(?:\*\* [A-Z ]+ (?:SUCCEEDED|FAILED) \*\*|Build complete!|Command line invocation:|Building for "
+    r"|\[\d+/\d+\] (?:Compiling|Linking|Emitting|Write|Planning|Build|Copying|Merging|Wrapping|Applying)\b)",
     re.M,
 )
 
