@@ -19,5 +19,10 @@ def read(output: bytes, report: bytes | None) -> Reading:
         return typed
     problems = errorlike(lines, _LINES)
     built = _BUILT.search(lines)
-    summary = f"built {built['what']}" if built else problems[0].message if problems else ""
+    summary = f"built {_names(built['what'])}" if built else problems[0].message if problems else ""
     return Reading(clean(summary, 100), None, problems, understood=bool(built or problems))
+
+
+def _names(what: str) -> str:
+    """uv says where each file lies, in a folder that has another name in each run."""
+    return " ".join(word.rpartition("/")[2] for word in what.split(" "))
