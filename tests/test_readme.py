@@ -23,7 +23,10 @@ PAGES = (
     "docs/agents.md",
     "docs/api-agent.md",
     "docs/costs.md",
-    "docs/hooks.md", "docs/endpoints.md", "docs/profiles.md", "docs/parsers.md",
+    "docs/hooks.md",
+    "docs/endpoints.md",
+    "docs/profiles.md",
+    "docs/parsers.md",
     "docs/run-folder.md",
     ".aigon.example/README.md",
 )

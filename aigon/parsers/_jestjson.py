@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from aigon.core.fingerprint import plain
 from aigon.core.model import Counts, Problem, Reading, TestResult
 from aigon.parsers import _json, junit
 from aigon.parsers._expected import said
@@ -11,6 +12,7 @@ from aigon.parsers._ids import Seen
 from aigon.parsers._places import place
 from aigon.parsers._problems import problem
 from aigon.parsers._readings import tests
+from aigon.parsers._unloaded import unloaded
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
@@ -52,16 +54,22 @@ def _reading(files: list[_json.Row]) -> Reading:
 
 
 def _did_not_run(file: _json.Row) -> bool:
-    """A test file that failed with no failed test: it could not be loaded, or a hook of it failed."""
+    """A test file that failed itself: it could not be loaded, a hook of it failed, it has snapshots of no test.
+
+    Where tests failed too, jest puts these into the file's message, each behind a bullet; vitest puts there only
+    what is wrong with the file.
+    """
+    if file.get("status") != "failed":
+        return False
     cases = _json.rows(file.get("assertionResults"))
-    return file.get("status") == "failed" and not any(case.get("status") == "failed" for case in cases)
+    message = plain(_json.string(file.get("message"))[:1000]).strip()
+    return bool(message and message[0] != "●") or not any(case.get("status") == "failed" for case in cases)
 
 
 def _problems(file: _json.Row) -> Iterator[Problem]:
     name = _json.string(file.get("name"))
     if _did_not_run(file):
-        message = _json.string(file.get("message"))
-        yield problem(said(message), *_at(message, name), test=name)
+        yield problem(*unloaded(_json.string(file.get("message")), name), test=name)
     for case in _json.rows(file.get("assertionResults")):
         if case.get("status") == "failed":
             yield _problem(case, name)
@@ -74,7 +82,7 @@ def _problem(case: _json.Row, file: str) -> Problem:
 
 def _name(case: _json.Row, file: str) -> str:
     titles = (*_json.strings(case.get("ancestorTitles")), _json.string(case.get("title")))
-    return f"{file}::{' > '.join(titles)}"
+    return f"{file}::{' > '.join(filter(None, titles))}"  # vitest 1 begins with an empty one
 
 
 def _at(message: str, file: str) -> tuple[str, int]:

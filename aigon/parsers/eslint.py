@@ -22,18 +22,24 @@ def read(output: bytes, report: bytes | None) -> Reading:
     found = _json.document(report) if report else _json.embedded(output, list)
     if isinstance(found, list) and all(isinstance(row, dict) and "messages" in row for row in found):
         return lint(each for row in _json.rows(found) for each in _from_json(row))
-    return _from_text(text(output))
+    return _from_text(text(output), report)
 
 
-def _from_text(lines: str) -> Reading:
-    totals = [number(match["number"]) for match in _TOTAL.finditer(lines)]
-    if totals or silent(lines):
-        return lint(_problems(lines), sum(totals))
+def _from_text(lines: str, report: bytes | None) -> Reading:
+    # Beside a report that is none, silence says nothing.
+    if stated(lines) or (silent(lines) and not report):
+        return lint(problems(lines), stated(lines))
     crash = _CRASH.search(lines)
     return Reading(problems=(problem(crash["said"]),), understood=False) if crash else foreign(lines)
 
 
-def _problems(lines: str) -> Iterator[Problem]:
+def stated(lines: str) -> int:
+    """How many problems it says there are; 0 where it says nothing, which it does when it is content."""
+    return sum(number(match["number"]) for match in _TOTAL.finditer(lines))
+
+
+def problems(lines: str) -> Iterator[Problem]:
+    """The problems in its `stylish` format."""
     file = ""
     for match in _LINE.finditer(lines):
         if match["file"]:

@@ -1,17 +1,41 @@
-"""An opaque `npm test`: whichever known test runner wrote the output."""
+"""An opaque `npm test`: whichever known test runners wrote the output, of one package or of those of a workspace."""
 
-from aigon.core.model import Reading
-from aigon.parsers import jest, mocha, nodetest, vitest
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from aigon.core.model import Counts, Reading
+from aigon.parsers import _playwright_text, ava, bun, jest, mocha, nodetest, tap, vitest
+from aigon.parsers._crashes import crashed
 from aigon.parsers._jestjson import reported
-from aigon.parsers._readings import foreign
+from aigon.parsers._packages import by_header, by_prefix
+from aigon.parsers._readings import foreign, tests, together
 from aigon.parsers._text import text
 
-_RUNNERS = (vitest, jest, nodetest, mocha)
+_RUNNERS = (
+    *(vitest.printed, jest.printed, _playwright_text.printed, nodetest.printed, mocha.printed, bun.printed),
+    *(ava.printed, tap.printed),
+)
+_NOTHING = re.compile(
+    r"^(?:Scope: [^\n]*|None of the selected packages has a [^\n]*|Done in \d{1,9}[\d.]{0,9}m?s[^\n]*|)$", re.M
+)
+"""What package managers print where no package of a workspace has the script, which some of them exit 0 for."""
 
 
 def read(output: bytes, report: bytes | None) -> Reading:
-    """The first runner that understands it; otherwise not understood, and the exit code says what there is to say."""
-    reading = reported(output, report)
+    """What each part's first runner that understands it says; where none does, not understood: the exit code says
+    what there is to say."""
     lines = text(output)
-    readings = (runner.printed(lines) for runner in _RUNNERS)
-    return reading or next(filter(None, readings), None) or foreign(lines)
+    found = reported(output, report) or _together(by_header(lines)) or _together(by_prefix(lines))
+    if not found and not _NOTHING.sub("", lines).strip():
+        return replace(tests(Counts()), understood=False)
+    return found or mocha.not_run(lines) or crashed(lines) or foreign(lines)
+
+
+def _together(parts: Iterable[str]) -> Reading | None:
+    readings = [reading for part in parts if (reading := _first(part))]
+    return together(readings) if len(readings) > 1 else next(iter(readings), None)
+
+
+def _first(lines: str) -> Reading | None:
+    return next((reading for printed in _RUNNERS if (reading := printed(lines))), None)

@@ -24,11 +24,12 @@ def read(output: bytes, report: bytes | None) -> Reading:
 def printed(lines: str) -> Reading | None:
     """What the text says; None when it is not tsc's."""
     found = [number(match["number"]) for match in _FOUND.finditer(lines)]
-    reading = types(_problems(lines), sum(found))
+    reading = types(problems(lines), sum(found))
     return reading if reading.problems or found or silent(lines) else None
 
 
-def _problems(lines: str) -> Iterator[Problem]:
+def problems(lines: str) -> Iterator[Problem]:
+    """The errors in either form."""
     for match in _LINE.finditer(lines):
         file, line = match["file"] or match["path"] or "", match["line"] or match["row"]
         yield problem(match["message"], file, number(line), match["rule"], match["severity"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
-CACHES = (".cache", ".vite", ".vite-temp", ".vitest")
+CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
 """Folders in dependency folders in which tools keep what they made of sources: empty and writable in a room."""
 OVERFLOW_USER = 65534
 """Whom files belong to whose owner has no name in a user namespace, as root's in a container."""

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from pathlib import Path
 
 from aigon.core import fingerprint
@@ -22,6 +23,7 @@ _RUNNER = re.compile(
     r"(?:g?make(?:\[\d+\])?|npm|error: Recipe|task): |npm (?:ERR!|error)|\s*ELIFECYCLE\b|error Command failed\b"
 )
 """What make, npm, pnpm, yarn, just and Task add below what a command of theirs said."""
+_ASSIGNED = re.compile(r"\w+=")
 PLACES = ("{report}", "{scratch}")
 NOT_FOUND = (126, 127)
 """What a shell exits with when a command is not executable or not found (POSIX)."""
@@ -114,6 +116,8 @@ def shown(check: Check) -> str:
     if check.parser == ENDPOINTS and "--" in check.argv:
         return shown(replace(check, parser=None, argv=check.argv[check.argv.index("--") + 1 :]))
     parts = [part for number, part in enumerate(check.argv) if not _of_report(check.argv, number)]
+    if parts[:1] and Path(parts[0]).name == "env":
+        parts = list(dropwhile(_ASSIGNED.match, parts[1:]))
     return shlex.join([Path(parts[0]).name, *parts[1:]]) if parts else ""
 
 
@@ -121,7 +125,8 @@ def _of_report(argv: Sequence[str], number: int) -> bool:
     """Whether an argument says where a report goes: it holds the place, or is the option whose value that is."""
     following = argv[number + 1] if number + 1 < len(argv) else ""
     holds = any(place in argv[number] for place in PLACES)
-    return holds or (argv[number].startswith("-") and following in PLACES)
+    value = not following.startswith("-") and any(place in following for place in PLACES)
+    return holds or (argv[number].startswith("-") and value)
 
 
 def error(check: Check, why: str) -> Finding:

@@ -49,7 +49,18 @@ def test_a_glob_finds_sorted_paths(tmp_path: Path, pattern: str, found: list[str
 
 
 def test_a_glob_leaves_out_what_is_not_the_projects_own(tmp_path: Path) -> None:
-    foreign = ("node_modules/a", ".git", ".venv/lib", "my_env", "__pycache__", "a.egg-info", "dist", ".tox", "target", "vendor/x")
+    foreign = (
+        "node_modules/a",
+        ".git",
+        ".venv/lib",
+        "my_env",
+        "__pycache__",
+        "a.egg-info",
+        "dist",
+        ".tox",
+        "target",
+        "vendor/x",
+    )
     files(tmp_path, {f"{folder}/test_a.py": "" for folder in foreign} | {"my_env/pyvenv.cfg": "", "own/test_a.py": ""})
     assert list(ProjectOnDisk(tmp_path, {}).glob("**/test_a.py")) == ["own/test_a.py"]
 

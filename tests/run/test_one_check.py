@@ -199,6 +199,8 @@ def test_half_a_file_in_the_memory_of_passes_is_no_pass(lab: Lab) -> None:
         (("bash", "-c", "make test"), "make test"),
         (("/bin/bash", "-e", "-c", "a\nb"), "a\nb"),
         (("bash", "check.sh", "all"), "bash check.sh all"),
+        (("env", "CI=1", "NODE_OPTIONS=--x={report}", "/bin/npm", "run", "test"), "npm run test"),
+        (("tsc", "-b", "--tsBuildInfoFile", "{scratch}/x", "--pretty"), "tsc -b --pretty"),
         (("eslint", "--format", "json", "--output-file", "{report}", "."), "eslint --format json ."),
         (("/bin/bash", "-c", '"$1" test --out "$2"', "swift test", "/usr/bin/swift", "{scratch}"), "swift test"),
         (("/usr/bin/python3", "-m", "pytest", "--junitxml={report}"), "python3 -m pytest"),

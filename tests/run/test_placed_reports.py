@@ -1,6 +1,5 @@
 """Checks whose tool places its reports itself: old ones are out of the way, new ones are put together."""
 
-
 import pytest
 
 from aigon.core.model import Check, Counts, Finding
