@@ -82,7 +82,7 @@ def of_placed_reports(
         reading = found if found.problems or green else replace(found, problems=said.problems)
     reported = bool(sound) and found.counts is not None
     doubt = _of_placed(check, unread=len(readings) - len(sound), lacking=not sound)
-    # Build tools can be told to go on when tests fail (`maven.test.failure.ignore`); their reports are of this run alone.
+    # Build tools can be told to go on when tests fail (`maven.test.failure.ignore`); the reports are of this run alone.
     doubt = doubt or _contradiction(found) or _of_tests(check, reading)
     return Evidence(reading, found.tests, reported, doubt)
 

@@ -234,8 +234,9 @@ def test_a_runner_that_names_its_tests_only_in_print_is_held_to_what_it_printed(
 
 def test_a_problem_names_its_file_as_the_project_does_wherever_the_check_runs(lab: Lab) -> None:
     lab.path("a b/c").mkdir(parents=True)
-    lines = "echo x.py:3: error: one; echo $PWD/y.py:4: error: two; echo ../../z.py:5: error: three; echo /etc/w.py:6: error: four"
-    check = script("types", f"{lines}; echo {lab.root}/lib/v.py:7: error: five; false", parser="mypy", cwd="a b/c")
+    named = ("x.py:3", "$PWD/y.py:4", "../../z.py:5", "/etc/w.py:6", f"{lab.root}/lib/v.py:7")
+    lines = "; ".join(f"echo {place}: error: no" for place in named)
+    check = script("types", f"{lines}; false", parser="mypy", cwd="a b/c")
     with world_of(lab) as world:
         found = ran(world, [check])["types"]
     places = [(problem.file, problem.line) for problem in found.problems]
