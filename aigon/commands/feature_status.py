@@ -15,6 +15,7 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     if failures:
         return _failures(feature, as_json)
     from aigon.core.features import feature_at
+    from aigon.ports.home import known_home
     from aigon.run import specs
     from aigon.run.bookkeeping import title_of
     from aigon.views.status import document, read, text
@@ -26,7 +27,8 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
         else:
             paths = specs.spec_paths(root)
             wanted = [found for path in paths if (found := feature_at(path))]
-        rows = [read(root, each, title_of(root, each)) for each in wanted]
+        home = known_home(checkout.common_dir)
+        rows = [read(root, each, title_of(root, each), home) for each in wanted]
     answer(document(rows), text(rows, detailed=feature is not None), as_json)
     return 0
 

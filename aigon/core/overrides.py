@@ -58,7 +58,9 @@ def _changed(check: Check, given: Mapping[str, Node], project: Project, file: st
         changes["role"] = given["role"].choice(ROLES)
     if "command" in given:
         # The old parser and report belonged to the old command.
-        changes = {"parser": "text", "reports": (), "shown": "", **_command(given["command"], project), **changes}
+        env = {name: value for name, value in check.env.items() if "{report}" not in value}
+        check = replace(check, env=env, reports=(), shown="")
+        changes = {"parser": "text", **_command(given["command"], project), **changes}
     if "env" in changes:
         changes["env"] = {**check.env, **changes["env"]}
     return replace(check, **{"source": file, **changes})

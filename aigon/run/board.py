@@ -10,9 +10,10 @@ from aigon.core.features import ROOT, Feature
 from aigon.core.model import Spec
 from aigon.core.quoting import folded
 from aigon.ports.home import known_home
+from aigon.ports.loops import alive
 from aigon.ports.main_checkout import Repository, around
 from aigon.run import specs
-from aigon.run.loop_states import State, Told, alive, states
+from aigon.run.loop_states import State, Told, states
 from aigon.views.board import STAGES, Card, Column, Ended, Working
 
 NEWEST_DONE = 6

@@ -1,20 +1,14 @@
-"""What the state files say of every feature's last run, and whether the loop that says it is running still is."""
+"""What the state files say of every feature's last run."""
 
 import json
-import os
-import socket
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from aigon.ports.main_checkout import Repository
-from aigon.ports.store import is_held
 from aigon.views.status import NEWEST
 
 State = dict[str, Any]
-SLACK = 5.0
-"""Seconds by which a process may seem younger than its run: its age is counted from the start of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +47,3 @@ def _whole(state: State) -> State:
     for key in ("iteration", "max_iterations", "criteria_met", "criteria_total"):
         state[key] = int(state[key])
     return state
-
-
-def alive(state: State, home: Path | None) -> bool:
-    """Whether the loop that wrote "running" still is: its process is there and holds the feature's lock.
-
-    A process number is given out anew after a while; where no lock can be asked, the process has to be as old as the
-    run.
-    """
-    if state.get("status") != "running" or state.get("host") != socket.gethostname():
-        return False
-    pid = state.get("pid")
-    if not isinstance(pid, int) or pid <= 0 or not _exists(pid):
-        return False
-    held = is_held(home / "locks" / f"feature-{state['feature_id']}.lock") if home else None
-    return _is_as_old(pid, state["started_at"]) if held is None else held
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _is_as_old(pid: int, since: str) -> bool:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        dead = process.status() == psutil.STATUS_ZOMBIE
-        return not dead and process.create_time() <= datetime.fromisoformat(since).timestamp() + SLACK
-    except (psutil.Error, ValueError):
-        return False

@@ -8,6 +8,7 @@ from typing import Any
 
 from aigon.core.errors import environment
 from aigon.core.features import Feature
+from aigon.ports.loops import alive
 
 NEWEST = 1
 """The state schema this version reads."""
@@ -26,8 +27,11 @@ class Row:
     running: bool
 
 
-def read(root: Path, feature: Feature, title: str) -> Row:
-    """A feature's row. Raises AigonError (exit 7) for a state that cannot be read or is from a newer version."""
+def read(root: Path, feature: Feature, title: str, home: Path | None) -> Row:
+    """A feature's row; `home` is aigon's folder for the repository, where there is one.
+
+    Raises AigonError (exit 7) for a state that cannot be read or is from a newer version.
+    """
     path = root / feature.state_file()
     if not path.exists():
         return Row(feature, title, None, False)
@@ -40,16 +44,7 @@ def read(root: Path, feature: Feature, title: str) -> Row:
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
     if newer:
         raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon")
-    return Row(feature, title, state, state["status"] == "running" and _alive(state))
-
-
-def _alive(state: dict[str, Any]) -> bool:
-    """Whether the process that wrote "running" still is."""
-    import socket
-
-    import psutil
-
-    return state.get("host") == socket.gethostname() and psutil.pid_exists(int(state.get("pid") or 0))
+    return Row(feature, title, state, alive(state, home))
 
 
 def document(rows: Sequence[Row]) -> dict[str, object]:

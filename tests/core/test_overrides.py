@@ -31,7 +31,7 @@ def test_without_a_command_only_what_is_said_changes(project: Path) -> None:
     changed = check(resolved(project, {"tests": said}), "tests")
     assert (changed.argv, changed.parser) == (plain.argv, "pytest")
     assert (changed.timeout, changed.exclusive, changed.when) == (1200.0, True, "final")
-    assert (changed.paths, changed.cwd, changed.env) == (("src",), "sub", {"A": "1"})
+    assert (changed.paths, changed.cwd, changed.env) == (("src",), "sub", {**plain.env, "A": "1"})
     assert changed.source == ".aigon/config.json"
 
 
