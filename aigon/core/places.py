@@ -11,8 +11,10 @@ DEPTH = 3
 """Folders deep that projects are looked for: `packages/web`, `services/billing/api`."""
 NOT_PROJECTS = {
     *("bench", "benchmark", "benchmarks", "demo", "demos", "doc", "docs", "e2e", "example", "examples", "fixture"),
-    *("fixtures", "sample", "samples", "scaffold", "skeleton", "template", "templates", "test", "testdata", "tests"),
-    *("third-party", "third_party", "vendor", "vendored"),
+    *("fixtures", "fuzz", "playground", "playgrounds", "sample", "samples", "sandbox", "scaffold", "skeleton"),
+    *("template", "templates", "test", "testdata", "tests"),
+    *("3rdparty", "contrib", "deps", "extern", "external", "externals", "node_modules", "submodules"),
+    *("third-party", "third_party", "thirdparty", "vendor", "vendored"),
 }
 """Folders whose manifests belong to data, documentation or other people's code."""
 
