@@ -1,6 +1,7 @@
 """The root of the command line: finds a verb, runs it, turns every error into one message and an exit code."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -62,6 +63,7 @@ def run(arguments: list[str]) -> int:
         return Exit.USAGE
     try:
         code = root.main(arguments, prog_name="aigon", standalone_mode=False)
+        sys.stdout.flush()  # who reads may have had enough: known now, it is no error of the interpreter's last moment
         return code if isinstance(code, int) else Exit.MET
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -73,7 +75,7 @@ def run(arguments: list[str]) -> int:
     except AigonError as error:
         return _explain(error, "--json" in arguments)
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.INTERNAL
     except OSError as error:  # a full disk, a file system that is read-only
         where = str(error.filename or "")

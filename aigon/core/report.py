@@ -7,11 +7,14 @@ from unicodedata import east_asian_width
 from aigon.core.amounts import duration, spent
 from aigon.core.model import Criterion, Finding, Spec, Verdict
 from aigon.core.outcome import Outcome, describe
+from aigon.core.problem_words import few
 from aigon.core.quoting import folded
 from aigon.core.red_check import is_red
 from aigon.core.state import Spend, State
 
 LINES = 24
+NAMED = 2
+"""Problems of a red check that the summary names; the log has all of them."""
 COLUMNS = 100
 NOTES = 4
 """Integrity findings that the summary names; the log has them all."""
@@ -63,7 +66,7 @@ def summary(
     by_number = {v.criterion: v for v in verdicts}
     sections = [
         ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
-        ("Red checks", [f"{f.title}: {f.summary or f.status}" for f in findings if is_red(f)]),
+        ("Red checks", [line for f in findings if is_red(f) for line in _red(f)]),
         ("Proven", [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)]),
         ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
         ("To look at", _to_look_at(spec, by_number, findings, log)),
@@ -72,6 +75,11 @@ def summary(
     last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
     body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(last))
     return "\n".join([*(_cut(line) for line in [*top, *body]), *last]) + "\n"
+
+
+def _red(finding: Finding) -> list[str]:
+    """What a check came to, and the first things that it names."""
+    return [f"{finding.title}: {finding.summary or finding.status}", *(f"  {line}" for line in few(finding, NAMED))]
 
 
 def _ending(outcome: Outcome) -> list[str]:

@@ -21,6 +21,11 @@ class Absent:
     why: str
     ecosystem: str = ""
 
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        return f"no {self.role}{f' ({self.ecosystem})' if self.ecosystem else ''}: {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
 class Resolution:

@@ -16,11 +16,15 @@ POLL_SECONDS = 0.5
 class Stop:
     """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP, a stop file or a hook: `now`.
 
-    `detail` is what a hook said that does not let the run go on.
+    Where it is not `patient` the first Ctrl+C means now: there is nothing to finish. `detail` is what a hook said that
+    does not let the run go on.
     `fileno()` becomes readable as soon as `now` is set, so that it can be waited on beside a process.
     """
 
-    def __init__(self, files: Sequence[Path] = (), said: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, files: Sequence[Path] = (), said: Callable[[str], None] = lambda _: None, *, patient: bool = True
+    ) -> None:
+        self._patient = patient
         self._files = tuple(os.fspath(f) for f in files)
         self._read, self._write = os.pipe()
         self._said = said
@@ -69,7 +73,7 @@ class Stop:
         name: Reason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
         if self.now:
             return
-        if name == "SIGINT" and not self.reason:
+        if name == "SIGINT" and not self.reason and self._patient:
             self.reason = name
             self._said(name)
             return

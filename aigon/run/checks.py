@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
+from aigon.core.errors import AigonError
 from aigon.core.events import CheckFinished, CheckStarted, Event
 from aigon.core.model import Check
 from aigon.core.state import State
@@ -98,7 +99,8 @@ def _one(
     try:
         result = _result(world, check, plan, halt, put)
     except Exception as error:  # a thread's error would otherwise leave the loop waiting for a finding
-        result = Result(one_check.error(check, f"aigon could not run it: {error!r}"))
+        why = error.what if isinstance(error, AigonError) else repr(error)
+        result = Result(one_check.error(check, f"aigon could not run it: {why}"))
     red = result.finding.status in ("fail", "error") and check.name not in plan.known_failures
     if plan.stop_on_first_failure and red:
         halt.set()

@@ -104,7 +104,7 @@ def _check(check: Check) -> dict[str, object]:
 def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str, tracked: Sequence[str]) -> str:
     judge = document["judge"]
     checks = [f"  {c.name}: {shown(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or ["  none"]
-    absent = [f"  no {a.role}: {a.why}" for a in prepared.checks.absent]
+    absent = [f"  {each.text}" for each in prepared.checks.absent]
     criteria = [f"  {c.number}. {c.text}\n     {how_decided(c, job.checks, str(judge))}" for c in job.spec.criteria]
     model = f" ({job.agent.model})" if job.agent.model else ""
     lines = [

@@ -60,8 +60,8 @@ class Initialised:
         """For people."""
         found = [f"  {c.name}: {shown(c)}{_where(c)}" for c in self.checks.checks if not c.missing]
         missing = [f"  {c.name}: {c.missing} is not installed. {c.hint}" for c in self.checks.checks if c.missing]
-        absent = [f"  no {a.role}{f' ({a.ecosystem})' if a.ecosystem else ''}: {a.why}" for a in self.checks.absent]
-        lines = [*self._profiles(), "Checks:", *(found or ["  none found"]), *missing, *absent]
+        absent = [f"  {each.text}" for each in self.checks.absent]
+        lines = [*self._profiles(), "Checks:", *(found or ([] if missing else ["  none found"])), *missing, *absent]
         lines += [
             f'{name} looks like a project of its own: name it in "paths" ({PROJECT_FILE})' for name in self.others
         ]

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from aigon import parsers
 from aigon.core.config import Config
+from aigon.core.document import nearest
 from aigon.core.errors import environment, usage
 from aigon.core.model import Check, Spec
 from aigon.core.overrides import overridden
@@ -41,6 +43,7 @@ def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, e
     replaced = script is not None and config.validation.mode == "replace"
     listed = (*(() if replaced else resolution.checks), *([script] if script else []), *_spec_check(spec))
     _require_own_names(listed)
+    _require_parsers(listed)
     folders = {part.folder: part.profile for part in parts} if parts[0].folder != projects.ROOT or parts[1:] else {}
     return Checks(parts[0].profile, listed, () if replaced else resolution.absent, folders)
 
@@ -48,7 +51,8 @@ def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, e
 def unchecked(root: Path, config: Config, checks: Checks, env: Mapping[str, str]) -> tuple[str, ...]:
     """Folders that look like projects of their own, and that are not among those that `checks` speak of."""
     taken = tuple(checks.folders) or (projects.ROOT,)
-    return () if config.paths else projects.below(projects.repository(root, env), taken)
+    taken = (*taken, *map(projects.plain, config.paths))
+    return projects.below(projects.repository(root, env), taken)
 
 
 def _with_servers(resolution: Resolution, here: projects.Repository, config: Config) -> Resolution:
@@ -76,6 +80,14 @@ def _configured(resolution: Resolution, here: projects.Repository, config: Confi
     """With what the project's configuration says about its checks."""
     changes = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
     return overridden(resolution, changes, here.project, CONFIG) if changes else resolution
+
+
+def _require_parsers(checks: tuple[Check, ...]) -> None:
+    """Raise AigonError (exit 2) for a parser that there is not: no turn of an agent could mend that."""
+    for check in checks:
+        if check.parser and check.parser not in parsers.known():
+            hint = nearest(check.parser, parsers.known())
+            raise usage(f"There is no parser {check.parser!r} (check {check.name})", where=check.source, hint=hint)
 
 
 def _require_own_names(checks: tuple[Check, ...]) -> None:

@@ -11,7 +11,8 @@ from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import Exit
 from aigon.core.events import Event, IterationFinished
 from aigon.core.model import Check, Finding
-from aigon.core.outcome import Outcome, Stopped, describe, exit_code, status
+from aigon.core.outcome import Interrupted, Outcome, Stopped, describe, exit_code, status
+from aigon.core.problem_words import few
 from aigon.core.state import State
 from aigon.ports import reaper, secrets
 from aigon.ports.git import Checkout
@@ -59,8 +60,9 @@ class Planned:
         folders = [f"  in {folder}: profile {profile}" for folder, profile in checks.folders.items()]
         names = ", ".join(f"{check.name} (up to {duration(check.timeout)})" for check in self.checks) or "none"
         missing = [f"  not installed: {c.missing}, for {c.name}. {c.hint}" for c in self.checks if c.missing]
-        absent = [f"  no {a.role}: {a.why}" for a in checks.absent]
-        lines = [f"Profile: {checks.profile}", *folders, f"Checks: {names}", *missing, *absent]
+        absent = [f"  {each.text}" for each in checks.absent]
+        root = [] if checks.folders and "." not in checks.folders else [f"Profile: {checks.profile}"]
+        lines = [*root, *folders, f"Checks: {names}", *missing, *absent]
         return "\n".join(part for line in lines for part in wrapped(line, width))
 
     def rows(self, findings: Sequence[Finding]) -> list[Row]:
@@ -68,6 +70,10 @@ class Planned:
         found = {finding.check: finding for finding in findings}
         own = [finding for finding in findings if finding.check not in {check.name for check in self.checks}]
         return [*(Row(c, found.get(c.name), shown(c)) for c in self.checks), *(Row(None, each) for each in own)]
+
+
+NAMED = 8
+"""Problems of a red check that are shown; `--json` has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +107,22 @@ class Validation:
     def text(self, width: int = 0) -> str:
         """The outcome; in front of it, in so many columns, a table of the checks where a width is given."""
         lines = [*table(self.plan.rows(self.look.findings), width), ""] if width else []
+        lines += [line for finding in self.look.findings for line in _red(finding)]
         proven = sum(v.status == "met" for v in self.look.verdicts)
         return "\n".join([*lines, f"{proven} of {len(self.look.verdicts)} criteria proven. {_ending(self.outcome)}."])
 
 
+def _red(finding: Finding) -> list[str]:
+    """What a red check named: nothing keeps its log."""
+    if finding.status not in ("fail", "error") or not finding.problems:
+        return []
+    return [f"{finding.title}:", *(f"  {line}" for line in few(finding, NAMED)), ""]
+
+
 def _ending(outcome: Outcome) -> str:
-    """No loop ran, so no guard stopped one."""
+    """No loop ran, so no guard stopped one, and there is no state to save."""
+    if isinstance(outcome, Interrupted):
+        return f"Interrupted by {outcome.signal}; nothing was written"
     return outcome.reason.capitalize() if isinstance(outcome, Stopped) else describe(outcome)
 
 
@@ -125,7 +141,7 @@ def validate(
     announce(plan)
     require_tools(plan.checks)
     reaper.adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop().handling() as stop:
+    with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
         try:
             look = _look(job, world, snapshot, Recorder((), observers))

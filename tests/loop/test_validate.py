@@ -1,9 +1,10 @@
 """`feature-validate`: iteration 0 alone. It says how things stand, and leaves nothing behind."""
 
 import hashlib
+import signal
 from pathlib import Path
 
-from tests.lab import DONE_WHEN, Lab
+from tests.lab import DONE_WHEN, Lab, until
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 
@@ -88,7 +89,7 @@ def test_verbose_says_before_it_begins_what_will_be_run(lab: Lab) -> None:
     said = lab.aigon("feature-validate", "42", "--verbose", "--profile", "generic").out
     begun = said[: said.index("Tests: running")]
     assert begun.startswith("Profile: generic\nChecks: tests (up to 1m 30s)\n")
-    assert "\n  no lint: " in begun
+    assert "\n  no lint (Python): " in begun
     assert "Profile" not in lab.aigon("feature-validate", "42").out
 
 
@@ -122,3 +123,34 @@ def test_where_a_tool_is_missing_the_data_says_all_that_is_known(lab: Lab) -> No
     assert (missing["check"], missing["tool"]) == ("lint", "no-such-linter")
     words = lab.aigon("feature-validate", "42", "--verbose")
     assert words.code == 7 and "  not installed: no-such-linter, for lint." in words.out
+
+
+def test_a_red_check_says_what_failed(lab: Lab) -> None:
+    lines = "echo a.py:3: error: one; for n in $(seq 12); do echo b.py:$n: error: more $n; done; exit 1"
+    lab.config(checks={"types": {"command": lines, "parser": "mypy"}})
+    lab.spec(WORKS)
+    lab.commit("spec")
+    said = lab.aigon("feature-validate", "42").out
+    assert "Type check:\n  a.py:3: one\n  b.py:1: more 1\n" in said
+    assert "\n  and 5 more\n" in said
+
+
+def test_a_parser_that_there_is_not_is_refused_before_anything_runs(lab: Lab) -> None:
+    lab.config(checks={"tests": {"command": "touch ran", "parser": "taap"}})
+    lab.spec(WORKS)
+    lab.commit("spec")
+    refused = lab.aigon("feature-validate", "42")
+    assert (refused.code, "no parser 'taap'" in refused.err, "Did you mean 'tap'?" in refused.err) == (2, True, True)
+    assert not lab.path("ran").exists()
+
+
+def test_one_ctrl_c_ends_a_validation(lab: Lab) -> None:
+    lab.config(checks={"slow": {"command": "touch begun; sleep 60"}})
+    lab.spec(WORKS)
+    lab.commit("spec")
+    process = lab.start("feature-validate", "42")
+    until(lab.path("begun").exists)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Interrupted by SIGINT; nothing was written" in out
