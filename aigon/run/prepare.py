@@ -19,7 +19,7 @@ from aigon.ports.resources import resource
 from aigon.run import actors, guarding, limits, specs
 from aigon.run.job import Job, ProofPlan
 from aigon.run.options import Options
-from aigon.run.project_checks import Checks, checks_of, require_tools
+from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
 from aigon.run.settings import Read, configuration, own_tools, work_tree
 
 
@@ -84,6 +84,7 @@ def prepare(
     agent, chosen = actors.agent_of(root, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(root, config, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
+    require_named(spec, feature.path, checks.checks)
     return Prepared(
         config=config,
         feature=feature,

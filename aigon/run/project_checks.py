@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aigon import parsers
+from aigon.core.binding import bound
 from aigon.core.config import Config
 from aigon.core.document import nearest
 from aigon.core.errors import environment, usage
-from aigon.core.model import Check, Spec
+from aigon.core.model import ROLES, Check, Spec
 from aigon.core.overrides import overridden
 from aigon.core.profile import CONFIG
 from aigon.core.resolution import Absent, Resolution
@@ -80,6 +81,25 @@ def _configured(resolution: Resolution, here: projects.Repository, config: Confi
     """With what the project's configuration says about its checks."""
     changes = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
     return overridden(resolution, changes, here.project, CONFIG) if changes else resolution
+
+
+def require_named(spec: Spec, path: str, checks: tuple[Check, ...]) -> None:
+    """Raise AigonError (exit 2) for a criterion that misspells a check: it would wait for a person after a paid turn.
+
+    A name that is like no other may come with the feature, and a role may be one that the project does not have yet.
+    """
+    from difflib import get_close_matches
+
+    names = {check.name: check.role for check in checks}
+    for each in spec.criteria:
+        wanted = each.command or ""
+        if each.kind != "check" or wanted in ROLES or bound(wanted, names):
+            continue
+        if close := get_close_matches(wanted, [*names, *ROLES], n=1, cutoff=0.75):
+            hint = f"Did you mean {close[0]!r}? Here are: {', '.join(names) or 'none'}"
+            raise usage(
+                f"There is no check {wanted!r} for criterion {each.number}", where=f"{path}:{each.line}", hint=hint
+            )
 
 
 def _require_parsers(checks: tuple[Check, ...]) -> None:

@@ -154,3 +154,13 @@ def test_one_ctrl_c_ends_a_validation(lab: Lab) -> None:
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Interrupted by SIGINT; nothing was written" in out
+
+
+def test_a_criterion_that_misspells_a_check_is_refused_with_its_line(lab: Lab) -> None:
+    lab.config(checks={"endpoints-web": {"command": "true"}})
+    lab.spec("it answers <!-- check: endpoint-web -->")
+    lab.commit("spec")
+    refused = lab.aigon("feature-validate", "42")
+    assert refused.code == 2
+    assert "There is no check 'endpoint-web' for criterion 1" in refused.err
+    assert "feature-42-dark-mode.md:" in refused.err and "Did you mean 'endpoints-web'?" in refused.err
