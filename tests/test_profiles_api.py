@@ -58,6 +58,21 @@ SERVERS: dict[str, Files] = {
         "api/Cargo.toml": '[package]\nname = "x"\n[dependencies.actix-web]\nversion = "4"\n',
         "api/src/main.rs": "",
     },
+    "axum, crates in a folder": {
+        "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n',
+        "crates/api/Cargo.toml": '[package]\nname = "api"\n[dependencies]\naxum = "0.8"\n',
+        "crates/api/src/bin/serve.rs": "",
+    },
+    "a package at the root and a server in cmd": {
+        "go.mod": "module x\n",
+        "store.go": "package store\n",
+        "cmd/serve/run.go": GO_MAIN.replace("{\n", "{\n\thttp.ListenAndServe(a, nil)\n"),
+    },
+    "a program among very many files": {
+        "go.mod": "module x\n",
+        "zz/main.go": GO_MAIN.replace("{\n", "{\n\thttp.ListenAndServe(a, nil)\n"),
+        **{f"a/f{i}.go": "package a\n" for i in range(210)},
+    },
     "spring": {"pom.xml": POM.format("spring-boot-starter-web")},
     "quarkus": {"build.gradle.kts": 'implementation("io.quarkus:quarkus-rest")\n'},
     "micronaut": {"build.gradle": "plugins { id 'io.micronaut.application' version '4' }\n"},
@@ -87,6 +102,34 @@ OTHERS: dict[str, Files] = {
     "ktor's client": {"build.gradle.kts": 'implementation("io.ktor:ktor-client-core")\n'},
     "an engine for rails": {"Gemfile": "gemspec\n", "x.gemspec": "spec.add_dependency 'rails'\n"},
     "a package for laravel": {"composer.json": '{"require": {"illuminate/support": "*"}}'},
+    "a framework itself": {
+        "pyproject.toml": '[project]\nname = "Flask"\nclassifiers = ["Framework :: Flask"]\n[build-system]\n',
+        "src/flask/app.py": "class Flask(App):\n    pass\n\napp = Flask(__name__)\n",
+    },
+    "what extends a framework": {
+        "pyproject.toml": '[project]\ndependencies = ["fastapi"]\nclassifiers = ["Framework :: FastAPI"]\n',
+        "tests/test_x.py": FASTAPI,
+    },
+    "a name is no dependency": {"pyproject.toml": '[project]\nname = "flask"\n', "a.py": "Flask(1)\n"},
+    "an app for django": {
+        "setup.cfg": "[metadata]\nclassifiers =\n  Framework :: Django\n",
+        "manage.py": "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'tests.settings')\n",
+    },
+    "a go library with an example that serves": {
+        "go.mod": "module x\n",
+        "mux.go": "package mux\n",
+        "mux_test.go": "package mux_test\n",
+        "_examples/rest/main.go": GO_MAIN.replace("{\n", "{\n\thttp.ListenAndServe(a, nil)\n"),
+    },
+    "a workspace of axum's kind": {
+        "Cargo.toml": '[workspace]\nmembers = ["web", "web-extra", "examples/*"]\n',
+        "web/Cargo.toml": '[package]\nname = "web"\n',
+        "web/src/lib.rs": "",
+        "web-extra/Cargo.toml": '[package]\nname = "web-extra"\n[dependencies]\naxum = "0.8"\n',
+        "web-extra/src/lib.rs": "",
+        "examples/chat/Cargo.toml": '[package]\nname = "chat"\n[dependencies]\naxum = "0.8"\n',
+        "examples/chat/src/main.rs": "",
+    },
     "a .NET library": {"A.csproj": '<Project Sdk="Microsoft.NET.Sdk"></Project>'},
     "nothing": {"README.md": ""},
 }  # fmt: skip

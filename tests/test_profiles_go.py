@@ -141,3 +141,10 @@ def test_formatting_is_a_check_where_the_project_speaks_of_it(tmp_path: Path) ->
 )
 def test_what_a_file_is_for_is_told_by_its_path(path: str, part: str) -> None:
     assert Protection(protections(profiles(), {})).part(path) == part
+
+
+def test_examples_beside_a_package_at_the_root_make_no_program_of_it(tmp_path: Path) -> None:
+    files(tmp_path, {"go.mod": "module x\n", "x.go": "package x\n", "_examples/a/main.go": "package main\n"})
+    assert resolved(tmp_path).profile == "library"
+    files(tmp_path, {"cmd/x/main.go": "package main\n"})
+    assert resolved(tmp_path).profile == "generic"

@@ -204,3 +204,45 @@ def test_the_android_folder_of_an_app_in_another_language_is_no_android_project(
 )
 def test_what_decides_is_protected_and_nothing_else(path: str, part: str) -> None:
     assert rules().part(path) == part
+
+
+CHECKSTYLE = "<plugin><artifactId>maven-checkstyle-plugin</artifactId>{}</plugin><plugin><configuration/></plugin>"
+WITHIN = (
+    "<executions><execution><configuration><configLocation>x</configLocation></configuration></execution></executions>"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("", True),
+        ("<configuration><configLocation>x</configLocation></configuration>", True),
+        ("<version>3</version><configuration>x</configuration>" + WITHIN, True),
+        (WITHIN + "<configuration>x</configuration>", True),
+        ("<version>3</version>" + WITHIN, False),
+    ],
+)
+def test_checkstyle_with_rules_for_its_executions_alone_is_not_asked_by_name(
+    tmp_path: Path, said: str, asked: bool
+) -> None:
+    files(tmp_path, {"pom.xml": f"<project>{CHECKSTYLE.format(said)}</project>"})
+    assert ("lint" in names(resolved(tmp_path))) is asked
+
+
+def test_flavors_that_a_convention_plugin_makes_are_flavors(tmp_path: Path) -> None:
+    files(tmp_path, ANDROID)
+    assert tasks(tmp_path)["lint"] == ["lintDebug"]
+    files(tmp_path, {"build-logic/convention/src/main/kotlin/x/Flavor.kt": "productFlavors { }"})
+    assert (tasks(tmp_path)["lint"], tasks(tmp_path)["tests"]) == (["lint"], ["test"])
+
+
+def test_a_multiplatform_library_for_android_has_no_debug_variant(tmp_path: Path) -> None:
+    kmp = 'plugins { kotlin("multiplatform")\nid("com.android.kotlin.multiplatform.library") }'
+    jvm_module = 'plugins {\n  kotlin("jvm")\n}'
+    files(tmp_path, ANDROID | {"lib/build.gradle.kts": kmp, "core/build.gradle.kts": jvm_module})
+    assert tasks(tmp_path) == {"tests": ["allTests", "test"], "lint": ["lint"], "build": ["assemble"]}
+
+
+def test_a_pom_that_publishes_to_central_is_a_library(tmp_path: Path) -> None:
+    files(tmp_path, {"pom.xml": "<project><artifactId>central-publishing-maven-plugin</artifactId></project>"})
+    assert resolved(tmp_path).profile == "library"

@@ -180,3 +180,22 @@ def test_make_agrees_on_what_is_a_rule(tmp_path: Path) -> None:
     ]
     assert said[0] == "ran\n" and "ran" not in said[1]
     assert [names(resolved(tmp_path / name, path=str(Path(make).parent))) for name in ("a", "b")] == [["tests"], []]
+
+
+def test_a_makefile_that_hands_everything_on_has_the_targets_of_the_inner_one(tmp_path: Path) -> None:
+    inner = "all: server\n\ntest: server\n\t./runtest\n"
+    hands_on = "default: all\n\n.DEFAULT:\n\tcd src && $(MAKE) $@\n"
+    found_checks = found(tmp_path, {"Makefile": hands_on, "src/Makefile": inner, "src/server.c": ""})
+    assert found_checks == {"tests": ("make", "test"), "build": ("make", "all")}
+    files(tmp_path, {"Makefile": "default:\n\tcd src && $(MAKE)\n"})
+    assert names(resolved(tmp_path)) == []
+
+
+def test_all_builds_compiled_sources_and_is_anything_elsewhere(tmp_path: Path) -> None:
+    assert found(tmp_path, {"Makefile": "all: a.o\n", "a.c": ""}) == {"build": ("make", "all")}
+    assert found(tmp_path, {"Makefile": "all: a.o\nbuild:\n\tcc a.c\n"}) == {"build": ("make", "build")}
+    assert found(tmp_path, {"Makefile": "all: lint\n", "pyproject.toml": ""}) == {}
+
+
+def test_all_of_a_project_without_compiled_sources_is_no_build(tmp_path: Path) -> None:
+    assert found(tmp_path, {"Makefile": "all: lint\n", "run.sh": ""}) == {}

@@ -494,3 +494,50 @@ def test_scripts_for_lint_and_types_come_before_the_tools(tmp_path: Path) -> Non
 def test_a_node_package_that_is_published_is_a_library(tmp_path: Path, private: bool, profile: str) -> None:
     package(tmp_path, exports="./a.js", private=private)
     assert resolved(tmp_path).profile == profile
+
+
+def test_a_script_that_hands_on_to_packages_which_change_files_is_no_linter(tmp_path: Path) -> None:
+    package(tmp_path, workspaces=["web"], scripts={"lint": "bun run --filter web lint", "test": "x"})
+    files(tmp_path, {"web/package.json": '{"scripts": {"lint": "biome check --write ./"}}', "bun.lock": ""})
+    assert names(resolved(tmp_path)) == ["tests"]
+    files(tmp_path, {"web/package.json": '{"scripts": {"lint": "biome check ./"}}'})
+    assert check(resolved(tmp_path), "lint").argv[1:] == ("run", "lint")
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [("test:eslint", "lint"), ("test:lint", "lint"), ("check:type", "types"), ("test:types", "types")],
+)
+def test_linters_and_type_checkers_among_the_tests_are_found_by_their_names(
+    tmp_path: Path, script: str, name: str
+) -> None:
+    package(tmp_path, scripts={script: "x"})
+    files(tmp_path, {".eslintrc": "{}", "tsconfig.json": "{}"})
+    assert check(resolved(tmp_path), name).argv[1:] == ("run", script)
+
+
+def test_packages_that_check_types_by_a_script_called_check_are_asked_for_it(tmp_path: Path) -> None:
+    package(tmp_path, packageManager="pnpm@10.0.0", private=True)
+    files(tmp_path, {"pnpm-workspace.yaml": "packages: [packages/*]\n"})
+    files(tmp_path, {"packages/a/package.json": '{"scripts": {"check": "tsc && cd ./test && tsc"}}'})
+    assert check(resolved(tmp_path), "types").argv[1:] == ("--recursive", "run", "check")
+    files(tmp_path, {"packages/a/package.json": '{"scripts": {"check": "biome check --write"}}'})
+    assert names(resolved(tmp_path)) == []
+
+
+def test_a_formatter_that_each_package_runs_by_itself_is_not_run_at_the_root(tmp_path: Path) -> None:
+    package(tmp_path, workspaces=["packages/*"], devDependencies={"prettier": "3"}, private=True)
+    files(tmp_path, {".prettierrc": "{}", "packages/a/package.json": '{"scripts": {"x": "y"}}'})
+    assert names(resolved(tmp_path)) == ["lint-format"]
+    files(tmp_path, {"packages/a/package.json": '{"scripts": {"lint": "prettier --check src"}}'})
+    assert names(resolved(tmp_path)) == ["lint"]
+
+
+@pytest.mark.parametrize("published", [{"files": ["lib"]}, {"publishConfig": {"access": "public"}}])
+def test_what_is_published_is_a_library_without_an_entry_of_its_own(
+    tmp_path: Path, published: dict[str, object]
+) -> None:
+    package(tmp_path, name="x", version="1.0.0", **published)
+    assert resolved(tmp_path).profile == "library"
+    package(tmp_path, name="x", version="1.0.0", private=True, **published)
+    assert resolved(tmp_path).profile == "generic"

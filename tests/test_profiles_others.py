@@ -126,3 +126,11 @@ def test_minitest_runs_by_rake_or_rails(tmp_path: Path, project: dict[str, str],
 def test_ruby_tools_without_a_gemfile_come_from_path(tmp_path: Path) -> None:
     files(tmp_path, {"spec/calc_spec.rb": "", ".rubocop.yml": ""})
     assert {c.name: c.missing for c in resolved(tmp_path).checks} == {"tests": "rspec", "lint": "rubocop"}
+
+
+def test_a_gemfile_without_ruby_brings_tools_for_another_language(tmp_path: Path) -> None:
+    files(tmp_path, {"Gemfile": "gem 'cocoapods'\n", "Package.swift": ""})
+    assert "Ruby" not in {absent.ecosystem for absent in resolved(tmp_path).absent}
+    assert names(resolved(tmp_path)) == ["build"]
+    files(tmp_path, {"lib/a.rb": "", ".rubocop.yml": ""})
+    assert "lint" in {each.role for each in resolved(tmp_path).checks}

@@ -383,3 +383,18 @@ def test_a_package_is_built_by_whatever_builds_it_here(tmp_path: Path) -> None:
     assert check(resolved(tmp_path), "build").argv[1] == "build"
     environment(tmp_path / ".venv", "pip", "build")
     assert check(resolved(tmp_path), "build").argv[1:3] == ("-m", "build")
+
+
+@pytest.mark.parametrize("place", ["scripts/check", "scripts/lint.sh"])
+def test_a_formatter_that_the_project_checks_with_in_a_script_is_found(tmp_path: Path, place: str) -> None:
+    files(tmp_path, {"pyproject.toml": "[tool.ruff]\n", place: "ruff format --check src\n"})
+    assert names(resolved(tmp_path)) == ["lint", "lint-format"]
+    files(tmp_path, {place: "ruff format src\n"})
+    assert names(resolved(tmp_path)) == ["lint"]
+
+
+def test_the_root_of_a_workspace_finds_the_linter_that_its_members_configure(tmp_path: Path) -> None:
+    files(
+        tmp_path, {"pyproject.toml": '[tool.uv.workspace]\nmembers = ["api"]\n', "api/pyproject.toml": "[tool.ruff]\n"}
+    )
+    assert names(resolved(tmp_path)) == ["lint"]

@@ -148,7 +148,8 @@ def detect(profiles: Iterable[Profile], project: Project) -> Profile:
     top = max(profile.priority for profile in matching)
     best = sorted(profile.name for profile in matching if profile.priority == top)
     if len(best) > 1:
-        hint = f'Choose one: --profile {best[0]}, or "profile": "{best[0]}" in {CONFIG}'
+        flags = " or ".join(f"--profile {name}" for name in best)
+        hint = f'Choose one: {flags}, or "profile": "{best[0]}" in {CONFIG}'
         raise usage(f"The profiles {' and '.join(best)} match equally well (priority {top})", hint=hint)
     return next(profile for profile in matching if profile.name == best[0])
 

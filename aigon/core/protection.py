@@ -19,6 +19,10 @@ ASSETS = (
 )
 
 
+FOUND = ("a check", "the validation script", "called by a check", "a target of the Makefile")
+"""Sources of rules that are read from the tree."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Files by glob; with `keys` only those keys of them (dotted; sections in an INI file) are meant.
@@ -49,6 +53,18 @@ class Protection:
 
     rules: tuple[Rule, ...] = ()
     allow: tuple[str, ...] = ()
+
+    def found(self) -> tuple[Rule, ...]:
+        """The rules that were read from the project's own scripts."""
+        return tuple(rule for rule in self.rules if rule.source in FOUND)
+
+    def with_found(self, earlier: Sequence[Rule]) -> "Protection":
+        """With those that were found earlier, before a shipped rule counts."""
+        more = [rule for rule in earlier if rule not in self.rules]
+        place = next((n for n, rule in enumerate(self.rules) if rule.source in FOUND), None)
+        if place is None:
+            place = next((n for n, r in enumerate(self.rules) if r.source != "protect in .aigon/config.json"), 0)
+        return replace(self, rules=(*self.rules[:place], *more, *self.rules[place:]))
 
     def allowed(self, path: str) -> bool:
         """Whether the spec's frontmatter permits any change of this file."""

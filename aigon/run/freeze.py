@@ -15,6 +15,10 @@ def freeze(opening: Opening, found: Opened, job: Job) -> tuple[Job, Frozen]:
     root, inputs = str(opening.checkout.root), _inputs(opening, found)
     checks = frozen.lasting(known, found.prepared.checks.checks, root, inputs, job.base_commit)
     record = frozen.begun(known, base=job.base_commit, root=root, inputs=inputs, checks=checks, theirs=_theirs(found))
+    if known and (known.root, known.inputs, known.base) == (root, inputs, job.base_commit):
+        # What scripts call is read from the tree, which an agent has written to by now: what was found stays protected.
+        job = replace(job, protection=job.protection.with_found(known.rules))
+    record = replace(record, rules=job.protection.found())
     record = replace(record, guarded=_guarded(found, job, record))
     frozen.save(found.records.frozen, record)
     return replace(job, checks=() if job.demand.skip_validation else checks), record

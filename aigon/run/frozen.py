@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aigon.core.model import Check, TestResult
+from aigon.core.protection import Rule
 from aigon.ports.store import write_atomic
 
 VERSION = 1
@@ -64,6 +65,7 @@ class Frozen:
     tested: Mapping[str, Tested] = field(default_factory=dict)
     guarded: Mapping[str, Guarded] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
 
     def version(self, path: str) -> str:
         """The commit whose version of a file counts as the base's: a person's later one, where there is one."""
@@ -93,7 +95,11 @@ def _decoded(document: dict[str, Any]) -> Frozen:
     checks = tuple(_check(each) for each in document.pop("checks"))
     tested = {name: Tested(**each) for name, each in document.pop("tested").items()}
     guarded = {p: Guarded(base64.b64decode(g["data"]), g["mode"]) for p, g in document.pop("guarded").items()}
-    return Frozen(**document, checks=checks, tested=tested, guarded=guarded)
+    rules = tuple(
+        Rule(**{**each, "paths": tuple(each["paths"]), "keys": tuple(each["keys"])})
+        for each in document.pop("rules", [])
+    )
+    return Frozen(**document, checks=checks, tested=tested, guarded=guarded, rules=rules)
 
 
 def _check(document: dict[str, Any]) -> Check:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,16 @@ from aigon.run.job import ProofPlan
 _WORD = re.compile(r"[\w@%+=:,./-]+")
 _PACKAGE_SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*(?:\s+run(?:-script)?)?(?:\s+-\S+)*\s+([\w:-]+)")
 """A script of package.json by the commands that run one: `npm test`, `pnpm run -s lint`, `yarn build`."""
+_INTERPRETED = re.compile(
+    r"(?:^|[\s;&|@(/\"'])(?:ba|z|da)?(?:sh|node|tsx|ts-node|deno|bun|python[\d.]*|ruby|perl|php)(?:\s+-\S+)*\s+([\w@%+./-]+)"
+    r"|^[ \t]*-?include[ \t]+([\w@%+./-]+)",
+    re.M,
+)
+_TARGETS = re.compile(r"\b(?:g?make|just|task)\b")
+_RECIPES = re.compile(r"(?i:gnumakefile|makefile|\.?justfile|taskfile(?:\.dist)?\.ya?ml)|[^/]+\.(?:mk|make|just)")
+"""Files that say what make, just and Task run."""
+_TARGET = re.compile(r"(?m)^ *(?!\.(?:PHONY|SUFFIXES|DEFAULT|SILENT)\b)([^\s:=#][^:=#\n]*?)[ \t]*&?::?(?!=)")
+"""The names in front of a rule of a Makefile."""
 _SCRIPTS = (".sh", ".bash", ".zsh")
 _FOLDERS = ("scripts", "script", "ci", ".ci", "tools", "hack")
 """Where projects keep what checks them, by habit: a file there that a check names is no part of the product."""
@@ -33,7 +44,8 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
     own = tuple(_own(each) for each in config.protect)
     shipped = profile.protections(profiles(), profiles(root / ".aigon" / "profiles"))
     programs = (*_judge(root, config), *_hooks(root, config))
-    rules = (*own, *programs, *_package_scripts(root, checks), *_scripts(root, spec, checks), *shipped)
+    rules = (*own, *programs, *_package_scripts(root, checks), *_scripts(root, spec, checks))
+    rules = (*rules, *_made(root, checks), *shipped)
     return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"))
 
 
@@ -123,8 +135,40 @@ def _scripts(root: Path, spec: Spec, checks: Sequence[Check]) -> Iterator[Rule]:
     texts = [part for check in checks for part in check.argv if "\n" in part or " " in part]
     texts += [criterion.command or "" for criterion in spec.criteria if criterion.kind in ("verify", "metric")]
     texts += [spec.validation or "", *(_text(root / path) for path in named if path.endswith(_SCRIPTS))]
+    texts += [
+        text for folder in dict.fromkeys(check.cwd for check in checks) for text in _recipes(root, folder, checks)
+    ]
     if called := sorted(set(_called(root, texts)) - set(validation)):
         yield Rule(tuple(map(_literal, called)), "review", "config", source="called by a check")
+
+
+def _recipes(root: Path, folder: str, checks: Sequence[Check]) -> Iterator[str]:
+    """What the project's own words run in a folder, with paths as the repository has them: the scripts of package.json
+    that its checks start, and whole Makefiles, justfiles and Taskfiles where a check starts such a runner."""
+    below, here = root / folder, "" if folder == "." else f"{folder}/"
+    words = [text for check in checks if check.cwd == folder for text in _words_of(root, check)]
+    there = _json(below / "package.json").get("scripts")
+    scripts = {k: str(v) for k, v in there.items()} if isinstance(there, dict) else {}
+    texts = [scripts[name] for name in _run_by(words, scripts) if name in scripts]
+    if any(_TARGETS.search(text) for text in [*words, *texts]):
+        texts += [_text(path) for path in sorted(below.glob("*")) if _RECIPES.fullmatch(path.name)]
+    yield from (_WORD.sub(lambda found: f"{here}{found[0].removeprefix('./')}", text) for text in texts)
+
+
+def _made(root: Path, checks: Sequence[Check]) -> Iterator[Rule]:
+    """Files that stand where a target of the Makefile has its name, so that make takes it for done, are not kept."""
+    for folder in dict.fromkeys(check.cwd for check in checks):
+        texts = [text for check in checks if check.cwd == folder for text in _words_of(root, check)]
+        if not any(re.search(r"\bg?make\b", text) for text in texts):
+            continue
+        makefiles = [p for p in sorted((root / folder).glob("*")) if _RECIPES.fullmatch(p.name)]
+        rules = (line for path in makefiles for line in _TARGET.findall(_text(path)))
+        names = sorted({word for line in rules for word in line.split() if _WORD.fullmatch(word)})
+        here = "" if folder == "." else f"{folder}/"
+        paths = tuple(_literal(f"{here}{name}") for name in names if not (root / folder / name).exists())
+        if paths:
+            both = (*paths, *(f"{path}/**" for path in paths))
+            yield Rule(both, "review", "config", source="a target of the Makefile")
 
 
 def _led_to(root: Path, path: str) -> str:
@@ -148,10 +192,23 @@ def _installed(path: Path) -> bool:
 
 def _called(root: Path, texts: Sequence[str], depth: int = DEPTH) -> Iterator[str]:
     """Scripts of the project that these texts name, and those that they name in turn."""
-    found = sorted({path for text in texts for word in _WORD.findall(text) if (path := _script(root, word))})
+    found = sorted({path for text in texts for path in _named(root, text)})
     yield from found
     if found and depth > 1:
         yield from _called(root, [_text(root / path) for path in found], depth - 1)
+
+
+def _named(root: Path, text: str) -> Iterator[str]:
+    yield from (path for word in _WORD.findall(text) if (path := _script(root, word)))
+    yield from (
+        path for words in _INTERPRETED.findall(text) for word in words if word and (path := _plain_file(root, word))
+    )
+
+
+def _plain_file(root: Path, word: str) -> str:
+    """A file that an interpreter is given by name: `node run-all.js`."""
+    path = posixpath.normpath(word)
+    return path if not path.startswith(("/", "..")) and (root / path).is_file() else ""
 
 
 def _script(root: Path, word: str) -> str:

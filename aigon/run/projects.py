@@ -51,7 +51,8 @@ def found(here: Repository, config: Config, wanted: str | None) -> tuple[Found, 
     Raises AigonError (exit 2) where detection is a tie, and for a folder that does not exist.
     """
     if config.paths:
-        root = [_at_root(here, wanted)] if wanted and ROOT not in config.paths else []
+        here = _without(here, tuple(map(plain, config.paths)))
+        root = [_at_root(here, wanted)] if wanted and ROOT not in map(plain, config.paths) else []
         return (*root, *(_named(here, folder, each.profile) for folder, each in config.paths.items()))
     return (_at_root(here, wanted),) if wanted else _detected(here)
 
@@ -62,13 +63,17 @@ def _detected(here: Repository) -> tuple[Found, ...]:
     folders = below(here, ())
     if not folders:
         return (_at_root(here, None),)
-    beside = replace(here, project=ProjectOnDisk(here.root, here.env, without=folders))
-    root = _at_root(beside, None)
+    root = _at_root(_without(here, folders), None)
     if _tested(root) and places.at_root(here.project, _ecosystems(here)):
         return (_at_root(here, None),)
     parts = tuple(part for folder in folders if (part := _named(here, folder, None)).resolution.checks)
     own = (root,) if root.resolution.checks else ()
     return (*own, *parts) or (_at_root(here, None),)
+
+
+def _without(here: Repository, folders: Sequence[str]) -> Repository:
+    """The same, where files in these folders are not the root's."""
+    return replace(here, project=ProjectOnDisk(here.root, here.env, without=[f for f in folders if f != ROOT]))
 
 
 def below(here: Repository, taken: Sequence[str]) -> tuple[str, ...]:
@@ -98,7 +103,9 @@ def _named(here: Repository, folder: str, wanted: str | None) -> Found:
         chosen = profile.named(here.known, wanted) if wanted else profile.detect(here.known.values(), project)
         resolution = profile.resolve(chosen, project)
     except AigonError as error:
-        hint = error.hint if wanted else f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {profile.CONFIG}'
+        every = f"and name the other projects there as well: {', '.join(below(here, (folder,)))}"
+        said = f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {profile.CONFIG}'
+        hint = error.hint if wanted else f"{said}{f', {every}' if below(here, (folder,)) else ''}"
         raise usage(f"{folder}: {error.what}", where=error.where or folder, hint=hint) from None
     return Found(folder, chosen.name, _moved(resolution, folder))
 

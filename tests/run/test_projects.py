@@ -123,3 +123,25 @@ def test_init_writes_down_the_projects_that_it_found(lab: Lab) -> None:
     config = json.loads(lab.path(".aigon/config.json").read_text())
     assert config["paths"] == {"backend": "generic", "frontend": "generic"}
     assert "profile" not in config
+
+
+def test_a_root_that_only_lists_python_members_leaves_their_checks_to_them(tmp_path: Path) -> None:
+    root = "[tool.uv.workspace]\nmembers = ['backend']\n"
+    files(tmp_path, BACKEND | {"pyproject.toml": root})
+    assert checks(tmp_path).folders.get("backend") == "generic"
+    files(tmp_path, {"pyproject.toml": f"{root}[tool.pytest]\n"})
+    assert (checks(tmp_path).folders, places(checks(tmp_path))[0]) == ({}, ("tests", "."))
+
+
+@pytest.mark.parametrize("folder", ["deps/jemalloc", "external/lib", "playground/app", "thirdparty/x", "fuzz"])
+def test_code_of_others_and_playgrounds_are_no_projects(tmp_path: Path, folder: str) -> None:
+    files(tmp_path, {f"{folder}/package.json": '{"scripts": {"test": "x"}}', "a.sh": ""})
+    assert checks(tmp_path).folders == {}
+
+
+def test_a_profile_beside_paths_adds_only_what_the_root_itself_has(tmp_path: Path) -> None:
+    files(tmp_path, BACKEND | FRONTEND)
+    config: dict[str, object] = {"profile": "generic", "paths": {"backend": "generic", "frontend": "generic"}}
+    assert all(folder != "." for _, folder in places(checks(tmp_path, config)))
+    files(tmp_path, {"tests/test_all.py": "import pytest\n"})
+    assert [name for name, folder in places(checks(tmp_path, config)) if folder == "."] == ["tests"]
