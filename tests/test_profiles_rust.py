@@ -167,4 +167,4 @@ def test_of_a_manifest_only_what_decides_is_protected() -> None:
     rule = Protection(protections(profiles(), {})).rule("a/Cargo.toml")
     assert rule is not None
     assert {"lints", "profile", "test", "lib.doctest"} <= set(rule.keys)
-    assert not {"dependencies", "package", "workspace.members", "features"} & set(rule.keys)
+    assert not {"dependencies", "package", "features"} & set(rule.keys)
