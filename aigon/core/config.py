@@ -257,8 +257,11 @@ def _explained(name: str, error: Any, document: Mapping[str, Any]) -> AigonError
         near = difflib.get_close_matches(path[-1], _known_keys(path[:-1]), n=1, cutoff=0.5)
         hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(_known_keys(path[:-1]))}"
         return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
+    if error["type"] == "missing":
+        return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
     value = json.dumps(_value(document, path), default=str)
-    return usage(f"Bad value for '{key}': {error['msg']}", where=name, hint=f"It is {value}")
+    said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
+    return usage(f"Bad value for '{key}': {said}", where=name, hint=f"It is {value}")
 
 
 def _path(place: Sequence[str | int], document: Any) -> list[str]:

@@ -35,10 +35,15 @@ class Documents:
         # A project's document of a shipped one's name extends that one; any other name is its own before a shipped one.
         theirs = wanted in self.own and wanted != name
         if not theirs and (wanted not in self.shipped or not own):
-            raise pairs["extends"].wrong("names nothing to extend", nearest(wanted, self.names()))
+            raise pairs["extends"].wrong(f"names nothing to extend: {wanted!r}", self._near(name, wanted))
         if theirs and wanted in extended_by:
             raise pairs["extends"].wrong(f"goes round in a circle: {' extends '.join((*extended_by, name, wanted))}")
         return Node(_merged(self._read(wanted, theirs, (*extended_by, name)), node), node.file)
+
+    def _near(self, name: str, wanted: str) -> str:
+        """Documents of the same sort, but for the one that asks."""
+        alike = [n for n in self.names() if ("/" in n) == ("/" in name) and (n != name or n in self.shipped)]
+        return nearest(wanted, alike)
 
     def _shipped(self, name: str) -> Node:
         return parsed(self.shipped[name], f"profiles/{name}.yaml")

@@ -191,8 +191,10 @@ def _settings(check: Check) -> Iterator[tuple[Keys, object]]:
     yield ("paths",), list(check.paths)
     yield ("reports",), list(check.reports)
     yield ("cwd",), check.cwd
-    yield from ((("env", name), value) for name, value in check.env.items())
-    if not check.env:
+    # What aigon itself tells one of its own programs is nobody's setting.
+    told = {name: value for name, value in check.env.items() if not name.startswith("AIGON_")}
+    yield from ((("env", name), value) for name, value in told.items())
+    if not told:
         yield ("env",), {}
 
 
