@@ -1,6 +1,6 @@
 """How amounts are written for people: time, money, tokens."""
 
-from math import ceil
+from math import ceil, isfinite
 
 from aigon.core.model import CostStatus
 from aigon.core.state import Spend
@@ -16,6 +16,8 @@ def estimated_tokens(text: str) -> int:
 
 def duration(seconds: float) -> str:
     """`3.2s`, `41s`, `3m 12s`, `1h 05m`."""
+    if not isfinite(seconds):
+        return "no end"
     if seconds < 9.95:
         return f"{max(seconds, 0.0):.1f}s"
     whole = round(seconds)

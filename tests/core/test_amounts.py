@@ -32,3 +32,7 @@ def test_little_money_is_not_shown_as_none_and_unknown_is_not_shown_as_zero() ->
         "$1.20 and 1 call of unknown cost",
         "2 calls of unknown cost",
     ]
+
+
+def test_a_time_without_an_end_can_be_said() -> None:
+    assert duration(float("inf")) == duration(float("nan")) == "no end"

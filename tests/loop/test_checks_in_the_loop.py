@@ -150,9 +150,9 @@ def test_a_final_check_runs_once_the_rest_is_green_and_decides_then(lab: Lab) ->
 
 def test_a_criterion_whose_check_does_not_exist_is_said_before_the_first_turn(lab: Lab) -> None:
     lab.write(".aigon/validation.sh", "exit 0\n")
-    lab.spec("it is tested <!-- check: tets -->", "it builds <!-- check: build -->")
+    lab.spec("it is tested <!-- check: links -->", "it builds <!-- check: build -->")
     lab.agent("true")
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
     before = ran.out.partition("iteration 1 of")[0]
-    assert "criterion 1 needs a check 'tets'" in before
+    assert "criterion 1 needs a check 'links'" in before
     assert "criterion 2 needs" not in before, "the script stands in for a role"
