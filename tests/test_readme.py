@@ -99,7 +99,15 @@ def test_every_verb_that_a_page_names_is_one(name: str) -> None:
 def test_every_option_that_a_page_names_is_one(name: str) -> None:
     known = {option for command in commands().values() for parameter in command.params for option in parameter.opts}
     said = set(re.findall(r"`aigon [^`]*?(--[a-z][a-z-]*)|`(--[a-z][a-z-]*)", _built(page(name))))
-    foreign = {"--help", "--version", "--no-ff", "--growth", "--dangerously-skip-permissions", "--max-budget-usd"}
+    foreign = {
+        "--help",
+        "--version",
+        "--no-ff",
+        "--growth",
+        "--project",
+        "--dangerously-skip-permissions",
+        "--max-budget-usd",
+    }
     # What can stand in `agents.NAME.args` of the agent that is built in.
     built_in = {f"--{name}" for name in re.findall(r'"(?:--)?([a-z-]+)"', page("aigon/agents/_api/settings.py"))}
     assert sorted({one or other for one, other in said} - known - foreign - built_in) == []
