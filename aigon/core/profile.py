@@ -172,6 +172,8 @@ def resolve(
         lacking = [_resolved(profile, part, role, project, checks) for role in part.roles if role not in covered]
         if not part.ecosystem.fallback or len(present) == 1:
             absent += [each for each in lacking if each]
+    standing_in = {check.role for part, check in checks if part.ecosystem.fallback}
+    absent = [each for each in absent if each.role not in standing_in]
     if not present:
         absent = _nothing(profile)
     resolution = Resolution(profile.name, _unique(checks), tuple(absent))

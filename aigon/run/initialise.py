@@ -28,7 +28,8 @@ HEADING = "# aigon's runtime files"
 class Initialised:
     """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home.
 
-    `others` are folders that look like projects of their own and that no check speaks of.
+    `others` are folders that look like projects of their own and that no check speaks of; `kept_profile` is what the
+    configuration goes on saying where another one was asked for.
     """
 
     checks: Checks
@@ -37,6 +38,7 @@ class Initialised:
     commands: tuple[Placed, ...] = ()
     elsewhere: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    kept_profile: str = ""
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
@@ -49,7 +51,7 @@ class Initialised:
                 for c in self.checks.checks
             ],
             "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks.checks if c.missing],
-            "absent": [{"role": a.role, "why": a.why} for a in self.checks.absent],
+            "absent": [{"role": a.role, "why": a.why, "of": a.ecosystem} for a in self.checks.absent],
             "written": [*self.written, *(c.path for c in self.commands if c.wrote)],
             "kept": [*self.kept, *(c.path for c in self.commands if not c.wrote)],
             "commands": [as_data(one) for one in self.commands],
@@ -65,6 +67,10 @@ class Initialised:
         lines += [
             f'{name} looks like a project of its own: name it in "paths" ({PROJECT_FILE})' for name in self.others
         ]
+        if self.kept_profile:
+            lines += [
+                f'{PROJECT_FILE} says "profile": "{self.kept_profile}": change it there to keep {self.checks.profile}'
+            ]
         lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
         lines += [line(one) for one in self.commands if one.state != "unchanged"]
         lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in self.elsewhere]
@@ -94,7 +100,8 @@ def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
     placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
     others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
-    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others)
+    other = config.profile if profile and config.profile != profile else None
+    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others, other or "")
 
 
 def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tuple[str, ...]]:

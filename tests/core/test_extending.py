@@ -77,6 +77,17 @@ def test_a_fallback_stands_in_only_for_roles_that_nothing_else_has(tmp_path: Pat
     ]
 
 
+def test_a_role_that_a_fallback_has_is_absent_nowhere(tmp_path: Path) -> None:
+    shipped = {
+        **SHIPPED,
+        "ecosystems/zig": ZIG.replace(b"roles:\n", b"roles:\n  build: {absent: none, candidates: []}\n"),
+    }
+    files(tmp_path, {"build.zig": "", "Makefile": ""})
+    program(tmp_path / "bin/make")
+    found = resolve(available(shipped, {})["all"], ProjectOnDisk(tmp_path, {"PATH": f"{tmp_path}/bin"}))
+    assert ("build" in names(found), found.absent) == (True, ())
+
+
 def test_an_ecosystem_of_a_projects_own_extends_the_shipped_one_of_its_name(tmp_path: Path) -> None:
     files(tmp_path, {"build.zig": "", "a.zig": ""})
     own = b"""

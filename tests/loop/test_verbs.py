@@ -49,6 +49,12 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
     assert sorted(names) == [".aigon/config.json", ".gitignore"]
 
 
+def test_init_with_another_profile_says_what_the_configuration_keeps(lab: Lab) -> None:
+    lab.aigon("init", "--no-commands")
+    again = lab.aigon("init", "--no-commands", "--profile", "library").out
+    assert '.aigon/config.json says "profile": "generic": change it there to keep library' in again
+
+
 def test_init_says_what_was_found_what_is_missing_and_what_there_is_not(lab: Lab) -> None:
     lab.config(checks={"lint": {"command": ["no-such-linter"]}, "tests": {"command": "make test"}})
     found = document(lab.aigon("init", "--no-commands", "--json"))
