@@ -188,7 +188,9 @@ def test_somebody_who_wants_the_process_gone_is_not_kept_waiting(caplog: pytest.
         took = time.monotonic() - begun
         over.set()
     assert took < 8
-    assert sorted(said.rpartition(": ")[2] for said in warnings(caplog)) == ["0.3 s", "no answer in time"]
+    [first, late] = sorted(said.rpartition(": ")[2] for said in warnings(caplog))
+    # Of the two deadlines, that of the connection and that of all of them, either may be the first to pass.
+    assert (first, late in ("no answer in time", "timed out")) == ("0.3 s", True)
 
 
 def test_a_target_that_raises_in_its_thread_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
