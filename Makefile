@@ -1,6 +1,6 @@
 # Shortcuts for people; everything here is written out in README.md and CONTRIBUTING.md.
 
-.PHONY: test slow real-agents real-projects ci
+.PHONY: test slow real-agents real-projects report-pages ci
 
 test:
 	.venv/bin/pytest -n 3
@@ -17,6 +17,12 @@ real-agents:
 # `aigon init` and a red and a green look with its real tools. KINDS="go_module monorepo" takes only these.
 real-projects:
 	.venv/bin/python -m tests.real_projects $(KINDS)
+
+# Looks at the pages of `aigon report` in a real headless Chromium. Needs one: apt-get install chromium, or
+# CHROMIUM=/path/to/it. SHOTS=FOLDER keeps what was seen as pictures.
+report-pages:
+	.venv/bin/pip install -q -e '.[dev,browser]'
+	.venv/bin/pytest -q tests/browser
 
 ci:
 	bash .ci/run

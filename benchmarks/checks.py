@@ -36,6 +36,7 @@ from aigon.ports.stop import Stop
 from aigon.run.assess import assess
 from aigon.run.look import Look
 from aigon.run.options import Options
+from aigon.run.seat import Seat
 from aigon.run.session import Session, opened
 from aigon.run.take import take
 
@@ -106,7 +107,10 @@ def repository(folder: Path, sources: Path, checks: object) -> Path:
 def session_of(root: Path) -> Iterator[Session]:
     """A run of the feature that has been opened and goes no further."""
     options = Options("1", loop=True)
-    with Checkout.open(root) as checkout, opened(checkout, options, Stop(), lambda _: True) as session:
+    with (
+        Checkout.open(root) as checkout,
+        opened(Seat(checkout, checkout.root), options, Stop(), lambda _: True) as session,
+    ):
         yield replace(session, state=reduce(State.apply, session.opening, session.state))
 
 

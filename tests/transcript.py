@@ -71,6 +71,7 @@ def normalised(text: str) -> list[str]:
     """The lines of `text` without what differs from run to run: times, hashes, and which check came first."""
     for pattern, name in _CHANGING:
         text = pattern.sub(name, text)
+    text = re.sub(r"(?<=\S) {2,}", "  ", text)  # columns are as wide as what changes
     lines, ordered, waiting = text.splitlines(), [], []
     for line in lines:
         if _CHECK.match(line):  # checks run side by side and end in any order

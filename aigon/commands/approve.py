@@ -9,9 +9,10 @@ from aigon.commands.common import answer, here, json_option, yes_option
 @click.argument("feature", metavar="ID")
 @click.argument("what", nargs=-1, required=True, metavar="CRITERION|RULE...")
 @click.option("--why", default="", help="A word for the log.")
+@click.option("--agent", help="Whose work, where several agents did the feature.")
 @json_option
 @yes_option
-def command(feature: str, what: tuple[str, ...], why: str, as_json: bool, yes: bool) -> int:
+def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
     """Decide that criteria of feature ID (by number, see `aigon spec-show ID`) are met by the last checkpoint, or that
     an integrity finding (by its rule, as the summary of the run names it) is all right.
 
@@ -22,9 +23,9 @@ def command(feature: str, what: tuple[str, ...], why: str, as_json: bool, yes: b
 
     require_person("approve", yes)
     with here() as checkout:
-        decided = decide(checkout, feature, what, "approve", why)
+        decided, again = decide(checkout, feature, what, "approve", why, agent)
     names = "\n".join(f"Approved {name}: {text}" for name, text in decided)
-    text = f"{names}\nNext: aigon feature-implement {feature} --resume"
+    text = f"{names}\nNext: {again}"
     answer(
         {"feature": feature, "approved": [int(name) if name.isdecimal() else name for name, _ in decided]},
         text,

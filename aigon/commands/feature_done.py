@@ -1,25 +1,97 @@
 """`aigon feature-done`: merge a proven feature."""
 
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 import click
 
 from aigon.commands.common import answer, here, json_option
 
+if TYPE_CHECKING:
+    from aigon.run.done_request import Done, How, Left, Request
+
 
 @click.command("feature-done")
 @click.argument("feature", metavar="ID")
-@click.option("--into", metavar="BRANCH", help="The branch to merge into.  [default: where the feature began]")
+@click.argument("agent", default="", metavar="[AGENT]")
+@click.option(
+    "--into", default="", metavar="BRANCH", help="The branch to merge into.  [default: where the feature began]"
+)
+@click.option("--no-ff", "how", flag_value="merge", default="merge", help="A merge commit.  [default]")
+@click.option("--squash", "how", flag_value="squash", help="One commit that says what is proven.")
+@click.option("--rebase", "how", flag_value="rebase", help="The branch's commits upon the target, without a merge.")
+@click.option("--adopt", multiple=True, metavar="AGENT:PATH",
+              help="Take a file or folder of another agent in, if everything is proven with it too.")  # fmt: skip
+@click.option("--pr", is_flag=True, help="Push the branch and open a pull request with gh, instead of merging.")
+@click.option("--keep-worktrees", is_flag=True, help="Leave every worktree and branch.")
 @click.option("--force", is_flag=True, help="Merge although it is not proven.")
 @json_option
-def command(feature: str, into: str | None, force: bool, as_json: bool) -> int:
-    """Merge the proven feature ID with `git merge --no-ff` (your hooks and signing apply), its spec to done."""
-    from aigon.run.done import finish
-    from aigon.run.locks import alone
+def command(
+    feature: str,
+    agent: str,
+    into: str,
+    how: "How",
+    adopt: tuple[str, ...],
+    pr: bool,
+    keep_worktrees: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Merge the proven feature ID with your own git (your hooks and signing apply), its spec to done.
 
-    with here() as checkout, alone(checkout):
-        moved, target, commit = finish(checkout, feature, into, force)
-    text = (
-        f"Merged {moved.name} into {target} ({commit[:12]}); the spec is {moved.path}\n"
-        f"Its branch is still there: git branch -d {moved.name}"
-    )
-    answer({"id": moved.id, "into": target, "commit": commit, "path": moved.path}, text, as_json)
+    Where several agents worked on it, AGENT says whose work; nobody has to be named in that one's worktree, and where
+    only one is proven. The others' last commits are kept under refs/aigon/arena/ID/, and worktrees that hold nothing
+    else are removed. Where the branch that it is merged into has moved on, everything is run again on the result.
+    """
+    from aigon.run.done import finish
+    from aigon.run.done_request import Request
+    from aigon.sinks.lines import LineSink
+
+    request = Request(feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force)
+    with here() as checkout:
+        done = finish(checkout, request, [LineSink(sys.stderr)])
+    answer(_document(done), _text(done, request), as_json)
     return 0
+
+
+def _document(done: "Done") -> dict[str, object]:
+    """Everything as data."""
+    return {
+        "id": done.feature.id,
+        "path": done.feature.path,
+        "into": done.target,
+        "commit": done.commit,
+        "branch": done.branch,
+        "agent": done.label,
+        "how": done.how,
+        "proof": done.proof,
+        "adopted": list(done.adopted),
+        "worktree": asdict(done.winner) if done.winner else None,
+        "others": [asdict(each) for each in done.losers],
+        "pull_request": done.url,
+    }
+
+
+def _text(done: "Done", request: "Request") -> str:
+    """What happened, and what is left to do."""
+    if done.url:
+        return f"Pull request for {done.branch} into {done.target}: {done.url}\nOnce it is merged: git fetch"
+    lines = [f"Merged {done.branch} into {done.target} ({done.commit[:12]}); the spec is {done.feature.path}"]
+    lines += [f"It is {done.proof}"] if request.force or done.adopted or done.proof != "proven by its last run" else []
+    lines += [f"Adopted {each}" for each in done.adopted]
+    lines += [_kept(each) for each in done.losers]
+    if done.winner:
+        lines.append("Its worktree is removed" if done.winner.removed else _stays(done.winner))
+    delete = "-D" if done.how == "squash" else "-d"
+    return "\n".join([*lines, f"Its branch is still there: git branch {delete} {done.branch}"])
+
+
+def _kept(left: "Left") -> str:
+    ref = f"kept as {left.ref}" if left.ref else "left as it is"
+    gone = "worktree and branch removed" if left.removed and not left.why else _stays(left)
+    return f"{left.label}: {ref}; {gone}"
+
+
+def _stays(left: "Left") -> str:
+    return f"the worktree {left.worktree} stays: {left.why}" if not left.removed else left.why

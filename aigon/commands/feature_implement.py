@@ -1,6 +1,8 @@
 """`aigon feature-implement`: let an agent work on a feature until every criterion is proven."""
 
+import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +12,7 @@ from aigon.core.errors import AigonError, explained
 from aigon.run.options import Options
 
 if TYPE_CHECKING:
+    from aigon.ports.git import Checkout
     from aigon.run.drive import Observer
     from aigon.run.session import Session
 
@@ -41,10 +44,13 @@ if TYPE_CHECKING:
     envvar="AIGON_MAX_COST",
     type=click.FloatRange(min=0, min_open=True),
     metavar="USD",
-    help="Stop when this is spent.",
+    help="Stop when this is spent, by all agents together.",
 )
 @click.option(
-    "--max-time", envvar="AIGON_MAX_TIME", type=Duration(), help="Stop when the run has taken this long, e.g. 2h."
+    "--max-time",
+    envvar="AIGON_MAX_TIME",
+    type=Duration(),
+    help="Stop when the run, of all agents, has taken this long, e.g. 2h.",
 )
 @click.option(
     "--iteration-timeout",
@@ -72,7 +78,14 @@ if TYPE_CHECKING:
     metavar="TEXT",
     help="The phrase with which the agent claims to be done; several for stages.  [default: COMPLETE]",
 )
-@click.option("--on-partial", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
+@click.option(
+    "--worktree/--no-worktree", default=None, help="Work in a worktree of the agent's own, or in this checkout."
+)
+@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Several agents: so many at a time.")
+@click.option("--first-proven", is_flag=True, help="Several agents: end the rest once one is proven.")
+@click.option("--on-partial", type=click.Choice(["keep", "rollback", "ask"]), default="keep", show_default=True,
+              help="After a run that stopped short: keep the branch, or go back to the best checkpoint.")  # fmt: skip
+@click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
               help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip
 @click.option("--resume-from", type=click.Choice(["checkpoint", "rerun", "ask"]), default="checkpoint",
               show_default=True, help="With --resume: trust remembered passes, or run every check again.")  # fmt: skip
@@ -80,20 +93,49 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line; with --dry-run one document.")
 @yes_option
-def command(dry_run: bool, as_json: bool, **given: Any) -> int:
+def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bool, **given: Any) -> int:
     """Let an agent work on feature ID (an ID, a slug or the path of a spec).
+
+    Several agents (--agent twice or more) work side by side, each in a worktree of its own: see `aigon arena`.
 
     Exit codes: 0 proven, 2 usage, 3 stopped by a guard, 4 needs a human, 5 time or cost spent, 6 agent or judge
     unavailable, 7 environment, 130 interrupted, 143 terminated.
     """
-    options = Options(**{**given, "loop": given["loop"] or given["resume"]})
+    arena = own_part()
+    options = Options(**{**given, "loop": given["loop"] or given["resume"]}, arena=arena)
     if options.accept_spec:
         from aigon.run.authority import require_person
 
         require_person("--accept-spec", options.yes)
     if dry_run:
         return _plan(options, as_json)
+    with here() as checkout:
+        several = () if arena else of_an_arena(checkout, options)
+    if several:
+        from aigon.commands.arena import side_by_side
+
+        return side_by_side(options, several, parallel=parallel, first_proven=first_proven, as_json=as_json)
     return _run_as_lines(options) if as_json else _run(options)
+
+
+def own_part() -> str:
+    """The folder that this loop shares with the others of an arena, whose end is this loop's too; "" without one."""
+    arena = os.environ.pop("AIGON_ARENA", "")
+    if os.environ.pop("AIGON_ARENA_STDIN", ""):
+        from aigon.ports.orphaned import watch_parent
+
+        watch_parent()
+    return arena
+
+
+def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:
+    """The agents that are to work side by side; none where it is one alone."""
+    from aigon.run.chosen_agents import chosen
+    from aigon.run.seat import main_checkout
+
+    with main_checkout(checkout) as (main, standing):
+        names = chosen(main, options, standing)
+    return names if len(names) > 1 else ()
 
 
 def _plan(options: Options, as_json: bool) -> int:
@@ -134,22 +176,22 @@ def _run_as_lines(options: Options) -> int:
 
 def observers(session: "Session") -> "list[Observer]":
     """Who watches: a live view on a terminal, or one line per event."""
-    done = session.state.finished
+    done = session.state.last_number
     if sys.stdout.isatty():
         from aigon.sinks.live import LiveSink
 
         job = session.job
-        return [
-            LiveSink(
-                sys.stdout,
-                title=session.title,
-                criteria=job.spec.criteria,
-                checks=job.checks,
-                spend=session.state.spend,
-                finished=done,
-                stopping=lambda: session.world.stop.reason == "SIGINT",
-            )
-        ]
+        sink = LiveSink(
+            sys.stdout,
+            title=session.title,
+            criteria=job.spec.criteria,
+            checks=job.checks,
+            spend=session.state.spend,
+            finished=done,
+            stopping=lambda: session.world.stop.reason == "SIGINT",
+        )
+        session.world.partial = replace(session.world.partial, confirm=sink.asking(confirm))
+        return [sink]
     from aigon.sinks.lines import LineSink
 
     return [LineSink(sys.stdout, finished=done)]

@@ -1,5 +1,7 @@
 """`aigon feature-setup`: start a feature."""
 
+import sys
+
 import click
 
 from aigon.commands.common import answer, here, json_option
@@ -7,9 +9,20 @@ from aigon.commands.common import answer, here, json_option
 
 @click.command("feature-setup")
 @click.argument("feature", metavar="ID")
+@click.argument("agents", nargs=-1, metavar="[AGENT...]")
 @json_option
-def command(feature: str, as_json: bool) -> int:
-    """Start feature ID: make its branch at HEAD, check it out, and move its spec to in-progress."""
+def command(feature: str, agents: tuple[str, ...], as_json: bool) -> int:
+    """Start feature ID: its spec goes to in-progress, and there is a place to work on it.
+
+    \b
+    No agent:           its branch, made at HEAD and checked out here.
+    One agent:          a branch and a worktree for that agent.
+    Two or more:        a branch and a worktree for each: an arena. claude:opus names a model.
+    """
+    return _worktrees(feature, agents, as_json) if agents else _branch(feature, as_json)
+
+
+def _branch(feature: str, as_json: bool) -> int:
     from aigon.run.bookkeeping import set_up
     from aigon.run.locks import alone
 
@@ -20,4 +33,19 @@ def command(feature: str, as_json: bool) -> int:
         f"Next: write its acceptance criteria, then aigon feature-implement {moved.id} --loop"
     )
     answer({"id": moved.id, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
+    return 0
+
+
+def _worktrees(feature: str, agents: tuple[str, ...], as_json: bool) -> int:
+    from dataclasses import asdict
+
+    from aigon.run.seat import main_checkout
+    from aigon.run.setting_up import set_up
+
+    with here() as checkout, main_checkout(checkout) as (main, _):
+        made = set_up(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr))
+    width = max(len(each.label) for each in made)
+    lines = [f"{each.label:<{width}}  {each.path} (branch {each.branch})" for each in made]
+    text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])
+    answer({"id": made[0].feature, "candidates": [asdict(each) for each in made]}, text, as_json)
     return 0

@@ -11,14 +11,17 @@ from aigon.core.errors import usage
 @click.option("--failures", is_flag=True, help="List every attempt at feature ID that failed, and at what.")
 @json_option
 def command(feature: str | None, failures: bool, as_json: bool) -> int:
-    """Say where feature ID stands, or all of them."""
+    """Say where feature ID stands, or all of them; of one with several agents, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
     from aigon.core.features import feature_at
     from aigon.ports.home import known_home
+    from aigon.ports.main_checkout import around
     from aigon.run import specs
     from aigon.run.bookkeeping import title_of
-    from aigon.views.status import document, read, text
+    from aigon.run.candidates import every
+    from aigon.views.status import document, read
+    from aigon.views.status_text import text
 
     with here() as checkout:
         root = checkout.root
@@ -27,16 +30,27 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
         else:
             paths = specs.spec_paths(root)
             wanted = [found for path in paths if (found := feature_at(path))]
-        home = known_home(checkout.common_dir)
-        rows = [read(root, each, title_of(root, each), home) for each in wanted]
+        home, main = known_home(checkout.common_dir), str(around(root).root)
+        known = every(home)
+        rows = [
+            read(
+                root,
+                each,
+                title_of(root, each),
+                home,
+                [one for one in known if one.feature == each.name_for_people],
+                main,
+            )
+            for each in wanted
+        ]
     answer(document(rows), text(rows, detailed=feature is not None), as_json)
     return 0
 
 
 def _failures(feature: str | None, as_json: bool) -> int:
-    """The failure log, from the journals of every run of the feature."""
+    """The failure log, from the journals of every run of the feature and every agent."""
     from aigon.ports.home import known_home
-    from aigon.run import specs
+    from aigon.run import candidates, specs
     from aigon.run.records import records_of
     from aigon.sinks.journal import events
     from aigon.views.failures import document, read, text
@@ -48,8 +62,9 @@ def _failures(feature: str | None, as_json: bool) -> int:
         home = known_home(checkout.common_dir)
     journals = []
     if home:
-        records = records_of(home, found.name_for_people)
-        journals = [*sorted(records.folder.glob("journal-*.jsonl")), records.journal]  # named after runs: by time
+        name = found.name_for_people
+        every = [records_of(home, name), *(candidates.records(home, one) for one in candidates.of_feature(home, name))]
+        journals = [journal for records in every for journal in records.journals()]
     log = read(found, journals, events)
     answer(document(log), text(log), as_json)
     return 0

@@ -7,7 +7,7 @@ from functools import reduce
 
 from aigon.core.attempt import Attempt
 from aigon.core.attempt_look import looked
-from aigon.core.events import Event, IterationFinished, IterationStarted, Notice, TurnEnded, Waiting
+from aigon.core.events import Event, IterationFinished, IterationStarted, Notice, RolledBack, TurnEnded, Waiting
 from aigon.core.looked import LINE
 from aigon.core.model import CostStatus, Turn
 from aigon.core.quoting import folded
@@ -60,6 +60,8 @@ class Attempts:
                 return replace(self, base=looked(Attempt(0), event, ()))
             case IterationFinished():
                 return self._judged(event)
+            case RolledBack():
+                return replace(self, done=tuple(_taken_back(each, event.number) for each in self.done))
             case _:
                 return self
 
@@ -103,13 +105,23 @@ class Attempts:
         if attempt is self.now:
             attempt = replace(attempt, notes=_put_back(self.notes, self.turns))
         earlier = tuple(each for each in self.done if each.number < event.number)
+        later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
         looks = tuple(each for each in (self.base, *earlier) if each and each.judged)
-        return Attempts(self.base, (*earlier, looked(attempt, event, looks)))
+        return Attempts(self.base, (*earlier, looked(attempt, event, looks), *later))
 
 
 def attempts(events: Iterable[Event]) -> tuple[Attempt, ...]:
     """What a journal's events tell of each iteration, oldest first; the look at the base is none."""
     return reduce(Attempts.apply, events, Attempts()).all
+
+
+def _taken_back(attempt: Attempt, number: int) -> Attempt:
+    """An attempt that the branch does not hold any more says so: nobody should look for its changes."""
+    if attempt.number <= number:
+        return attempt
+    to = f"iteration {number}" if number else "where it began"
+    note = f"the whole iteration was put back: the branch went back to {to}"
+    return replace(attempt, notes=(*attempt.notes, note)[-NOTES:])
 
 
 def _beginning(event: TurnEnded, now: Attempt | None) -> IterationStarted:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from aigon.core.model import Finding, Verdict
-from aigon.core.quoting import folded
+from aigon.core.quoting import clipped, folded, item
 
 _SUBJECT = 72
 """Characters of a subject line that git and forges show whole."""
@@ -34,6 +34,43 @@ def checkpoint(
     }
     lines = [f"Aigon-{key}: {folded(value, 2000) or 'none'}" for key, value in trailers.items()]
     return "\n".join([_subject(feature_id, number, met, findings, skipped), "", *lines]) + "\n"
+
+
+def squashed(
+    *, feature_id: str, title: str, agent: str, findings: Sequence[Finding], criteria: Sequence[tuple[Verdict, str]]
+) -> str:
+    """The one commit that a whole feature becomes: what is proven and by what, then the trailers.
+
+    `criteria` are the verdicts with the texts of what they are about.
+    """
+    name = folded(title, 200)
+    subject = f"feat(feature-{folded(feature_id, 40)}): {name[:1].lower()}{name[1:] or 'done'}"
+    proven = [f"- {item(text, 200)} ({folded(verdict.method, 40)})" for verdict, text in criteria if _is_met(verdict)]
+    body = ["Proven by aigon:", *proven, ""] if proven else []
+    trailers = {
+        "Feature": feature_id,
+        "Agent": agent,
+        "Checks": " ".join(_check(f) for f in findings),
+        "Criteria": f"{len(proven)}/{len(criteria)}",
+    }
+    lines = [f"Aigon-{key}: {folded(value, 2000) or 'none'}" for key, value in trailers.items()]
+    return "\n".join([clipped(subject, _SUBJECT), "", *body, *lines]) + "\n"
+
+
+def adopted(feature_id: str, taken: Sequence[tuple[str, str, str]]) -> str:
+    """The commit that takes files of other candidates in: label, commit and path of each."""
+    whose = " and ".join(dict.fromkeys(folded(label, 40) for label, _, _ in taken))
+    lines = [f"- {folded(path, 200)}" for _, _, path in taken]
+    trailers = [f"Aigon-Adopted-From: {folded(label, 40)} {commit}" for label, commit, _ in taken]
+    subject = f"feat(feature-{folded(feature_id, 40)}): adopt {len(taken)} of {whose}"
+    if len(taken) == 1:
+        subject = f"feat(feature-{folded(feature_id, 40)}): adopt {folded(taken[0][2], 200)} of {whose}"
+    feature = f"Aigon-Feature: {folded(feature_id, 2000)}"
+    return "\n".join([clipped(subject, _SUBJECT), "", *lines, "", feature, *dict.fromkeys(trailers)]) + "\n"
+
+
+def _is_met(verdict: Verdict) -> bool:
+    return verdict.status == "met"
 
 
 def _check(finding: Finding) -> str:

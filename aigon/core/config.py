@@ -183,6 +183,54 @@ class Env(_Section):
     pass_: list[str] = Field(default_factory=list, alias="pass")
 
 
+class WorktreeConfig(_Section):
+    """Worktrees that aigon makes: where they are, and what they need beside the files that git has."""
+
+    root: str | None = Field(
+        default=None,
+        description="The folder they are made in; relative to the main checkout. Default: ../<repo>-worktrees",
+    )
+    copy_: list[str] = Field(
+        default_factory=list,
+        alias="copy",
+        description="Ignored files of the main checkout that each gets a copy of; globs",
+    )
+    link: list[str] = Field(
+        default_factory=list, description="Ignored files and folders of the main checkout that each gets a link to"
+    )
+    setup: str | list[str] | None = Field(
+        default=None, description="The command that makes a new worktree ready, such as npm ci"
+    )
+    setup_timeout: Duration = Field(default=1800.0, description="The longest that the set-up may take")
+    sparse: list[str] = Field(
+        default_factory=list,
+        description="Folders that are checked out of a large repository (a cone); all, where empty",
+    )
+    port_base: int = Field(
+        default=20000,
+        ge=1024,
+        le=60000,
+        description="The first port; a worktree's AIGON_PORT_BASE is this and its slot times `ports`",
+    )
+    ports: int = Field(default=20, ge=1, le=1000, description="Ports from one slot to the next")
+
+
+class ArenaConfig(_Section):
+    """Several agents on one feature side by side."""
+
+    parallel: int | None = Field(default=None, ge=1, description="Loops at a time; as many as memory and cores allow")
+    check_slots: int | None = Field(default=None, ge=1, description="Checks at a time over all loops; one per core")
+
+
+class EvaluationConfig(_Section):
+    """How the candidates of an arena are compared."""
+
+    cross_checks: bool = Field(default=True, description="Run each candidate's new tests against the others (advisory)")
+    expected_paths: list[str] = Field(
+        default_factory=list, description="Where changes are expected; globs. Others are counted as outside"
+    )
+
+
 class Config(_Section):
     """The whole of `.aigon/config.json`."""
 
@@ -209,6 +257,9 @@ class Config(_Section):
     fallback: list[str] = Field(default_factory=list)
     hooks: dict[HookPoint, HookConfig] = Field(default_factory=dict)
     notify: list[NotifyConfig] = Field(default_factory=list)
+    worktree: WorktreeConfig = WorktreeConfig()
+    arena: ArenaConfig = ArenaConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
 
 
 def load(sources: Sequence[tuple[str, bytes]]) -> Config:

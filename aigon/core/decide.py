@@ -12,7 +12,7 @@ from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
 from aigon.core.model import Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
-from aigon.core.spending import expected
+from aigon.core.spending import affordable, expected
 from aigon.core.state import State
 
 
@@ -178,20 +178,31 @@ def run_time(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
     return Stopped("run-time", f"{probe.elapsed:.0f} s of {limits.run_time:.0f} s are spent", Exit.SPENT)
 
 
-def cost(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
-    """The money of the run is spent."""
+def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
+    """The money of the run is spent; in an arena that of all its agents together, turns under way included."""
     if limits.max_cost is None:
         return None
-    spent = f"${state.spend.usd:.2f} of ${limits.max_cost:.2f} are spent"
-    if state.spend.usd >= limits.max_cost:
+    taken, spent = state.spend.usd + probe.elsewhere, _spent(limits.max_cost, state.spend.usd, probe)
+    if taken >= limits.max_cost:
         return Stopped("cost", spent, Exit.SPENT)
     if state.unpriced and not limits.allow_unknown_cost:
         why = f"{state.unpriced} does not say what its turns cost, so a limit of ${limits.max_cost:.2f} cannot be kept"
         return Stopped("cost", f"{why}; guards.allowUnknownCost lets it go on all the same", Exit.SPENT)
     usual = usual_cost(limits, state)
-    if usual is None or state.spend.usd + usual <= limits.max_cost:
+    said = "such a turn used to cost" if usual is not None else "the next turn is reckoned to cost"
+    usual = probe.reckoned if usual is None else usual
+    if usual is None or affordable(limits.max_cost, taken, usual):
         return None
-    return Stopped("cost", f"{spent}, and such a turn used to cost ${usual:.2f}", Exit.SPENT)
+    return Stopped("cost", f"{spent}, and {said} ${usual:.2f}", Exit.SPENT)
+
+
+def _spent(limit: float, own: float, probe: Probe) -> str:
+    """How much of the limit is gone, and whose doing that is."""
+    if not probe.elsewhere:
+        return f"${own:.2f} of ${limit:.2f} are spent"
+    whole = own + probe.elsewhere - probe.set_aside
+    aside = f" (${probe.set_aside:.2f} more are set aside for turns under way)" if probe.set_aside else ""
+    return f"${whole:.2f} of ${limit:.2f} is spent by all agents of the arena together{aside}"
 
 
 def usual_cost(limits: Limits, state: State) -> float | None:

@@ -183,6 +183,23 @@ class CheckpointIntended:
 
 
 @dataclass(frozen=True, slots=True)
+class RolledBack:
+    """The branch is about to go back from `from_commit` to `commit`, at which iteration `number` ended. DURABLE.
+
+    Number 0 is where the run began. What came after it is kept under `ref`; `why` says what is better there. After a
+    crash, the branch says whether it happened.
+    """
+
+    at: str
+    number: int
+    commit: str
+    from_commit: str
+    ref: str
+    why: str
+    event: Literal["rolled_back"] = "rolled_back"
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
     """Money that went to something else than an agent turn (the judge). US dollars; None is unknown."""
 
@@ -248,10 +265,11 @@ Event = (
     | Parked
     | CheckpointIntended
     | IterationFinished
+    | RolledBack
     | Spent
     | Notice
     | HookRan
     | RunFinished
 )
 
-DURABLE = (RunStarted, IterationStarted, TurnEnded, Parked, CheckpointIntended, RunFinished)
+DURABLE = (RunStarted, IterationStarted, TurnEnded, Parked, CheckpointIntended, RolledBack, RunFinished)

@@ -15,6 +15,7 @@ class Failed:
     """An attempt that failed, the `number`th of the feature (from 1), in the run `run_id`.
 
     `times` is how often its failure came in all, `nth` which of these times it is (from 1); 0 where it has no name.
+    `label` tells the agents of an arena apart, and is empty in solo mode.
     """
 
     number: int
@@ -22,6 +23,7 @@ class Failed:
     attempt: Attempt
     nth: int = 0
     times: int = 0
+    label: str = ""
 
 
 def failure_log(runs: Iterable[Sequence[Event]]) -> tuple[tuple[Failed, ...], int]:
@@ -29,15 +31,15 @@ def failure_log(runs: Iterable[Sequence[Event]]) -> tuple[tuple[Failed, ...], in
 
     One has failed whose look found something red or open, or whose turn did not end as it should.
     """
-    every = [(_run_id(events), attempt) for events in runs for attempt in attempts(events)]
-    times = Counter(attempt.fingerprint for _, attempt in every if attempt.fingerprint)
+    every = [(*_run(events), attempt) for events in runs for attempt in attempts(events)]
+    times = Counter(attempt.fingerprint for _, _, attempt in every if attempt.fingerprint)
     seen: Counter[str] = Counter()
     found: list[Failed] = []
-    for number, (run_id, attempt) in enumerate(every, 1):
+    for number, (run_id, label, attempt) in enumerate(every, 1):
         seen[attempt.fingerprint] += 1
         name = attempt.fingerprint
         if has_failed(attempt):
-            found.append(Failed(number, run_id, attempt, seen[name] if name else 0, times[name]))
+            found.append(Failed(number, run_id, attempt, seen[name] if name else 0, times[name], label))
     return tuple(found), len(every)
 
 
@@ -48,5 +50,9 @@ def has_failed(attempt: Attempt) -> bool:
     return attempt.tries > 0 and attempt.end not in ("finished", None, *HELD)
 
 
-def _run_id(events: Sequence[Event]) -> str:
-    return next((event.run_id for event in events if isinstance(event, RunStarted)), "")
+def _run(events: Sequence[Event]) -> tuple[str, str]:
+    """The id of a run, and the label of its agent, where it has one."""
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    if started is None:
+        return "", ""
+    return started.run_id, started.label if started.mode != "solo" else ""

@@ -33,6 +33,19 @@ _ANYTHING = re.compile(
 """May be added, changed and removed: nothing is run by them, nothing goes elsewhere."""
 
 
+_SPARSE = re.compile(r"core\.sparsecheckout(?:cone)?|index\.sparse")
+
+
+def less_sparse(found: Sequence[Entry], *, own: bool) -> tuple[Entry, ...]:
+    """Without what git writes when a worktree is made sparse: in its `own` configuration, and in that which all share.
+
+    The latter is the leave to read the former, and those are all kept.
+    """
+    if own:
+        return tuple(entry for entry in found if not _SPARSE.fullmatch(entry[0]))
+    return tuple(entry for entry in found if entry != ("extensions.worktreeconfig", "true"))
+
+
 def entries(listing: bytes) -> tuple[Entry, ...]:
     """By the output of `git config --list -z`; a name alone has the value `true`."""
     lines = (line.partition("\n") for line in listing.decode(errors="surrogateescape").split("\0") if line)

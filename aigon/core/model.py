@@ -239,7 +239,9 @@ class Change:
 class Probe:
     """What the world looks like when `decide` asks. Seconds are monotonic; bytes are free bytes; None is unknown.
 
-    `detail` is what a hook said that stopped the run; `given_up`: no agent will be able to work in time.
+    `detail` is what a hook said that stopped the run; `given_up`: no agent will be able to work in time. US dollars, in
+    an arena: `elsewhere` is what its other agents spent or have set aside for turns under way, the latter `set_aside`;
+    `reckoned` is what the next turn is taken to cost (None where nothing says).
     """
 
     elapsed: float = 0.0
@@ -248,3 +250,6 @@ class Probe:
     interrupt: Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"] = ""
     detail: str = ""
     given_up: bool = False
+    elsewhere: float = 0.0
+    set_aside: float = 0.0
+    reckoned: float | None = None

@@ -57,11 +57,13 @@ def summary(
     next_command: str,
     elapsed: float | None,
     waited: float = 0.0,
+    about_branch: str = "",
 ) -> str:
     """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
 
     `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `elapsed` and
-    `waited` (for an agent that was held up, beside that) in seconds.
+    `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
+    that is not where the last iteration ended, and is never cut: it names where the rest is.
     """
     by_number = {v.criterion: v for v in verdicts}
     sections = [
@@ -72,9 +74,10 @@ def summary(
         ("To look at", _to_look_at(spec, by_number, findings, log)),
     ]
     top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed, waited)]
+    branch = wrap(about_branch, COLUMNS - 2, break_long_words=False, break_on_hyphens=False)
     last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
-    body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(last))
-    return "\n".join([*(_cut(line) for line in [*top, *body]), *last]) + "\n"
+    body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
+    return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"
 
 
 def _red(finding: Finding) -> list[str]:

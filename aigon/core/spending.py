@@ -33,6 +33,14 @@ def expected(paid: Sequence[Paid], agent: str, model: str) -> float | None:
     return sum(costs) / len(costs) if costs else None
 
 
+def affordable(limit: float, taken: float, cost: float) -> bool:
+    """Whether a turn of this cost fits in what is left of the limit, all in US dollars; nothing does once it is spent.
+
+    Sums of shares are a little off: a millionth of a dollar is nobody's money.
+    """
+    return taken < limit and taken + cost <= limit + 1e-6
+
+
 def priced(turn: Turn, table: Table) -> Turn:
     """The turn with an estimate where it told its tokens and not its cost; as it is where there is no price.
 

@@ -12,13 +12,14 @@ from aigon.core.events import (
     Event,
     IterationFinished,
     IterationStarted,
+    RolledBack,
     RunFinished,
     RunStarted,
     Spent,
     TurnEnded,
 )
 from aigon.core.model import Turn
-from aigon.core.outcome import Outcome
+from aigon.core.outcome import Outcome, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ class State:
     (it was not held up, locked out or missing); `model` and `effort` are those that were asked for. `tried` is what is
     known of every iteration, `paid` are the turns that said what they cost, `unpriced` names the last agent that did
     not. `earlier` is what runs before this one spent on the feature. `durations` says how long each check took when it
-    last ran.
+    last ran. `looks` are the last looks at the commits that the branch can go back to, by iteration, each with its
+    commit as `checkpoint`: none before what a person committed. `rolled_back` says that it went back; iterations up to
+    number `undone` are not in the branch since.
     """
 
     started: RunStarted | None = None
@@ -95,11 +98,25 @@ class State:
     unpriced: str = ""
     earlier: Spend = Spend()
     durations: Durations = field(default_factory=dict)
+    looks: Mapping[int, IterationFinished] = field(default_factory=dict)
+    rolled_back: RolledBack | None = None
+    undone: int = 0
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
         after, tried = self._after(event), self.tried.apply(event)
+        if isinstance(event, IterationFinished):
+            after = replace(after, looks=self._with_look(event, after.checkpoint))
         return after if tried is self.tried else replace(after, tried=tried)
+
+    def _with_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:
+        """With a look at a commit. One that committed nothing may be at more than the last commit holds (what was kept
+        of a broken-off turn): it takes the place of an older one only where both name the same content."""
+        known = self.looks.get(event.number)
+        same = known is not None and bool(event.content) and known.content == event.content
+        if known and event.number and not event.checkpoint and not same:
+            return self.looks
+        return {**self.looks, event.number: replace(event, checkpoint=commit)}
 
     def _after(self, event: Event) -> "State":
         match event:
@@ -136,10 +153,31 @@ class State:
                 return replace(self, last=event, intended=None, checkpoint=event.checkpoint or self.checkpoint)
             case IterationFinished():
                 return self._after_iteration(event)
+            case RolledBack():
+                return self._gone_back(event)
             case RunFinished():
                 return replace(self, outcome=event.outcome)
             case _:
                 return self
+
+    def _gone_back(self, event: RolledBack) -> "State":
+        """As after that iteration, but for what was tried and spent since; numbers of iterations are not given anew."""
+        look = self.looks.get(event.number, self.last)
+        return replace(
+            self,
+            checkpoint=event.commit,
+            last=look,
+            best=look.score if look else (),
+            fingerprint=look.fingerprint if look and look.number else "",
+            finished=event.number,
+            iteration=event.number,
+            undone=self.last_number,
+            turn=None,
+            turn_open=False,
+            intended=None,
+            looks={number: each for number, each in self.looks.items() if number <= event.number},
+            rolled_back=event,
+        )
 
     def _begun(self, event: RunStarted) -> "State":
         """A new invocation: its counts start anew, what is known stays; a broken-off turn is repeated."""
@@ -154,6 +192,9 @@ class State:
             unpriced="",
             earlier=Spend(event.spent_before, event.unknown_before),
             checkpoint=event.head,
+            # A person's commits, or a spec that they changed: the branch does not go back before these.
+            looks=self.looks if event.head == self.checkpoint else {},
+            rolled_back=None,
             human_ticks=self.human_ticks if event.resumed else event.human_ticks,
         )
 
@@ -196,6 +237,16 @@ class State:
     def turn_ended(self) -> bool:
         """The agent's turn `iteration` ended by itself, but its tree has no checkpoint yet."""
         return self.iteration > self.finished and self.turn is not None and self.turn.end != "killed"
+
+    @property
+    def last_number(self) -> int:
+        """The highest number of an iteration that was finished, one that the branch does not hold any more included."""
+        return max(self.finished, self.undone)
+
+    @property
+    def going_back(self) -> RolledBack | None:
+        """What the branch was about to go back to when the run broke off, which may have happened or not."""
+        return self.rolled_back if self.outcome is None or isinstance(self.outcome, Refused) else None
 
     @property
     def half_turn(self) -> bool:

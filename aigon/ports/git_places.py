@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from aigon.core.git_config import entries, unwanted
+from aigon.core.git_config import entries, less_sparse, unwanted
 from aigon.ports.kept_places import Opinion, Places
 from aigon.ports.trusted import TrustedGit
 
@@ -93,10 +93,18 @@ def persons_own(env: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(path for path in (*names, *real) if path != Path(os.devnull))
 
 
-def opinion(git: TrustedGit) -> Opinion:
-    """Lets be what git writes by itself while people work: a branch's upstream, a submodule's address, sample hooks."""
+def opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
+    """Lets be what git writes by itself while people work: a branch's upstream, a submodule's address, sample hooks.
+
+    Where the repository is `shared` with other loops, also where their worktrees are now, and what makes them sparse.
+    """
+    others = git.common_dir / "worktrees"
+    here = git.git_dir if git.git_dir != git.common_dir else None
 
     def said(path: Path, before: bytes | None, after: bytes | None) -> str | None:
+        elsewhere = path.is_relative_to(others) and here not in path.parents
+        if shared and elsewhere and _of_its_own(path, after):
+            return None
         if after is not None and path.suffix == ".sample" and path.parent.name == "hooks":
             return None
         if not path.name.endswith(_CONFIGURATION) or path.parent.name == "hooks":
@@ -104,9 +112,25 @@ def opinion(git: TrustedGit) -> Opinion:
         old, new = _listing(git, before or b""), _listing(git, after or b"")
         if old is None or new is None or after is None:
             return "git cannot read it" if new is None else ""
+        if shared and (elsewhere or path == git.common_dir / "config"):
+            old, new = less_sparse(old, own=elsewhere), less_sparse(new, own=elsewhere)
         return ", ".join(unwanted(old, new)) or None
 
     return said
+
+
+def _of_its_own(path: Path, after: bytes | None) -> bool:
+    """Whether a file of a worktree says no more than which files are there, or truly where it is now."""
+    return path.name == "sparse-checkout" or (path.name == "gitdir" and _leads_back(path, after or b""))
+
+
+def _leads_back(gitdir: Path, content: bytes) -> bool:
+    """Whether the work tree that a `gitdir` names says that this git directory is its own."""
+    try:
+        there = Path(os.fsdecode(content.rstrip(b"\n"))).read_bytes()
+    except (OSError, ValueError):
+        return False
+    return os.fsdecode(there.rstrip(b"\n")) == f"gitdir: {gitdir.parent}"
 
 
 def _listing(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | None:

@@ -24,8 +24,14 @@ def alive(state: Mapping[str, Any], home: Path | None) -> bool:
     pid = state.get("pid")
     if not isinstance(pid, int) or pid <= 0 or not _exists(pid):
         return False
-    held = is_held(home / "locks" / f"feature-{state.get('feature_id')}.lock") if home else None
+    held = is_held(home / "locks" / _lock(state)) if home else None
     return _is_as_old(pid, str(state.get("started_at"))) if held is None else held
+
+
+def _lock(state: Mapping[str, Any]) -> str:
+    """Each agent of an arena has a lock of its own."""
+    name = "-".join(filter(None, (str(state.get("feature_id")), str(state.get("label") or ""))))
+    return f"feature-{name}.lock"
 
 
 def _exists(pid: int) -> bool:

@@ -243,6 +243,19 @@ def output(
     return process.returncode, out, err
 
 
+Running = subprocess.Popen[bytes]
+"""A program that was started and is not waited for yet."""
+
+
+def piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Running:
+    """Start a program in a session of its own whose three streams are pipes. Raises OSError where it does not start.
+
+    The ends that are kept here are closed on exec: no other program that is started holds one open.
+    """
+    pipe = subprocess.PIPE
+    return subprocess.Popen(argv, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+
+
 _DETACHED = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-'
 """The shell leaves at once: what it started is then the child of whoever adopts orphans, not aigon's."""
 

@@ -6,13 +6,14 @@ at here. New values are parked before old ones come back; refs only move by comp
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from aigon.core.moved_refs import Done, Moved
+from aigon.core.rivals import NOBODY, Rivals
 from aigon.ports.displaced import displace, real_folders
 from aigon.ports.ref_files import RefFiles, is_hash, parsed
-from aigon.ports.ref_rules import Situation, checked_out
+from aigon.ports.ref_rules import Situation, checked_out, in_the_way
 from aigon.ports.store import write_atomic
 from aigon.ports.trusted import TrustedGit
 
@@ -21,13 +22,15 @@ Park = Callable[[str, str], str]
 
 
 class RefGuard:
-    """Guards the refs of a repository but the run's own `branch`. Rubbish in their place goes to `displaced`.
+    """Guards the refs of a repository but the run's own `branch` and those of `rivals`, which go unmentioned, too.
+
+    Rubbish in the place of refs goes to `displaced`.
 
     Call `put_back` when the configuration has been put back: it runs git on the person's refs.
     """
 
-    def __init__(self, git: TrustedGit, branch: str, displaced: Path) -> None:
-        self._git, self._own, self._displaced = git, f"refs/heads/{branch}", displaced
+    def __init__(self, git: TrustedGit, branch: str, displaced: Path, rivals: Rivals = NOBODY) -> None:
+        self._git, self._own, self._displaced, self._rivals = git, f"refs/heads/{branch}", displaced, rivals
         self._files = RefFiles(git.common_dir)
         self._before: dict[str, str] = {}
         self._elsewhere: frozenset[str] = frozenset()
@@ -39,7 +42,10 @@ class RefGuard:
 
     def remember(self) -> None:
         """Take all refs as they are now for right."""
-        self._before = self._read(thorough=False)
+        now = self._read(thorough=False)
+        if self._known is not None:
+            self._let_come(now)
+        self._before = now
         if self._known is None:
             self._known = tuple(sorted({value for value in self._before.values() if is_hash(value)}))
         self._packed = self._files.packed
@@ -53,8 +59,9 @@ class RefGuard:
     def put_back(self, park: Park) -> tuple[Moved, ...]:
         """What is not as it was remembered, and what became of it."""
         after = self._sound()
+        self._let_come(after)
         both = {**self._before, **after}
-        changed = [ref for ref in both if self._before.get(ref) != after.get(ref) and ref not in self._agents]
+        changed = [ref for ref in both if self._before.get(ref) != after.get(ref) and not self._free(ref)]
         if not changed:
             return ()
         situation = Situation(
@@ -67,6 +74,16 @@ class RefGuard:
         self._agents |= {each.ref for each in moved if each.done == "left" and not each.before}
         self._before, self._packed = {**self._read(), **failed}, self._files.packed
         return moved
+
+    def _free(self, ref: str) -> bool:
+        """Whether it may be moved by whoever likes."""
+        return ref in self._agents or self._rivals.write(ref)
+
+    def _let_come(self, now: Mapping[str, str]) -> None:
+        """What rivals made since the last look is theirs from now on, unless it is in the way of what was there."""
+        new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
+        there = (self._own, *self._before)
+        self._agents |= {ref for ref in new if not any(in_the_way(ref, other) for other in there)}
 
     def _read(self, *, thorough: bool = True) -> dict[str, str]:
         refs = self._files.read(thorough=thorough)

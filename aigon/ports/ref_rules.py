@@ -43,7 +43,7 @@ class Situation:
     def _new(self, ref: str) -> Verdict:
         if ref.startswith("refs/replace/"):
             return "remove", "git would show another object in place of the one that it names"
-        if any(_in_the_way(ref, other) for other in (self.own, *self.before)):
+        if any(in_the_way(ref, other) for other in (self.own, *self.before)):
             return "remove", "no other ref can be beside one of this name"
         short = _short(ref)
         if short in self.remotes or any(short == _short(other) and other != ref for other in (self.own, *self.before)):
@@ -60,7 +60,8 @@ class Situation:
         return self.git.attempt("merge-base", "--is-ancestor", other, commit)[0] == 0
 
 
-def _in_the_way(ref: str, other: str) -> bool:
+def in_the_way(ref: str, other: str) -> bool:
+    """Whether git cannot have both: one would be a file where the other needs a folder."""
     return ref.startswith(f"{other}/") or other.startswith(f"{ref}/")
 
 

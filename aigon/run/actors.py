@@ -26,7 +26,9 @@ def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str
     Raises AigonError (exit 2 or 6).
     """
     if len(options.agents) > 1:
-        raise usage("Several agents at once are not supported yet", where="--agent", hint="Name one agent")
+        raise usage(
+            "One agent works here", where="--agent", hint="Name one, or add --loop to let several work side by side"
+        )
     name, said = _named(config, options), ""
     if name is None:
         name, said = _first(root, env)

@@ -9,7 +9,7 @@ from aigon.core.fingerprint import fingerprint
 from aigon.core.model import Check, Finding, Problem, Verdict
 from aigon.core.state import State
 from aigon.ports import reaper
-from aigon.run import criteria
+from aigon.run import criteria, sharing
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
 from aigon.run.judging import judged
@@ -25,6 +25,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     plan = _plan(job, world, snapshot, state)
     each = [check for check in job.checks if check.when == "each"]
     asked = criteria.commands(job.spec.criteria)
+    sharing.wait_for_others(world, plan, job.checks)
     results = yield from run_checks(world, (*each, *asked), plan)
     ran = list(results[: len(each)])
     ran += yield from _final(job, world, plan, results)
@@ -35,8 +36,10 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     findings = tuple(result.finding for result in _of_checks(job, ran)) + _git_check(
         job, world, snapshot, (*ran, *results)
     )
-    if any(finding.role == "git" and finding.status == "fail" for finding in findings):
+    sound = not any(finding.role == "git" and finding.status == "fail" for finding in findings)
+    if not sound:
         _forget(job, world, plan)
+    sharing.settle(world, plan, sound=sound)
     content = snapshot.content().key() if _decisions_matter(job) else ""
     human = state.human_ticks
     verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
@@ -77,6 +80,8 @@ def _plan(job: Job, world: World, snapshot: Snapshot, state: State) -> Plan:
         stop_on_first_failure=job.stop_on_first_failure,
         use_cache=job.use_cache,
         known_failures=job.demand.known_failures,
+        later=[] if world.made_by else None,
+        base=world.base if sharing.at_base(job, world) else None,
     )
 
 

@@ -16,15 +16,16 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     checkout = opening.checkout
     _refuse_unfinished(opening, prepared, old)
     own = branch.own_changes(checkout, [prepared.feature.path])
-    branch.enter(checkout, prepared.branch)
+    name = opening.branch_of(prepared.feature)
+    branch.enter(checkout, name)
     branch.ignore_runtime_files(checkout)
-    workspace = opening.workspace(prepared.branch)
+    workspace = opening.workspace(name)
     feature, moved = to_stage(checkout.root, prepared.feature, "in-progress")
     branch.take_up(workspace.trusted, feature, [*own, *moved])
     workspace.take_over_index()
     head = str(workspace.tip())
     records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
-    origin = _origin(opening, records, prepared, workspace, head)
+    origin = _origin(opening, records, workspace, head)
     last = old.checkpoint
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""
     return Opened(
@@ -41,7 +42,7 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
 def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None:
     """A new run over a broken-off turn would mix its edits and commits in; `--resume` knows what to do with them."""
     checkout = opening.checkout
-    if old.iteration <= old.finished or checkout.branch != prepared.branch:
+    if old.iteration <= old.finished or checkout.branch != opening.branch_of(prepared.feature):
         return
     changed = checkout.changed()
     if changed or checkout.head != old.checkpoint:
@@ -49,16 +50,16 @@ def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None
         raise environment(
             f"The last run of feature {name} stopped in the middle of iteration {old.iteration}",
             where=", ".join(changed[:5]) or f"{old.checkpoint[:12]}..{str(checkout.head)[:12]}",
-            hint=f"aigon feature-implement {name} --resume   or   git stash --include-untracked",
+            hint=f"{opening.resume_command(name)}   or   git stash --include-untracked",
         )
 
 
-def _origin(opening: Opening, records: Records, prepared: Prepared, workspace: Workspace, head: str) -> Origin:
+def _origin(opening: Opening, records: Records, workspace: Workspace, head: str) -> Origin:
     """Where the feature began: kept over runs as long as the branch still contains it."""
     known = records.origin()
     if known and workspace.is_ancestor(known.commit, head):
         return known
-    started_here = "" if opening.current == prepared.branch else opening.current
+    started_here = "" if opening.current == workspace.branch else opening.current
     origin = Origin(known.branch if known else started_here, head)
     records.set_origin(origin)
     return origin

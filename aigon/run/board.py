@@ -14,7 +14,7 @@ from aigon.ports.loops import alive
 from aigon.ports.main_checkout import Repository, around
 from aigon.run import specs
 from aigon.run.loop_states import State, Told, states
-from aigon.views.board import STAGES, Card, Column, Ended, Working
+from aigon.views.board import STAGES, Card, Column, Ended, Lane, Working
 
 NEWEST_DONE = 6
 """Features that are done and still shown: a board is about what is under way."""
@@ -76,20 +76,49 @@ def _card(feature: Feature, root: Path, told: Sequence[Told], running: Iterable[
     spec, problem = _spec(root / feature.path)
     mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
     loops = tuple(_working(each.state) for each in running if each in mine)
+    lanes = _lanes(mine, running) if feature.stage != "done" else ()
     last = mine[-1] if mine else None
-    looked = bool(last and last.state.get("criteria"))
+    furthest = max(mine, key=_proven, default=None) if lanes else last
+    looked = bool(furthest and furthest.state.get("criteria"))
     criteria = spec.criteria if spec else ()
     return Card(
         feature,
         _title(spec, feature),
         len(criteria),
         sum(criterion.checked for criterion in criteria),
-        proven=last.state["criteria_met"] if last and looked else None,
-        total=last.state["criteria_total"] if last and looked else None,
+        proven=furthest.state["criteria_met"] if furthest and looked else None,
+        total=furthest.state["criteria_total"] if furthest and looked else None,
         working=loops,
         ended=_ended(last.state) if last and last.state and not loops else None,
-        problem=" ".join(filter(None, (problem, last.problem if last else ""))),
+        problem=" ".join(filter(None, (problem, *_problems(mine, last)))),
+        lanes=lanes,
     )
+
+
+def _problems(mine: Sequence[Told], last: Told | None) -> list[str]:
+    """What could not be read: of the last run, and of every agent."""
+    return [each.problem for each in mine if each.problem and (each.label or each is last)]
+
+
+def _lanes(mine: Iterable[Told], running: Iterable[Told]) -> tuple[Lane, ...]:
+    """An agent each, by label; what is done in the checkout itself is none."""
+    told = sorted((each for each in mine if each.label and each.state), key=lambda each: each.label)
+    working = {each.label: _working(each.state) for each in told if each in running}
+    return tuple(
+        Lane(
+            each.label,
+            each.state["agent"],
+            each.state["criteria_met"],
+            each.state["criteria_total"],
+            working=working.get(each.label),
+            ended=None if each.label in working else _ended(each.state),
+        )
+        for each in told
+    )
+
+
+def _proven(told: Told) -> int:
+    return int(told.state.get("criteria_met", 0))
 
 
 def _heard_of(told: Told) -> str:
@@ -125,6 +154,7 @@ def _working(state: State) -> Working:
         str(state.get("run_id") or ""),
         str(waiting.get("agent") or ""),
         waiting.get("until"),
+        str(state.get("label") or ""),
     )
 
 

@@ -63,12 +63,12 @@ def ask(job: Job, world: World, state: State, number: int) -> Ask:
         prompt_file=str(file),
         prompt_chars=len(text),
         output_file=str(output),
-        budget=_left(job, state),
+        budget=_left(job, world, state),
         root=os.geteuid() == 0,
     )
 
 
-def _left(job: Job, state: State) -> float | None:
+def _left(job: Job, world: World, state: State) -> float | None:
     """US dollars that this turn may still cost; a cent at least, since a program may take nothing for no limit."""
-    limit = job.limits.max_cost
-    return None if limit is None else max(0.01, limit - state.spend.usd)
+    limit, elsewhere = job.limits.max_cost, world.ledger.elsewhere if world.ledger else 0.0
+    return None if limit is None else max(0.01, limit - state.spend.usd - elsewhere)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -13,6 +13,7 @@ from aigon.core.events import CheckFinished, CheckStarted, Event
 from aigon.core.model import Check
 from aigon.core.state import State
 from aigon.run import one_check
+from aigon.run.base_looks import BaseLooks
 from aigon.run.result import Result as Result
 from aigon.run.world import World
 
@@ -23,7 +24,8 @@ Events = Generator[Event, State, "tuple[Result, ...]"]
 class Plan:
     """How to run a set of checks: `durations` are those of the last time, in seconds, by check name.
 
-    `known_failures` are the checks whose failure is expected and stops no other.
+    `known_failures` are the checks whose failure is expected and stops no other. Results go to `later`, where there is
+    such a list, in place of being remembered at once; `base` is what others know of a look at the base.
     """
 
     number: int
@@ -34,6 +36,8 @@ class Plan:
     stop_on_first_failure: bool
     use_cache: bool
     known_failures: tuple[str, ...] = ()
+    later: list[tuple[str, Result]] | None = None
+    base: BaseLooks | None = None
 
 
 def run_checks(world: World, checks: Sequence[Check], plan: Plan) -> Events:
@@ -118,17 +122,35 @@ def _result(
         return Result(one_check.skipped(check, "the run was stopped"))
     if halt.is_set():
         return Result(one_check.skipped(check, "another check failed first (stopOnFirstFailure)"))
-    key = _key(world, check, plan)
-    if key and plan.use_cache and (found := one_check.cached(world, key)):
+    key = key_of(world, check, plan)
+    if key and plan.use_cache and (found := _known(world, check, plan, key)):
         return found
-    put(CheckStarted(world.now(), plan.number, check.name, check.title))
-    result = one_check.run(world, check, plan.folder)
-    if key and result.finding.status == "pass":
+    with _slot(world, check) as free:
+        if not free:
+            return Result(one_check.skipped(check, "the run was stopped"))
+        put(CheckStarted(world.now(), plan.number, check.name, check.title))
+        result = one_check.run(world, check, plan.folder)
+    if key and plan.later is not None:
+        plan.later.append((key, result))
+    elif key and result.finding.status == "pass":
         one_check.remember(world, key, result)
     return result
 
 
-def _key(world: World, check: Check, plan: Plan) -> str:
+def _known(world: World, check: Check, plan: Plan, key: str) -> Result | None:
+    """The remembered pass, or at the base the failure that another saw there; what is both is neither."""
+    log = one_check.log_of(check, plan.folder)
+    green = one_check.cached(world, key, log)
+    red = plan.base.failure(key, world.workspace.root, log) if plan.base else None
+    return None if green and red else green or red
+
+
+def _slot(world: World, check: Check) -> AbstractContextManager[bool]:
+    """A turn among the checks of all loops. The wait for it is none of the check's time."""
+    return world.slots.acquire(world.stop, exclusive=check.exclusive) if world.slots else nullcontext(True)
+
+
+def key_of(world: World, check: Check, plan: Plan) -> str:
     """The name of a pass; "" where none is remembered or believed: what ran elsewhere is another measurement."""
     if world.place or not check.remember:
         return ""

@@ -76,7 +76,7 @@ class Bench:
             self.lacking.update(room.exported.missing)
             results = run_in(inside, checks, plan_for(self.job, self.folder / name, self.durations))
             if of_people:
-                place = self.world.home / "bytecode" / self.job.feature.name
+                place = self.world.home / "bytecode" / self.job.name
                 self.world.bytecode = bytecode.taken(room, place, self.rooms.needs.lent)
             return results
 

@@ -1,8 +1,10 @@
 """A person's decision on criteria, written into aigon's records for the code it was taken on."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
+from aigon.core.candidate import Candidate
 from aigon.core.concern import Concern
 from aigon.core.decisions import Decision
 from aigon.core.errors import usage
@@ -12,22 +14,47 @@ from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.run import specs
+from aigon.run.meant import candidate_meant
 from aigon.run.records import records_of
+from aigon.run.seat import main_checkout
 from aigon.run.world import World
 
 DECIDABLE = ("human", "judge")
 
 
 def decide(
-    checkout: Checkout, wanted: str, what: Sequence[str], decision: Literal["approve", "reject"], why: str
-) -> list[tuple[str, str]]:
+    checkout: Checkout,
+    wanted: str,
+    what: Sequence[str],
+    decision: Literal["approve", "reject"],
+    why: str,
+    agent: str | None = None,
+) -> tuple[list[tuple[str, str]], str]:
     """Record the decision on criteria by number and on integrity findings by rule; each with its text.
 
-    Raises AigonError (exit 2) for what cannot be decided.
+    Also the command that goes on from there. Raises AigonError (exit 2) for what cannot be decided.
     """
-    feature = specs.locate(checkout.root, wanted)
-    spec = specs.read_file(checkout.root / feature.path, feature.path)
-    records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
+    with main_checkout(checkout) as (main, here):
+        candidate = candidate_meant(main, here, wanted, agent)
+    root = Path(candidate.path) if candidate else checkout.root
+    decided = _decided(checkout, root, candidate.feature if candidate else wanted, candidate, what, decision, why)
+    again = f"aigon feature-implement {wanted} --resume{f' --agent {candidate.label}' if candidate else ''}"
+    return decided, again
+
+
+def _decided(
+    checkout: Checkout,
+    root: Path,
+    wanted: str,
+    candidate: Candidate | None,
+    what: Sequence[str],
+    decision: Literal["approve", "reject"],
+    why: str,
+) -> list[tuple[str, str]]:
+    feature = specs.locate(root, wanted)
+    spec = specs.read_file(root / feature.path, feature.path)
+    label = candidate.label if candidate else ""
+    records = records_of(repository_home(checkout.common_dir), feature.name_for_people, label)
     state = _looked_at(replay(records.events()), feature.name_for_people)
     assert state.last is not None
     author, _ = checkout.identity().author

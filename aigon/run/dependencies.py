@@ -7,6 +7,7 @@ looked at, and is not there in the room.
 
 import hashlib
 import shutil
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,9 @@ from aigon.run.world import World
 TIMEOUT = 1800.0
 """Seconds for a set-up command."""
 KEPT = 4
-"""Sets of dependencies that are kept per repository; the oldest go."""
+"""Sets of dependencies that are kept per repository; older ones go once nobody has used them for `UNUSED` seconds."""
+UNUSED = 86_400.0
+"""A day: a loop beside this one may be using what it made hours ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,17 @@ class Dependencies:
 
 
 def folders(root: Path, setups: Iterable[Setup]) -> dict[str, str]:
-    """The dependency folders that are there, by relative path, with a name for what they hold."""
+    """The dependency folders that are there, by relative path, with a name for what they hold.
+
+    A link to one (`worktree.link`) is one, too: where it leads is a part of its name.
+    """
     places = dict.fromkeys(setup.makes for setup in setups if setup.makes)
-    found = {place: fingerprint(root / place) for place in places if not (root / place).is_symlink()}
-    return {place: name for place, name in found.items() if name}
+    found = {place: fingerprint(root / place) for place in places}
+    return {place: f"{_leads_to(root / place)}{name}" for place, name in found.items() if name}
+
+
+def _leads_to(place: Path) -> str:
+    return f"{place.resolve()}\0" if place.is_symlink() else ""
 
 
 def needed(root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, Entry]) -> Dependencies:
@@ -102,4 +112,5 @@ def keep(made: Path, place: Path) -> None:
     shutil.move(made, place)
     by_age = sorted(place.parent.parent.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
     for old in by_age[KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
+        if time.time() - old.stat().st_mtime > UNUSED:
+            shutil.rmtree(old, ignore_errors=True)

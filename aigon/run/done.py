@@ -1,114 +1,110 @@
-"""Merge a proven feature with the person's own git."""
+"""Merge a proven feature with the person's own git: the one branch of solo mode, or what one candidate made."""
 
-from aigon.core.errors import AigonError, Exit, environment, usage
-from aigon.core.events import Event, RunFinished
-from aigon.core.features import Feature
-from aigon.core.outcome import Met, describe
-from aigon.core.state import State, replay
-from aigon.ports.commit_paths import commit_paths
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from aigon.core.candidate import Candidate
+from aigon.core.errors import AigonError, Exit, usage
 from aigon.ports.git import Checkout
-from aigon.ports.home import known_home, repository_home
-from aigon.run import bookkeeping, branch, specs
-from aigon.run.records import records_of
-from aigon.run.stages import to_stage
+from aigon.ports.home import repository_home
+from aigon.ports.store import lock
+from aigon.run import bookkeeping, branch, done_unfinished
+from aigon.run.authority import require_person
+from aigon.run.done_choice import Chosen, choose
+from aigon.run.done_closing import closed, take_up
+from aigon.run.done_landed import Errand, merged, requested
+from aigon.run.done_merge import Landing
+from aigon.run.done_proven import standing
+from aigon.run.done_request import Done, Request
+from aigon.run.done_spec import is_done, refuse_done, spec_at
+from aigon.run.done_unfinished import Unfinished
+from aigon.run.drive import Observer
+from aigon.run.locks import alone, checkout_lock
+from aigon.run.seat import main_checkout
 
 
-def finish(checkout: Checkout, wanted: str, into: str | None, force: bool) -> tuple[Feature, str, str]:
-    """Move the spec to done on the feature's branch, merge that; feature, target branch and merge commit.
+def finish(here: Checkout, request: Request, observers: Sequence[Observer] = ()) -> Done:
+    """Prove what the merge comes to, merge it, and clear away; from the main checkout or a candidate's worktree.
 
-    Raises AigonError: 3 when it is not proven, 7 for a dirty tree or a merge with conflicts (which is undone).
+    Raises AigonError, with everything as it was: 2 usage, 3 not proven, 4 for several to choose from and inside of a
+    run, 7 for a dirty tree, conflicts, or what git, a hook or gh refused.
     """
-    current = branch.require_sound(checkout)
-    bookkeeping.require_clean(checkout)
-    try:
-        if own := branch.branch_of(checkout, wanted):  # its spec may stand only there
-            branch.enter(checkout, own)
-        return _finish(checkout, specs.locate(checkout.root, wanted), into, force)
-    except AigonError:
-        if checkout.branch != current:
-            checkout.switch(current)
-        raise
+    require_person("feature-done", yes=True)
+    _require_possible(request)
+    with main_checkout(here) as (main, candidate), alone(main):
+        errand = Errand(main, repository_home(main.common_dir), request, observers)
+        earlier = done_unfinished.settle(main, errand.home)
+        current = branch.require_sound(main)
+        bookkeeping.require_clean(main)
+        if earlier and (done := take_up(main, errand.home, earlier, request)):
+            return done
+        with branch.back_on_error(main, current):
+            return _finish(errand, candidate, current)
 
 
-def _finish(checkout: Checkout, feature: Feature, into: str | None, force: bool) -> tuple[Feature, str, str]:
-    if feature.stage == "done":
-        raise usage(f"Feature {feature.name_for_people} is done already", where=feature.path)
-    target = into or _target(checkout, feature)
-    tip = checkout.commit_of(f"refs/heads/{feature.name}")
-    if tip is None:
-        raise usage(f"There is no branch {feature.name}", where=feature.path, hint=f"aigon feature-setup {feature.id}")
-    if checkout.commit_of(f"refs/heads/{target}") is None:
-        raise usage(f"There is no branch {target} to merge into", where="--into", hint="Name one: --into main")
-    if not force:
-        _require_proven(checkout, feature, tip)
-    return _merge(checkout, feature, target, tip)
-
-
-def _target(checkout: Checkout, feature: Feature) -> str:
-    origin = records_of(repository_home(checkout.common_dir), feature.name_for_people).origin()
-    if origin and origin.branch:
-        return origin.branch
-    raise usage(f"It is not known where feature {feature.id} began", where=feature.path, hint="Name it: --into main")
-
-
-def _require_proven(checkout: Checkout, feature: Feature, tip: str) -> None:
-    """Raise AigonError (exit 3) unless the last run ended as met on exactly this commit.
-
-    By aigon's own record: the state file lies in the workspace, where an agent can write it.
-    """
-    name = feature.name_for_people
-    events = _events(checkout, name)
-    again = f"aigon feature-implement {name} --resume   (or --force, if you know better)"
-    state = replay(events)
-    if not isinstance(state.outcome, Met):
-        what = f"Feature {name} is not proven: {_standing(state)}"
-        raise AigonError(what, where=feature.name, hint=again, code=Exit.STOPPED)
-    if (proven := _last_commit(events)) != tip:
-        raise AigonError(
-            f"The branch {feature.name} has changed since it was proven",
-            where=f"{proven[:12]}..{tip[:12]}",
-            hint=again,
-            code=Exit.STOPPED,
+def _require_possible(request: Request) -> None:
+    if request.pr and request.how != "merge":
+        raise usage(
+            "A pull request is merged on the forge", where=f"--pr --{request.how}", hint="Leave one of them out"
         )
 
 
-def _events(checkout: Checkout, name: str) -> list[Event]:
-    home = known_home(checkout.common_dir)
-    return records_of(home, name).events() if home else []
+def _finish(errand: Errand, candidate: Candidate | None, current: str) -> Done:
+    main, request = errand.main, errand.request
+    chosen = choose(main, request, candidate)
+    landing = _landing(main, chosen, request)
+    refuse_done(main, landing.onto, landing.feature, f"aigon cleanup {chosen.name}" if chosen.candidate else "")
+    with _alone_with(errand, chosen, landing, current):
+        done = requested(errand, landing) if request.pr else merged(errand, landing)
+    return closed(main, errand.home, chosen, done, keep=request.keep_worktrees)
 
 
-def _standing(state: State) -> str:
-    if state.outcome:
-        return describe(state.outcome)
-    return "its last run has not ended" if state.started else "it has not run"
+def _landing(main: Checkout, chosen: Chosen, request: Request) -> Landing:
+    """What is to be merged into what. Raises AigonError: 2 for a branch that is not there, 3 where it is not proven."""
+    how = standing(main, chosen.records, chosen.branch)
+    if not how.tip:
+        raise usage(
+            f"There is no branch {chosen.branch}", where=chosen.branch, hint=f"aigon feature-setup {chosen.name}"
+        )
+    feature = spec_at(main, how.tip, chosen.name, request.wanted)
+    target = request.into or _target(chosen)
+    onto = main.commit_of(f"refs/heads/{target}")
+    if onto is None or target == chosen.branch:
+        raise usage(f"There is no branch {target} to merge into", where="--into", hint="Name one: --into main")
+    if not (how.proven or request.force or is_done(main, onto, feature)):
+        name = f"{chosen.name} ({chosen.label})" if chosen.label else chosen.name
+        what = f"Feature {name} is not proven: {how.why}"
+        where = chosen.branch
+        if how.changed:
+            what = f"The branch {chosen.branch} has changed since it was proven"
+            where = f"{how.ended[:12]}..{how.tip[:12]}"
+        hint = f"{chosen.resume}   (or --force, if you know better)"
+        raise AigonError(what, where=where, hint=hint, code=Exit.STOPPED)
+    return Landing(main, chosen, feature, target, onto, how.tip)
 
 
-def _last_commit(events: list[Event]) -> str:
-    """The commit that the last outcome speaks of."""
-    return next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
+def _target(chosen: Chosen) -> str:
+    origin = chosen.records.origin()
+    if origin and origin.branch:
+        return origin.branch
+    raise usage(f"It is not known where feature {chosen.name} began", where=chosen.branch, hint="Name it: --into main")
 
 
-def _merge(checkout: Checkout, feature: Feature, target: str, tip: str) -> tuple[Feature, str, str]:
-    branch.enter(checkout, feature.name)
-    if not (checkout.root / feature.path).exists():  # another branch may have the spec in another stage
-        feature = specs.locate(checkout.root, feature.name_for_people)
-    moved, paths = to_stage(checkout.root, feature, "done")
-    if paths:
-        commit_paths(bookkeeping.trusted(checkout), paths, f"docs(feature-{feature.id}): done\n")
-    try:
-        checkout.switch(target)
-        checkout.git("merge", "--no-ff", "-m", f"Merge {feature.name}", feature.name)
-    except AigonError as error:
-        raise _undone(checkout, feature, target, tip, error) from None
-    return moved, target, checkout.head or ""
-
-
-def _undone(checkout: Checkout, feature: Feature, target: str, tip: str, error: AigonError) -> AigonError:
-    """The repository as it was, and what stood in the way: conflicts, or what git or a hook said."""
-    conflicts = checkout.ask("diff", "--name-only", "--diff-filter=U") or ""
-    checkout.ask("merge", "--abort")
-    branch.enter(checkout, feature.name)
-    checkout.git("reset", "-q", "--keep", tip)
-    listed = ", ".join(conflicts.splitlines()[:5]) or target
-    hint = f"Merge {target} into {feature.name}, run the loop with --resume, then feature-done again. {error.hint}"
-    return environment(f"{feature.name} does not merge into {target}", where=listed, hint=hint)
+@contextmanager
+def _alone_with(errand: Errand, chosen: Chosen, landing: Landing, current: str) -> Iterator[None]:
+    """Nobody else works on it, and that it began is noted, until everything is back or the target has it."""
+    label = f"-{chosen.label}" if chosen.label else ""
+    place = Path(chosen.candidate.path) if chosen.candidate else None
+    with ExitStack() as held:
+        held.enter_context(lock(errand.home / "locks" / f"feature-{chosen.name}{label}.lock", f"Feature {chosen.name}"))
+        if place and place != errand.main.root:
+            held.enter_context(checkout_lock(errand.home, place))
+        note = Unfinished(chosen.name, chosen.label, chosen.branch, landing.target, landing.onto, current)
+        done_unfinished.note(errand.home, note)
+        try:
+            yield
+        except BaseException:
+            if not errand.main.changed():
+                done_unfinished.forget(errand.home)
+            raise

@@ -2,17 +2,21 @@
 
 from collections.abc import Generator, Sequence
 
-from aigon.core import report
+from aigon.core import best, report
+from aigon.core.candidate import branch_of
 from aigon.core.concern import Concern
-from aigon.core.events import Event, RunFinished
+from aigon.core.events import Event, RolledBack, RunFinished
 from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
 from aigon.core.state import State
 from aigon.run.job import Job
+from aigon.run.partial import stopped_short
+from aigon.run.rolling_back import better, said, settle
 from aigon.run.world import World
 
 
 def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, Outcome]:
-    """Say how the run ended."""
+    """Say how the run ended, after going back to the best checkpoint where that is wanted."""
+    state = yield from settle(job, world, outcome, state)
     tip = world.workspace.tip() or ""
     text = summary(job, world, outcome, state)
     yield RunFinished(world.now(), outcome, status(outcome), int(exit_code(outcome)), text, tip)
@@ -33,36 +37,56 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         next_command=next_command(job, outcome, look.concerns if look else ()),
         elapsed=world.elapsed(),
         waited=world.waited,
+        about_branch=_about_branch(outcome, state),
     )
+
+
+def _about_branch(outcome: Outcome, state: State) -> str:
+    """Where the branch stands, if that is not where the last iteration ended, or not where it is best."""
+    if went := state.rolled_back:
+        far = f"{best.name(state.last)} ({best.how_far(state.last, state.base)})" if state.last else ""
+        return f"went back to {far}; {_undone(went, state)} parked as {went.ref}"
+    there = better(state) if stopped_short(outcome, state) else None
+    return f"the best checkpoint is {said(there, state)}; --on-partial rollback goes back to it" if there else ""
+
+
+def _undone(went: RolledBack, state: State) -> str:
+    """`iterations 3 and 4 are`."""
+    first, last = went.number + 1, state.undone
+    if first == last:
+        return f"iteration {last} is"
+    return f"iterations {first} {'and' if last == first + 1 else 'to'} {last} are"
 
 
 def next_command(job: Job, outcome: Outcome, concerns: Sequence[Concern] = ()) -> str:
     """What a person would type next."""
-    name = job.feature.name_for_people
+    name, whose = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
+    resume = f"aigon feature-implement {name} --resume{whose}"
     match outcome:
         case Met():
-            return f"aigon feature-done {name}"
+            return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"
         case NeedsHuman(criteria=numbers):
-            return _by_a_person(job, name, numbers, concerns)
+            return _by_a_person(job, resume, numbers, concerns)
         case Stopped(guard="stop-file"):
-            return f"remove the stop file, then aigon feature-implement {name} --resume"
+            return f"remove the stop file, then {resume}"
         case Refused():
             return f"aigon feature-status {name}"
         case _:
-            return f"aigon feature-implement {name} --resume"
+            return resume
 
 
-def _by_a_person(job: Job, name: str, numbers: Sequence[int], concerns: Sequence[Concern]) -> str:
+def _by_a_person(job: Job, resume: str, numbers: Sequence[int], concerns: Sequence[Concern]) -> str:
     """How a person settles what is open: by approval where that decides, else by what was missing."""
-    resume = f"aigon feature-implement {name} --resume"
+    name, whose = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
     rules = list(dict.fromkeys(concern.rule for concern in concerns if concern.level == "review"))
     decidable = [str(c.number) for c in job.spec.criteria if c.number in numbers and c.kind in ("human", "judge")]
     if rules:  # a judge's word waits for these: approved, it is asked again
-        return (
-            f"git diff {job.base_commit[:12]}, then aigon approve {name} {' '.join(rules)} (or reject), then {resume}"
-        )
+        approve = f"aigon approve {name} {' '.join(rules)}{whose} (or reject)"
+        branch = branch_of(job.feature.id, job.label, job.feature.slug) if job.label else ""
+        change = f"{job.base_commit[:12]}..{branch}" if branch else job.base_commit[:12]
+        return f"git diff {change}, then {approve}, then {resume}"
     if decidable:
-        return f"aigon approve {name} {' '.join(decidable)} (or reject), then {resume}"
+        return f"aigon approve {name} {' '.join(decidable)}{whose} (or reject), then {resume}"
     if job.demand.skip_validation:
         return f"{resume} (without --skip-validation)"
     if not numbers:

@@ -19,7 +19,7 @@ from aigon.sinks.notify import NotifySink, Target
 def hooked(loop: Loop, session: Session, state: State) -> Loop:
     """`loop` with the hooks of the project around it; without any it is `loop` itself."""
     config, world = session.prepared.config, session.world
-    hooks = hooks_of(config.hooks, world.checkout, world.guarded, world.agent_env)
+    hooks = hooks_of(config.hooks, world.workspace.root, world.guarded, world.agent_env)
     said = (*to_mend(config.hooks, hooks, world.guarded), *_unusable(session))
     return around(loop, hooks, stage_of(session), state, said)
 
@@ -43,14 +43,14 @@ def stage_of(session: Session) -> Stage:
         "branch": world.workspace.branch,
     }
     return Stage(
-        root=world.checkout,
+        root=world.workspace.root,
         folder=world.folder,
         about=about,
         env=world.agent_env,
         stop=world.stop,
         redact=world.redact,
         kept=world.guarded,
-        touched=lambda: guards.touched(world.checkout, world.guarded, job.protection),
+        touched=lambda: guards.touched(world.workspace.root, world.guarded, job.protection),
         begun=world.guardian.begun,
         settled=partial(_settled, world),
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
@@ -23,6 +24,8 @@ from aigon.run.options import Options
 from aigon.run.prepare import Prepared
 from aigon.run.price_tag import price_tag, warnings
 from aigon.run.recover import Confirm
+from aigon.run.seat import Seat
+from aigon.run.seating import seated
 from aigon.run.session import Session, opened
 from aigon.run.world import World
 from aigon.sinks.aside import Aside
@@ -37,16 +40,20 @@ Observers = Callable[[Session], Sequence[Observer]]
 def implement(
     checkout: Checkout, options: Options, *, observers: Observers, confirm: Confirm, announce: bool = True
 ) -> RunFinished:
-    """Run the loop for one feature and one agent to its end. Raises AigonError before or instead of a run.
+    """Run the loop for one feature and one agent to its end, where `seated` puts it.
 
-    With `announce` the first Ctrl+C is answered on standard error; an observer that owns the screen answers itself.
+    Raises AigonError before or instead of a run. With `announce` the first Ctrl+C is answered on standard error; an
+    observer that owns the screen answers itself.
     """
-    stop = Stop(
-        [checkout.root / name for name in branch.STOP_FILES], said=_answer(options.feature) if announce else _quiet
-    )
+    with seated(checkout, options, say) as (seat, spelled):
+        return _implement(seat, spelled, observers, confirm, announce=announce)
+
+
+def _implement(seat: Seat, options: Options, observers: Observers, confirm: Confirm, *, announce: bool) -> RunFinished:
+    stop = Stop([seat.main / name for name in branch.STOP_FILES], said=_answer(options, seat) if announce else _quiet)
     with (
         stop.handling(),
-        opened(checkout, options, stop, confirm) as session,
+        opened(seat, options, stop, confirm) as session,
         guarded(session.world.invocation) as guardian,
     ):
         reaper.adopt_orphans()
@@ -88,7 +95,7 @@ def _said_before(session: Session) -> Iterator[Notice]:
     yield from _about_the_judge(prepared, now)
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)
-    tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.finished + 1))
+    tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.last_number + 1))
     yield from (Notice(now, text, "warning") for text in warnings(job, date.today()))
     cap = f"at most ${job.limits.max_cost:.2f}" if job.limits.max_cost else "no cost limit (--max-cost)"
     turns, price = job.limits.iterations, price_tag(job, tokens)
@@ -121,15 +128,21 @@ def _quiet(_signal: str) -> None:
     """Say nothing."""
 
 
-def _answer(feature: str) -> Callable[[str], None]:
-    return lambda _signal: _say_how_to_stop(feature)
+def say(text: str) -> None:
+    """Words about what comes before the run, on standard error."""
+    print(f"aigon: {text}", file=sys.stderr)
 
 
-def _say_how_to_stop(feature: str) -> None:
+def _answer(options: Options, seat: Seat) -> Callable[[str], None]:
+    again = f"aigon feature-implement {options.feature} --resume{f' --agent {seat.label}' if seat.label else ''}"
+    return lambda _signal: _say_how_to_stop(again)
+
+
+def _say_how_to_stop(again: str) -> None:
     """Written past Python's buffers: a signal handler may interrupt somebody who is just using them."""
     text = (
         "\naigon: finishing this iteration, then stopping. Ctrl+C again stops at once; nothing is lost either way.\n"
-        f"To go on later: aigon feature-implement {feature} --resume\n"
+        f"To go on later: {again}\n"
     )
     with contextlib.suppress(OSError):
         os.write(2, text.encode(errors="replace"))

@@ -52,7 +52,7 @@ class Job:
 
     feature: Feature
     label: str
-    mode: str
+    mode: Literal["solo", "worktree", "arena"]
     spec: Spec
     spec_path: str
     log_path: str
@@ -75,6 +75,11 @@ class Job:
     promises: tuple[str, ...] = (DEFAULT,)
     waits: Waits = Waits()
     prices: Table = NO_PRICES
+
+    @property
+    def name(self) -> str:
+        """What no other run of the repository is called at the same time: for folders of its own."""
+        return f"{self.feature.name}-{self.label}" if self.label else self.feature.name
 
     @property
     def agent(self) -> Agent:

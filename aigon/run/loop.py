@@ -6,11 +6,11 @@ out and gets back the state after it; durable events are on disk by then.
 
 from collections.abc import Generator
 
-from aigon.core.decide import decide
 from aigon.core.events import Event
 from aigon.core.outcome import Outcome
 from aigon.core.state import State
 from aigon.run.assess import assess
+from aigon.run.budget import decided
 from aigon.run.finish import finish
 from aigon.run.job import Job
 from aigon.run.prove import prove
@@ -29,9 +29,9 @@ def run(job: Job, world: World, state: State) -> Loop:
         look = yield from assess(job, world, snapshot, state)
         look = yield from prove(job, world, snapshot, look, state)
         draft = drafted(job, world, snapshot, look, state)
-        outcome = decide(job.demand, job.limits, state.apply(draft), world.probe())
+        outcome = decided(job, world, state.apply(draft))
         state = yield from publish(job, world, snapshot, look, draft, outcome, state)
-        outcome = outcome or decide(job.demand, job.limits, state, world.probe())
+        outcome = outcome or decided(job, world, state)
         if outcome:
             return (yield from finish(job, world, outcome, state))
         state = yield from act(job, world, state)

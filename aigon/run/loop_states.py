@@ -13,12 +13,16 @@ State = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a state file in the checkout at `root` says of a feature; of one that cannot be read only the `problem`."""
+    """What a state file in the checkout at `root` says of a feature; of one that cannot be read only the `problem`.
+
+    `label` tells the agents of an arena apart, and is empty where a feature is done in the checkout itself.
+    """
 
     feature: str
     root: Path
     state: State
     problem: str = ""
+    label: str = ""
 
 
 def states(repository: Repository) -> list[Told]:
@@ -34,9 +38,12 @@ def _told(root: Path, path: Path) -> Told:
         state = json.loads(path.read_bytes())
         version, name = int(state["schema_version"]), str(state["feature_id"])
         problem = f"{path.name} is from a newer aigon: upgrade" if version > NEWEST else ""
-        return Told(name, root, {} if problem else _whole(state), problem)
+        return Told(name, root, {} if problem else _whole(state), problem, str(state.get("label") or ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Told(name, root, {}, f"{path.name} cannot be read; --resume writes it anew")
+        # An ID is digits, and what follows it a label: the damage of one agent's file is told at its feature.
+        id, _, label = name.partition("-")
+        name, label = (id, label) if id.isdecimal() else (name, "")
+        return Told(name, root, {}, f"{path.name} cannot be read; --resume writes it anew", label)
 
 
 def _whole(state: State) -> State:

@@ -18,7 +18,7 @@ from aigon.run.result import Result
 from aigon.run.settings import own_tools
 from aigon.run.world import World
 
-__all__ = ["CRITERION", "cache_key", "cached", "error", "forget", "remember", "run", "shown", "skipped"]
+__all__ = ["CRITERION", "cache_key", "cached", "error", "forget", "log_of", "remember", "run", "shown", "skipped"]
 
 CRITERION = "spec"
 """The source of a criterion's own command: what it prints on standard error is in the log, but is no measurement."""
@@ -28,12 +28,17 @@ def run(world: World, check: Check, folder: Path) -> Result:
     """Run `check` where the world's checks run; its whole output goes to `<folder>/<name>.log`."""
     if check.missing:
         return Result(error(check, f"{check.missing} is not installed. {check.hint}".strip()))
-    log = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', check.name)}.log"
+    log = log_of(check, folder)
     with tempfile.TemporaryDirectory(prefix="aigon-check-") as scratch:
         way = _way(check)
         exited, evidence = way(world, check, Path(scratch), log)
     said = replace(exited, stdout=exited.stdout + exited.stderr)
     return Result(finding.found(check, said, evidence, str(log)), exited.stdout, evidence.tests, evidence.reported)
+
+
+def log_of(check: Check, folder: Path) -> Path:
+    """Where its whole output goes."""
+    return folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', check.name)}.log"
 
 
 def _way(check: Check) -> Callable[[World, Check, Path, Path], tuple[Exited, Evidence]]:

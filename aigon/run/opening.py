@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.core.events import Event
+from aigon.core.features import Feature
 from aigon.core.state import Spend
 from aigon.ports.git import Checkout
 from aigon.ports.home import git_directory
@@ -12,17 +13,32 @@ from aigon.run.options import Options
 from aigon.run.prepare import Prepared
 from aigon.run.records import Origin, Records
 from aigon.run.recover import Confirm
+from aigon.run.seat import Seat
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """The question: which feature, in which checkout, on which branch it stood (`current`), by whose leave."""
 
-    checkout: Checkout
+    seat: Seat
     options: Options
     confirm: Confirm
     home: Path
     current: str
+
+    @property
+    def checkout(self) -> Checkout:
+        """The work tree that the agent edits."""
+        return self.seat.checkout
+
+    def branch_of(self, feature: Feature) -> str:
+        """The branch that the feature is built on here."""
+        return self.seat.candidate.branch if self.seat.candidate else feature.name
+
+    def resume_command(self, name: str) -> str:
+        """What a person types to go on with the feature called `name` here."""
+        candidate = self.seat.candidate
+        return f"aigon feature-implement {name} --resume{f' --agent {candidate.label}' if candidate else ''}"
 
     @property
     def own_git(self) -> Path:

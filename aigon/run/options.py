@@ -6,7 +6,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `feature-implement` and of the verbs that share some of them. Times in seconds, money in USD."""
+    """The options of `feature-implement` and of the verbs that share some of them. Times in seconds, money in USD.
+
+    `arena` is the folder that the loops of an arena share, "" for a loop of its own.
+    """
 
     feature: str
     loop: bool = False
@@ -24,7 +27,10 @@ class Options:
     max_wait: float | None = None
     max_consecutive_failures: int | None = None
     promises: tuple[str, ...] = ()
-    on_partial: Literal["keep", "rollback", "ask"] = "rollback"
+    worktree: bool | None = None
+    on_partial: Literal["keep", "rollback", "ask"] = "keep"
+    half_turn: Literal["keep", "rollback", "ask"] = "rollback"
     resume_from: Literal["checkpoint", "rerun", "ask"] = "checkpoint"
     accept_spec: bool = False
     yes: bool = False
+    arena: str = ""

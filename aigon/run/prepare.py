@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from aigon.core.agent import Agent
 from aigon.core.config import Config
@@ -63,14 +64,18 @@ def prepare(
     with_agent: bool = True,
     feature: Feature | None = None,
     read: Read | None = None,
+    main: Path | None = None,
 ) -> Prepared:
-    """Read configuration, spec and project. Raises AigonError: 2 for what is malformed, 6 for a missing agent.
+    """Read configuration, spec and project, and agents as the `main` checkout has them.
 
+    Raises AigonError: 2 for what is malformed, 6 for a missing agent.
     `read` gives the files that decide where the work tree holds an agent's work that is still to be judged.
     """
-    root = checkout.root
+    root, main = checkout.root, main or checkout.root
     read = read or work_tree(root)
     config = configuration(read)
+    if main != root:
+        config = _with_agents_of(main, config)
     if options.loop and not config.ralph.enabled:
         where = "ralph.enabled in .aigon/config.json"
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
@@ -81,8 +86,8 @@ def prepare(
     spec = specs.read(read, feature)
     env = dict(os.environ)
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root)}
-    agent, chosen = actors.agent_of(root, config, options, env, read) if with_agent else (None, "")
-    others, warned = actors.fallback(root, config, env, read, agent) if agent else ((), ())
+    agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
+    others, warned = actors.fallback(main, config, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
     require_named(spec, feature.path, checks.checks)
     return Prepared(
@@ -91,7 +96,7 @@ def prepare(
         spec=spec,
         checks=checks,
         agent=agent,
-        judge=actors.judge_of(config, options, spec, env, root=root),
+        judge=actors.judge_of(config, options, spec, env, root=main),
         env=env,
         check_env=check_env,
         protection=guarding.protection_of(root, config, spec, checks.checks),
@@ -103,10 +108,22 @@ def prepare(
     )
 
 
-def ready(checkout: Checkout, options: Options, feature: Feature | None = None, read: Read | None = None) -> Prepared:
+def _with_agents_of(main: Path, config: Config) -> Config:
+    """Agents that came to the main checkout since the worktree was made; what is known there already stays as it is."""
+    more = configuration(work_tree(main)).agents
+    return config.model_copy(update={"agents": {**more, **config.agents}})
+
+
+def ready(
+    checkout: Checkout,
+    options: Options,
+    feature: Feature | None = None,
+    read: Read | None = None,
+    main: Path | None = None,
+) -> Prepared:
     """Prepared, and what cannot work is said now, not in the morning. Raises AigonError (exit 2, 6 or 7)."""
-    prepared = prepare(checkout, options, feature=feature, read=read)
-    require_ready(checkout.root, prepared, options)
+    prepared = prepare(checkout, options, feature=feature, read=read, main=main)
+    require_ready(main or checkout.root, prepared, options)
     return prepared
 
 
@@ -119,17 +136,24 @@ def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
         require_tools(prepared.checks.checks)
 
 
-def job_of(prepared: Prepared, options: Options, base_commit: str) -> Job:
+def job_of(
+    prepared: Prepared,
+    options: Options,
+    base_commit: str,
+    *,
+    label: str = "",
+    mode: Literal["solo", "worktree", "arena"] = "solo",
+) -> Job:
     """The job, once it is known which commit it starts from."""
     config, feature = prepared.config, prepared.feature
     rungs = actors.rungs(prepared.agent or Agent("none", "command"), config, options)
     return Job(
         feature=feature,
-        label="",
-        mode="solo",
+        label=label,
+        mode=mode,
         spec=prepared.spec,
         spec_path=feature.path,
-        log_path=feature.log(),
+        log_path=feature.log(label),
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
         demand=limits.demand(config, prepared.spec, options),

@@ -70,7 +70,7 @@ def publish(
         return (yield from _park(job, world, snapshot, state))
     if not state.turn_ended:
         if isinstance(outcome, Met) and world.workspace.changes(snapshot.tip.parent):
-            draft = replace(draft, number=state.finished + 1)  # what was kept of a broken-off turn proves everything
+            draft = replace(draft, number=state.last_number + 1)  # what was kept of a broken-off turn proves everything
         elif not _ticks_due(job, world, draft, outcome, state):
             return (yield draft)
     return (yield from _commit(job, world, snapshot, draft, state))

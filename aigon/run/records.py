@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from aigon.core.candidate import Candidate
 from aigon.core.decisions import Decision
 from aigon.core.events import Event
 from aigon.ports.store import Journal, read_journal, write_atomic
 from aigon.sinks.journal import events
+
+CANDIDATE = "candidate.json"
+"""Which worktree the records belong to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,23 @@ class Records:
         """Write down where the feature begins."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomic(self.folder / "feature.json", json.dumps(asdict(origin)).encode() + b"\n")
+
+    def candidate(self) -> Candidate | None:
+        """The worktree that these records belong to; None in solo mode. Damaged, it is taken for absent."""
+        try:
+            return Candidate(**json.loads((self.folder / CANDIDATE).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def set_candidate(self, candidate: Candidate) -> None:
+        """Write down which worktree these records belong to."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(self.folder / CANDIDATE, json.dumps(asdict(candidate)).encode() + b"\n")
+
+    def journals(self) -> tuple[Path, ...]:
+        """The journals of every run, oldest first: names of archived ones begin with the time of their run."""
+        current = (self.journal,) if self.journal.exists() else ()
+        return (*sorted(self.folder.glob("journal-*.jsonl")), *current)
 
     def decisions(self) -> tuple[Decision, ...]:
         """What people decided, oldest first."""

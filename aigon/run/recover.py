@@ -64,7 +64,7 @@ def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, no
     number = state.iteration
     workspace.snapshot()
     if not workspace.changes(tip):
-        return _restored(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
+        return restored(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
     commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
     ref = workspace.keep(f"feature-{feature.id}/{state.started.run_id}-{number}-begun", commit)
     parked = Parked(now, number, ref, commit, f"what iteration {number} had begun")
@@ -72,13 +72,13 @@ def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, no
         return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
     return [
         parked,
-        *_restored(workspace, tip, now),
+        *restored(workspace, tip, now),
         Notice(now, f"iteration {number} was not finished: its work is kept as {ref}, the turn is repeated"),
     ]
 
 
-def _restored(workspace: Workspace, tip: str, now: str) -> list[Event]:
-    """Put the work tree back; what stood in the way and is in no commit, by the places where it is now."""
+def restored(workspace: Workspace, tip: str, now: str) -> list[Event]:
+    """Make the work tree equal to the commit `tip`; of what stood in the way and is in no commit, where it is now."""
     moved = [(place.name.partition("-")[2], place) for place in workspace.restore(tip)]
     what = "stood in the way of a file of the branch, and no commit holds it; it is now"
     return [Notice(now, f"{name} {what} {_short(place, workspace.root)}", "warning") for name, place in moved]

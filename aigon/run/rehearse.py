@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 
 from aigon.core.base_tests import lost
@@ -17,6 +18,7 @@ from aigon.run.clean_proof import Bench, bench, deciding, key, named, red
 from aigon.run.frozen import Frozen, Tested
 from aigon.run.job import Job
 from aigon.run.look import Look
+from aigon.run.sharing import is_the_base
 from aigon.run.world import World
 
 TITLE = "Clean-room rehearsal"
@@ -39,16 +41,27 @@ def record_base(job: Job, world: World, look: Look) -> None:
 
 
 def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) -> Generator[Event, State, None]:
-    """Run everything once on a clean export of the base. Raises AigonError (exit 7) where the proof could not work."""
-    tree = world.workspace.tree()
-    mark = world.home / "rehearsed" / _name(job, world, tree, record)
+    """Run everything once on a clean export of the base, in an arena once for all its loops.
+
+    Raises AigonError (exit 7) where the proof could not work.
+    """
+    mark = world.home / "rehearsed" / _name(job, world, look, record)
     if mark.exists() or world.stop.now:
         return
+    with world.base.alone(mark.name, world.stop) if world.base else nullcontext():
+        if not mark.exists() and not world.stop.now:
+            yield from _rehearsed(job, world, number, look, record)
+            if not world.stop.now:
+                mark.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(mark, b"", (mark.parent,))
+
+
+def _rehearsed(job: Job, world: World, number: int, look: Look, record: Frozen) -> Generator[Event, State, None]:
     yield CheckStarted(world.now(), number, "proof", TITLE)
-    begun = time.monotonic()
+    begun, tree = time.monotonic(), world.workspace.tree()
     on = bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = tuple(check for check in deciding(job) if check.when == "each")
-    results = on.run(tree, checks, "clean", of_people=_is_the_base(job, world, tree))
+    results = on.run(tree, checks, "clean", of_people=is_the_base(job, world, tree))
     there = {check.name: result for check, result in look.ran}
     lacking = dict(_lacking(on, tree, checks, there, results))
     yield CheckFinished(world.now(), number, _finding(on, lacking, time.monotonic() - begun))
@@ -57,15 +70,6 @@ def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) ->
     if on.rooms.mechanism == "none":
         said = "nothing here keeps the clean-room proof from reaching the workspace: its outcome will say so"
         yield Notice(world.now(), f"{said} (installing bubblewrap helps)", "warning")
-    if not world.stop.now:
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(mark, b"", (mark.parent,))
-
-
-def _is_the_base(job: Job, world: World, tree: str) -> bool:
-    """Whether no agent's commit is in the tree: what one run leaves is where the next one begins."""
-    code, out, _ = world.workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{job.base_commit}^{{tree}}")
-    return code == 0 and out.decode().strip() == tree
 
 
 def refused(where: str, log: str) -> AigonError:
@@ -103,8 +107,15 @@ def _finding(on: Bench, lacking: Mapping[str, str], seconds: float) -> Finding:
     return replace(made, status="fail") if lacking else made
 
 
-def _name(job: Job, world: World, tree: str, record: Frozen) -> str:
-    """A rehearsal on the same tree with the same checks, environment and dependencies shows nothing new."""
+def _name(job: Job, world: World, look: Look, record: Frozen) -> str:
+    """A rehearsal on the same tree with the same checks, environment and dependencies shows nothing new.
+
+    It compares with what a worktree showed, so that those that showed the same are spared one.
+    """
     checks = [replace(check, timeout=0.0) for check in deciding(job)]
-    parts = [tree, repr(checks), repr(job.proof), repr(sorted(world.check_env)), repr(sorted(record.folders.items()))]
+    parts = [world.workspace.tree(), repr(checks), repr(job.proof), repr(sorted(world.check_env))]
+    parts += [repr(sorted(record.folders.items()))]
+    if world.made_by:
+        shown = [(check.name, bool(red(job, check, each)), sorted(each.tests.items())) for check, each in look.ran]
+        parts += [world.made_by, repr(shown)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

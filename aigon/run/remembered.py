@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+import os
 from pathlib import Path
-from typing import get_args
 
-from aigon.core.model import Check, Counts, Finding, Problem, TestResult
+from aigon.core.model import Check
 from aigon.ports.store import write_atomic
+from aigon.run.kept_result import document_of, result_of
 from aigon.run.result import Result
 from aigon.run.world import World
 
@@ -20,22 +19,48 @@ OF_THE_TERMINAL = (
 """Variables that tell one terminal from another, and nothing about what a check would say."""
 GROUPS_OF_THE_TERMINAL = ("AIGON_", "SSH_", "DBUS_", "VSCODE_")
 """The same, by how they begin: up to a `_`, because `STY` also begins STYLE."""
-REMEMBERED_OUTPUT = 100_000
-"""Bytes of output kept with a pass; a metric's number stands at its end."""
+OF_A_WORKTREE = "COMPOSE_PROJECT_NAME"
+"""A name that aigon gives to each worktree of its own, beside those that begin with AIGON_."""
 LARGEST_SCRIPT = 256 * 1024
 """Bytes up to which a program is told by its content."""
 
 
 def cache_key(world: World, check: Check, content: str) -> str:
-    """A name for (tree less aigon's two files, command, environment)."""
-    env = {k: v for k, v in world.check_env.items() if not _of_the_terminal(k)} | dict(check.env)
+    """A name for (tree less aigon's two files, command, environment).
+
+    The same in every worktree that was set up alike: where it lies is left out, unless command or environment say it.
+    """
+    env = _environment(world, check)
     command = [check.name, check.role, list(check.argv), _programs(check), check.cwd, check.parser]
-    parts = [content, command, sorted(env.items()), world.toolchain()]
+    parts = [content, command, sorted(env.items()), world.toolchain(), world.made_by, _sparse(world)]
     return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _of_the_terminal(name: str) -> bool:
+def _environment(world: World, check: Check) -> dict[str, str]:
+    """The variables that may matter. What tells worktrees apart does where the command names it."""
+    named = "\0".join((*check.argv, *check.env.values()))
+    env = {k: v for k, v in world.check_env.items() if k in named or not _of_no_matter(world, k)} | dict(check.env)
+    return {**env, "PATH": _path(env.get("PATH", ""), world.workspace.root)}
+
+
+def _of_no_matter(world: World, name: str) -> bool:
+    if name == OF_A_WORKTREE:
+        return bool(world.made_by)
     return name in OF_THE_TERMINAL or name.startswith(GROUPS_OF_THE_TERMINAL)
+
+
+def _path(value: str, root: Path) -> str:
+    """Folders of the work tree that are links to shared ones by where they lead; its own make it another toolchain."""
+    parts = value.split(os.pathsep)
+    return os.pathsep.join(os.path.realpath(p) if p.startswith(f"{root}/") else p for p in parts)
+
+
+def _sparse(world: World) -> str:
+    """Which folders are checked out, where not all are."""
+    try:
+        return (world.workspace.trusted.git_dir / "info" / "sparse-checkout").read_text(errors="surrogateescape")
+    except OSError:
+        return ""
 
 
 def _programs(check: Check) -> list[str]:
@@ -54,32 +79,16 @@ def _identity(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def cached(world: World, key: str) -> Result | None:
-    """The pass remembered under this name; None for what an older aigon wrote, without tests."""
+def cached(world: World, key: str, log: Path) -> Result | None:
+    """The pass remembered under this name; None for what an older aigon wrote, without tests.
+
+    The output of one from another worktree is copied to `log`.
+    """
     try:
-        document = json.loads(_cache_file(world, key).read_bytes())
-        finding = _finding(document["finding"])
-        return Result(finding, document["output"].encode("latin-1"), _tests(document["tests"]), document["reported"])
+        found = result_of(json.loads(_cache_file(world, key).read_bytes()), world.workspace.root, log)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _finding(document: dict[str, object]) -> Finding:
-    known: dict[str, object] = dict(document)
-    counts, problems = known.pop("counts"), known.pop("problems")
-    known |= {
-        "counts": Counts(**counts) if isinstance(counts, dict) else None,
-        "problems": tuple(Problem(**each) for each in problems) if isinstance(problems, list) else (),
-        "fingerprints": (),
-        "cached": True,
-    }
-    return Finding(**known)  # type: ignore[arg-type]  # what it is not is a TypeError, and a miss
-
-
-def _tests(document: Mapping[str, TestResult]) -> dict[str, TestResult]:
-    if not set(document.values()) <= set(get_args(TestResult)):
-        raise ValueError("no result of a test")
-    return dict(document)
+    return found if found.finding.status == "pass" else None
 
 
 def remember(world: World, key: str, result: Result) -> None:
@@ -88,13 +97,7 @@ def remember(world: World, key: str, result: Result) -> None:
         return
     path = _cache_file(world, key)
     path.parent.mkdir(parents=True, exist_ok=True)
-    kept = {
-        "finding": asdict(result.finding),
-        "output": result.output[-REMEMBERED_OUTPUT:].decode("latin-1"),
-        "tests": dict(result.tests),
-        "reported": result.reported,
-    }
-    write_atomic(path, json.dumps(kept).encode())
+    write_atomic(path, json.dumps(document_of(result, world.workspace.root)).encode())
 
 
 def forget(world: World, key: str) -> None:

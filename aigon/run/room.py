@@ -40,6 +40,7 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
             with opened(job, world, rooms, tree) as (inside, room):
                 set_up(inside, setup, logs)
                 keep(room.root / setup.makes, place)
+        place.parent.touch()  # in use: others that make theirs let it be
         needs = replace(needs, given={**needs.given, setup.makes: place})
         rooms = replace(rooms, needs=needs)
     return rooms
@@ -71,7 +72,7 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
 
 def _folder(job: Job, world: World) -> Path:
     """Where the rooms of a feature are made: the same place each time, so that what is made for it fits again."""
-    return (world.rooms or world.home / "rooms") / job.feature.name
+    return (world.rooms or world.home / "rooms") / job.name
 
 
 def run_in(inside: World, checks: Sequence[Check], plan: Plan) -> dict[str, Result]:

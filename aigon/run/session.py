@@ -13,7 +13,6 @@ from aigon.core.events import Event, RunStarted
 from aigon.core.leaks import exclude_lines
 from aigon.core.state import State, replay
 from aigon.ports import reaper, secrets
-from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.stop import Stop
 from aigon.ports.store import lock
@@ -25,10 +24,13 @@ from aigon.run.job import Job
 from aigon.run.locks import checkout_lock
 from aigon.run.opening import Opened, Opening
 from aigon.run.options import Options
+from aigon.run.partial import Partial
 from aigon.run.prepare import Prepared, job_of, ready
-from aigon.run.records import Records, records_of
+from aigon.run.records import CANDIDATE, Records, records_of
 from aigon.run.recover import Confirm
 from aigon.run.run_id import new_run_id
+from aigon.run.seat import Seat
+from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.take_up import take_up
 from aigon.run.watch import Watch, watch
 from aigon.run.world import World
@@ -54,15 +56,16 @@ class Session:
 
 
 @contextmanager
-def opened(checkout: Checkout, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
+def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
     """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
+    checkout = seat.checkout
     before = branch.require_sound(checkout)
-    own = branch.branch_of(checkout, options.feature)
+    own = seat.candidate.branch if seat.candidate else branch.branch_of(checkout, options.feature)
     early = None
     if not options.resume and own in (None, before):
-        early = ready(checkout, options)  # what is wrong is said before anything is written
+        early = ready(checkout, options, main=seat.main)  # what is wrong is said before anything is written
     home = repository_home(checkout.common_dir)
-    opening = Opening(checkout, options, confirm, home, before)
+    opening = Opening(seat, options, confirm, home, before)
     with ExitStack() as held:
         held.enter_context(checkout_lock(home, checkout.root))
         with branch.back_on_error(checkout, before):
@@ -74,12 +77,12 @@ def opened(checkout: Checkout, options: Options, stop: Stop, confirm: Confirm) -
 def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> Opened:
     """An old run where one is to be resumed, else a new one, as prepared `early` where HEAD stays. It is locked."""
     if opening.options.resume:
-        name = specs.name_of(opening.checkout.root, opening.options.feature, own)
+        name = _name(opening, own)
         records = _locked(opening, name, held)
         if not records.journal.exists():
             raise usage(
                 f"There is nothing to resume for feature {name}",
-                where=f".aigon/loop-state-{name}.json",
+                where=f".aigon/loop-state-{name}{f'-{opening.seat.label}' if opening.seat.label else ''}.json",
                 hint=f"Start it: aigon feature-implement {name} --loop",
             )
         past = records.events()
@@ -88,7 +91,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
     if own and own != opening.current:
         branch.own_changes(opening.checkout, [])
         branch.enter(opening.checkout, own)
-    prepared = early or ready(opening.checkout, opening.options)
+    prepared = early or ready(opening.checkout, opening.options, main=opening.seat.main)
     records = _locked(opening, prepared.feature.name_for_people, held)
     old = replay(_readable(records))
     _end_leftovers(old)
@@ -96,8 +99,15 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:
-    held.enter_context(lock(opening.home / "locks" / f"feature-{name}.lock", f"Feature {name}"))
-    return records_of(opening.home, name)
+    records = records_of(opening.home, name, opening.seat.label)
+    held.enter_context(lock(opening.home / "locks" / f"feature-{records.folder.name}.lock", f"Feature {name}"))
+    return records
+
+
+def _name(opening: Opening, own: str | None) -> str:
+    """What people call the feature, wherever its spec is by now."""
+    candidate = opening.seat.candidate
+    return candidate.feature if candidate else specs.name_of(opening.checkout.root, opening.options.feature, own)
 
 
 def _end_leftovers(old: State) -> None:
@@ -117,7 +127,7 @@ def _readable(records: Records) -> list[Event]:
 def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     checkout, prepared, options = opening.checkout, found.prepared, opening.options
     rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
-    job = job_of(prepared, options, found.origin.commit)
+    job = job_of(prepared, options, found.origin.commit, label=opening.seat.label, mode=opening.seat.mode)
     job = replace(job, decisions=found.records.decisions(), use_cache=job.use_cache and not rerun)
     job, record = freeze(opening, found, job)
     state = replay(list(found.past))
@@ -127,39 +137,43 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     branch.exclude(checkout, left, "what coding agents leave for themselves")
     found.workspace.trusted.keep_out((*exclude_lines(job.protection.allow), *left))
     world.watch = _watch(opening, found, world)
+    arena = Path(options.arena) if options.arena else None
+    share(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
     started = _started(job, world, found, options)
-    state_file = checkout.root / prepared.feature.state_file()
+    state_file = opening.seat.main / prepared.feature.state_file(job.label)
     return Session(prepared, job, world, state, found.records, state_file, found.past, (*found.events, started))
 
 
 def _watch(opening: Opening, found: Opened, world: World) -> Watch:
     """A watch over git and aigon's records, which takes them as they are now for right."""
     checkout, folder = opening.checkout, found.records.folder
-    state = checkout.root / found.prepared.feature.state_file()
+    state = opening.seat.main / found.prepared.feature.state_file(opening.seat.label)
     files = (
         state,
         folder / "feature.json",
         found.records.frozen,
         folder / "decisions.jsonl",
+        folder / CANDIDATE,
         world.home / "repository.json",
     )
     hooks = checkout.config.get("core.hookspath", "")
-    made = watch(found.workspace, hooks, world.home, files, found.records.journal)
+    rivals = rivals_of(world.home, opening.seat.candidate)
+    made = watch(found.workspace, hooks, world.home, files, found.records.journal, rivals)
     made.begin()
     return made
 
 
 def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -> World:
     prepared, root = found.prepared, opening.checkout.root
-    folder = root / ".aigon" / "runs" / run_id
+    folder = opening.seat.main / ".aigon" / "runs" / run_id
     folder.mkdir(parents=True, exist_ok=True)
     invocation = new_run_id()
-    mine = {"AIGON_INVOCATION": invocation}
+    mine = {"AIGON_INVOCATION": invocation, **_of_the_seat(opening.seat, prepared)}
     return World(
         run_id=run_id,
         invocation=invocation,
         workspace=found.workspace,
-        checkout=root,
+        checkout=opening.seat.main,
         folder=folder,
         home=opening.home,
         stop=stop,
@@ -169,7 +183,17 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
         durations=earlier_durations(opening.home),
+        partial=Partial(opening.options.on_partial, opening.confirm),
     )
+
+
+def _of_the_seat(seat: Seat, prepared: Prepared) -> dict[str, str]:
+    """Ports and names of its own, and the folder that it is in, for what runs in a worktree."""
+    if seat.candidate is None:
+        return {}
+    from aigon.run.worktree import environment
+
+    return {**environment(seat.candidate, prepared.config), "PWD": str(seat.checkout.root)}
 
 
 def _started(job: Job, world: World, found: Opened, options: Options) -> RunStarted:
@@ -181,7 +205,7 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         slug=prepared.feature.slug,
         label=job.label,
         agent=job.agent.name,
-        mode="solo",
+        mode=job.mode,
         branch=world.workspace.branch,
         base_commit=job.base_commit,
         head=found.head,

@@ -12,6 +12,7 @@ from aigon.run.frozen import load
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import ready
 from aigon.run.records import Origin, Records
+from aigon.run.rolling_back import caught_up
 from aigon.run.settings import Read
 from aigon.run.world import World
 
@@ -26,6 +27,7 @@ def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened
     if state.intended and (finished := recover.published(workspace, state)):
         events.append(finished)
         state = state.apply(finished)
+    events += caught_up(workspace, state, started.feature_id)
     tip = str(workspace.tip())
     if tip != state.checkpoint:
         events.append(Notice(World.now(), f"commits since the last checkpoint are kept; it goes on from {tip[:12]}"))
@@ -39,7 +41,7 @@ def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened
     head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
     suspect = unjudged or state.half_turn
     files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
-    prepared = ready(opening.checkout, opening.options, feature, files)
+    prepared = ready(opening.checkout, opening.options, feature, files, main=opening.seat.main)
     origin = records.origin() or Origin("", started.base_commit)
     since = "" if files else state.checkpoint
     return Opened(
@@ -100,7 +102,7 @@ def _spec(opening: Opening, workspace: Workspace, feature: Feature, state: State
 
 def _keep(opening: Opening, state: State) -> bool:
     """Whether the files of a turn that was broken off stay in the work tree."""
-    wanted = opening.options.on_partial
+    wanted = opening.options.half_turn
     question = f"Iteration {state.iteration} was broken off. Keep its half-finished work in the work tree?"
     return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
 

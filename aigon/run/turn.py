@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent, Ask
-from aigon.core.decide import AWAY, barred
+from aigon.core.decide import AWAY
 from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
 from aigon.core.line_up import Chosen, choose
 from aigon.core.spending import priced
@@ -14,6 +14,7 @@ from aigon.core.state import State
 from aigon.ports import process, reaper
 from aigon.ports.prices import knowing
 from aigon.run.briefing import ask as asked
+from aigon.run.budget import barred
 from aigon.run.job import Job
 from aigon.run.report_file import content
 from aigon.run.waiting import send_away, wait
@@ -45,7 +46,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
         if turn is None or turn.end not in (*AWAY, "not_started"):
             world.held = Held()
             return state
-        if barred(job.limits, state, world.probe()):
+        if barred(job, world, state):
             world.held.given_up = True
             return state
         if turn.end == "not_started":
@@ -57,7 +58,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
 
 def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Event, State, State]:
     """One start of one agent, to its end."""
-    number, (rung, rungs, step) = state.finished + 1, chosen
+    number, (rung, rungs, step) = state.last_number + 1, chosen
     agent = step.agent
     ask = asked(job, world, state, number)
     yield IterationStarted(

@@ -19,6 +19,7 @@ from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
+from aigon.run import candidates
 from aigon.run.assess import assess
 from aigon.run.drive import Observer, Recorder
 from aigon.run.earlier_durations import earlier_durations
@@ -157,7 +158,8 @@ def _opened(
 ) -> tuple[World, Job, Snapshot]:
     """A world whose git objects go into a temporary folder: the repository is only read."""
     home = known_home(checkout.common_dir)
-    records = records_of(home, prepared.feature.name_for_people) if home else None
+    seat = candidates.at(home, checkout.root)
+    records = records_of(home, prepared.feature.name_for_people, seat.label if seat else "") if home else None
     origin = records.origin() if records else None
     workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
     base = origin.commit if origin and checkout.commit_of(origin.commit) else checkout.head or workspace.empty_tree()

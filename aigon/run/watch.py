@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aigon.core.concern import Concern, key_of
 from aigon.core.moved_refs import Moved
+from aigon.core.rivals import NOBODY, Rivals
 from aigon.ports.git_places import opinion, persons_own, places
 from aigon.ports.keepsake import Keepsake
 from aigon.ports.kept_places import Places
@@ -62,13 +63,23 @@ def _lost(moved: Moved) -> Concern:
     return Concern("lost-ref", "review", moved.sentence, (), key_of([moved.ref, moved.before, moved.after]))
 
 
-def watch(workspace: Workspace, hooks_path: str, home: Path, records: tuple[Path, ...], journal: Path) -> Watch:
-    """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows."""
+def watch(
+    workspace: Workspace,
+    hooks_path: str,
+    home: Path,
+    records: tuple[Path, ...],
+    journal: Path,
+    rivals: Rivals = NOBODY,
+) -> Watch:
+    """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows.
+
+    What other loops of the repository write, `rivals` says.
+    """
     git, displaced = workspace.trusted, workspace.own / "displaced"
     theirs = persons_own(os.environ)
     own = Places((home, workspace.root), files=records, growing=(journal,))
     return Watch(
-        Keepsake(places(git, hooks_path, lambda: Places((), theirs)), displaced, opinion(git)),
+        Keepsake(places(git, hooks_path, lambda: Places((), theirs)), displaced, opinion(git, shared=rivals != NOBODY)),
         Keepsake(lambda: own, displaced),
-        RefGuard(git, workspace.branch, displaced),
+        RefGuard(git, workspace.branch, displaced, rivals),
     )

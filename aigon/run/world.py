@@ -12,11 +12,15 @@ from pathlib import Path
 from aigon.core.durations import Durations
 from aigon.core.model import Probe
 from aigon.ports.bytecode import Bytecode
+from aigon.ports.check_slots import CheckSlots
 from aigon.ports.guardian import Guardian
+from aigon.ports.ledger import Ledger
 from aigon.ports.machine import disk_free, memory_free
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Workspace
+from aigon.run.base_looks import BaseLooks
 from aigon.run.frozen import Guarded
+from aigon.run.partial import Partial
 from aigon.run.watch import Watch
 
 
@@ -60,8 +64,12 @@ class World:
     `bytecode` what Python compiled in the first of them; `messages` those of commits that the agent made; `watch` puts
     back what it did to git and to aigon's records, `mended` says what that was; `aside` is for what need not be waited
     for at once; `held` is what is known of agents that cannot work now, `waited` for how many seconds the run
-    waited for one; `guardian` ends what runs when aigon itself is killed: what has the name of this
-    `invocation` in its environment.
+    waited for one; `partial` says what becomes of the branch if it stops short; `guardian` ends what runs when aigon
+    itself is killed: what has the name of this `invocation` in its environment.
+
+    In a worktree of aigon's own: `made_by` names how it was set up (passes stand for worktrees of one kind), `slots`
+    are the turns that checks of all loops take. In an arena: `ledger` is what its agents spend together, `base` what
+    they know of the base from one another.
     """
 
     run_id: str
@@ -89,6 +97,11 @@ class World:
     held: Held = field(default_factory=Held)
     waited: float = 0.0
     durations: Durations = field(default_factory=dict)
+    partial: Partial = field(default_factory=Partial)
+    made_by: str = ""
+    slots: CheckSlots | None = None
+    ledger: Ledger | None = None
+    base: BaseLooks | None = None
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
     @property
@@ -101,8 +114,15 @@ class World:
         return lambda name, commit: self.workspace.keep(f"{prefix}-{name}", commit)
 
     def close(self) -> None:
-        """Wait for what was put aside, and end its thread; remove what only this process can trust."""
+        """Wait for what was put aside, and end its thread; remove what only this process can trust.
+
+        What others of the arena wait for is given back.
+        """
         self.aside.shutdown()
+        if self.ledger:
+            self.ledger.close()
+        if self.base:
+            self.base.close()
         if self.bytecode:
             shutil.rmtree(self.bytecode.folder, ignore_errors=True)
 
@@ -134,8 +154,14 @@ class World:
         root = self.workspace.root
         places = [root / "node_modules" / ".package-lock.json", root / "node_modules"]
         places += [*root.glob(".venv/lib/*/site-packages"), *root.glob("venv/lib/*/site-packages")]
-        return [(str(place), place.stat().st_mtime_ns) for place in places if place.exists()]
+        return [(_of_whom(place, root), place.stat().st_mtime_ns) for place in places if place.exists()]
 
     def iteration_folder(self, number: int) -> Path:
         """Where the prompt and the whole outputs of an iteration go."""
         return self.folder / f"{number:03d}"
+
+
+def _of_whom(place: Path, root: Path) -> str:
+    """A place by its name in the work tree; where that is a link to one that others share, by where it leads."""
+    real = place.resolve()
+    return str(place.relative_to(root)) if real.is_relative_to(root.resolve()) else str(real)

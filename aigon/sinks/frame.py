@@ -12,7 +12,7 @@ from aigon.core.state import Spend
 from aigon.sinks.rows import checks, clock, criteria, proven
 from aigon.sinks.scene import Scene
 
-_SPARE = 2
+SPARE = 2
 """Lines of the terminal left free: a frame as high as the terminal would scroll it."""
 
 _ENOUGH = 14
@@ -35,19 +35,19 @@ def running(scene: Scene, page: Page, now: float) -> Group:
     """`scene` at the monotonic second `now`, on at most as many lines as `page` has."""
     head = [*_header(scene, now), Text(_doing(scene, now), style="cyan")]
     if page.height < _ENOUGH:
-        return _drawn([*head, Text(_far(scene))][: max(1, page.height - _SPARE)], page)
+        return drawn([*head, Text(_far(scene))][: max(1, page.height - SPARE)], page)
     notices = _section([_notice(notice.text, notice.level) for notice in scene.notices])
-    room = page.height - _SPARE - len(head) - len(notices) - 3
+    room = page.height - SPARE - len(head) - len(notices) - 3
     upper = checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
     lower = criteria(scene, max(1, room - len(upper)), now)
-    return _drawn([*head, *_section(upper), *_section(lower), *notices], page)
+    return drawn([*head, *_section(upper), *_section(lower), *notices], page)
 
 
 def closing(scene: Scene, page: Page, now: float) -> Group:
     """The few lines that stay: how the run ended, and how far it came. The summary after it is the caller's."""
     word = scene.end.status.replace("_", " ") if scene.end else "not finished"
     style = "green" if word == "met" else "yellow"
-    return _drawn([*_header(scene, now), Text.assemble((word, style), f" · {_far(scene)}")], page)
+    return drawn([*_header(scene, now), Text.assemble((word, style), f" · {_far(scene)}")], page)
 
 
 def _doing(scene: Scene, now: float) -> str:
@@ -85,7 +85,8 @@ def _section(lines: Sequence[Text]) -> list[Text]:
     return [Text(), *lines] if lines else []
 
 
-def _drawn(lines: Sequence[Text], page: Page) -> Group:
+def drawn(lines: Sequence[Text], page: Page) -> Group:
+    """The lines, each cut to the width of the page."""
     return Group(*(_fitted(line, page) for line in lines))
 
 

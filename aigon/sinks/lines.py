@@ -14,6 +14,7 @@ from aigon.core.events import (
     IterationStarted,
     Notice,
     Parked,
+    RolledBack,
     RunFinished,
     RunStarted,
     Spent,
@@ -23,7 +24,7 @@ from aigon.core.events import (
 from aigon.core.model import Finding
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
-from aigon.sinks.phrases import asked_by, hook, price, result, took, turn, waits
+from aigon.sinks.phrases import asked_by, hook, price, result, took, turn, waits, went_back
 from aigon.sinks.pipe import write_line
 from aigon.sinks.place import Place
 
@@ -85,6 +86,8 @@ def _words(event: Event, place: Place) -> str:
             return f"{waits(event)}. Ctrl+C stops here; --resume goes on"
         case Parked():
             return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
+        case RolledBack():
+            return went_back(event)
         case CheckpointIntended():
             return f"checkpoint {event.commit[:7]} on {event.branch}"
         case Spent():

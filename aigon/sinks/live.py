@@ -20,7 +20,7 @@ from aigon.sinks.place import Place
 from aigon.sinks.scene import Scene, waiting
 
 STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, nothing lost)"
-_PER_SECOND = 4
+PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
 
 
@@ -61,7 +61,7 @@ class LiveSink:
         self._echo: list[Any] | None = None
         self._live = Live(
             console=self._console,
-            refresh_per_second=_PER_SECOND,
+            refresh_per_second=PER_SECOND,
             get_renderable=self._frame,
             vertical_overflow="crop",
             redirect_stdout=sys.stdout.isatty(),
@@ -72,8 +72,23 @@ class LiveSink:
         """Take `event` into the picture; it is on the terminal within a quarter of a second."""
         self._scene = self._scene.apply(event, time.monotonic())
         if not self._live.is_started and not self._closing:
-            self._echo = _control_echo(self._stream, None)
+            self._echo = control_echo(self._stream, None)
             self._live.start(refresh=True)
+
+    def asking(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
+        """`ask` with the terminal to itself for as long as it waits for the answer."""
+
+        def asked(question: str) -> bool:
+            shown = self._live.is_started
+            self._stop()
+            try:
+                return ask(question)
+            finally:
+                if shown:
+                    self._echo = control_echo(self._stream, None)
+                    self._live.start(refresh=True)
+
+        return asked
 
     def close(self) -> None:
         """Leave a last short frame and give the terminal back, its cursor shown, whatever happened before.
@@ -91,7 +106,7 @@ class LiveSink:
             self._live.stop()
         finally:
             self._console.show_cursor(True)
-            _control_echo(self._stream, self._echo)
+            control_echo(self._stream, self._echo)
 
     def _frame(self) -> Group:
         scene = self._scene
@@ -102,7 +117,7 @@ class LiveSink:
         return (closing if self._closing else running)(scene, page, time.monotonic())
 
 
-def _control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | None:
+def control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | None:
     """Keep the terminal from writing ^C into the picture, or give it back as it was; what it was, on a terminal."""
     with contextlib.suppress(termios.error, OSError, ValueError):
         before = termios.tcgetattr(stream.fileno())

@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 
 from aigon.core.amounts import cost, duration
-from aigon.core.events import HookRan, HookStatus, Waiting
+from aigon.core.events import HookRan, HookStatus, RolledBack, Waiting
 from aigon.core.model import Finding, Turn
 
 _TURN_ENDS = {
@@ -68,6 +68,12 @@ def _until(event: Waiting) -> str:
         return f" until {datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds):%H:%M:%S}"
     except (ValueError, OverflowError):
         return ""
+
+
+def went_back(event: RolledBack) -> str:
+    """`back to iteration 2 (1a2b3c4): 3 of 4 proven there; iteration 4 has 2 of 4 proven`."""
+    to = f"iteration {event.number}" if event.number else "the base"
+    return f"back to {to} ({event.commit[:7]}): {event.why}"
 
 
 def hook(ran: HookRan) -> str:

@@ -14,6 +14,7 @@ from aigon.core.events import (
     IterationStarted,
     Notice,
     Parked,
+    RolledBack,
     RunFinished,
     RunStarted,
     Spent,
@@ -22,7 +23,7 @@ from aigon.core.events import (
 )
 from aigon.core.model import Check, Criterion, Finding, Verdict
 from aigon.core.state import Spend
-from aigon.sinks.phrases import asked_by, hook, turn, waits
+from aigon.sinks.phrases import asked_by, hook, turn, waits, went_back
 from aigon.sinks.place import Place
 
 NOTICES = 3
@@ -153,6 +154,8 @@ def _phase(event: Event) -> str:
             return f"waiting for {event.agent}"
         case CheckpointIntended():
             return f"committing {event.commit[:7]}"
+        case RolledBack():
+            return f"going back to {event.commit[:7]}"
         case IterationFinished():
             return "deciding what is next"
         case _:
@@ -165,6 +168,8 @@ def _notice(event: Event) -> Notice | None:
             return event
         case Parked():
             return Notice(event.at, f"parked {event.what} as {event.commit[:7]}", "warning")
+        case RolledBack():
+            return Notice(event.at, went_back(event))
         case Waiting():
             return Notice(event.at, waits(event), "warning")
         case HookRan() if event.status != "ok":

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from aigon.core.best import best, proven
 from aigon.core.concern import Concern
 from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, TurnEnded, Waiting
 from aigon.core.model import Finding, Turn, Verdict
@@ -75,6 +76,7 @@ def _head(event: Event, state: State) -> dict[str, object]:
         "schema_version": SCHEMA_VERSION,
         "feature_id": started.feature_id,
         "slug": started.slug,
+        "label": started.label,
         "run_id": started.run_id,
         "agent": started.agent,
         "mode": started.mode,
@@ -103,7 +105,38 @@ def _head(event: Event, state: State) -> dict[str, object]:
         "feature_spend": _spend(state.earlier.and_(state.spend)),
         "rung": {"number": state.climbs + 1, "model": state.model, "effort": state.effort},
         "waiting": _waiting(event) if isinstance(event, Waiting) else None,
+        "best": _best(state),
+        "rolled_back": _rolled_back(state),
     }
+
+
+def _best(state: State) -> dict[str, object] | None:
+    """The checkpoint at which most was proven, of those that the branch can go back to.
+
+    Number 0 is where the run began; `latest`: the branch stands there.
+    """
+    looks = list(state.looks.values())
+    look = best(looks, state.base) or (looks[0] if looks else None)
+    if look is None:
+        return None
+    met, total = proven(look), len(look.verdicts)
+    latest = look.number == looks[-1].number
+    return {
+        "number": look.number,
+        "checkpoint": look.checkpoint,
+        "criteria_met": met,
+        "criteria_total": total,
+        "latest": latest,
+    }
+
+
+def _rolled_back(state: State) -> dict[str, object] | None:
+    """Where the branch went back to when the run ended; `undone` are the iterations that are parked as `ref`."""
+    went = state.rolled_back
+    if went is None:
+        return None
+    undone = list(range(went.number + 1, state.undone + 1))
+    return {"number": went.number, "commit": went.commit, "ref": went.ref, "why": went.why, "undone": undone}
 
 
 def _spend(spend: Spend) -> dict[str, object]:

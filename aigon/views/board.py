@@ -24,6 +24,7 @@ class Working:
     run_id: str = ""
     waiting_for: str = ""
     waiting_until: float | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,23 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """An agent of several, by its `label`: what its last look proved, and its loop or how that ended."""
+
+    label: str
+    agent: str
+    proven: int
+    total: int
+    working: Working | None = None
+    ended: Ended | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """One feature. `proven` of `total` is what the last look at it proved; None where no run has looked at it yet.
 
-    `ticked` of `boxes` is what the spec itself says: claims. `problem` says what could not be read.
+    `ticked` of `boxes` is what the spec itself says: claims. `problem` says what could not be read. Where agents have
+    worktrees of their own, each has a lane, and `proven` is what the one has that is furthest.
     """
 
     feature: Feature
@@ -54,6 +68,7 @@ class Card:
     working: tuple[Working, ...] = ()
     ended: Ended | None = None
     problem: str = ""
+    lanes: tuple[Lane, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +101,6 @@ def _card(card: Card) -> dict[str, object]:
         "running": bool(card.working),
         "loops": [asdict(loop) for loop in card.working],
         "last": asdict(card.ended) if card.ended else None,
+        "candidates": [asdict(lane) for lane in card.lanes],
         "problem": card.problem or None,
     }

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aigon.core.quoting import folded
-from aigon.views.board import Card, Column, Ended, Working
+from aigon.views.board import Card, Column, Ended, Lane, Working
 
 NARROWEST, WIDEST = 27, 46
 """Columns of the terminal for one column of the board: less breaks every line, more is nothing but blanks."""
@@ -80,10 +80,13 @@ def _card(card: Card) -> Panel:
 def _lines(card: Card) -> Iterator[Text]:
     yield Text(folded(card.title, _LONGEST["title"]))
     if card.boxes or not card.problem:
-        yield _criteria(card)
+        yield _all_proven(card.lanes) if card.lanes else _criteria(card)
     for loop in card.working:
-        yield from _loop(loop)
-    if card.ended:
+        if not (card.lanes and loop.label):
+            yield from _loop(loop)
+    for lane in card.lanes:
+        yield from _lane(card, lane)
+    if card.ended and not card.lanes:
         yield _end(card, card.ended)
     if card.problem:
         yield Text(folded(card.problem, _LONGEST["problem"]), style="red")
@@ -97,18 +100,39 @@ def _criteria(card: Card) -> Text:
     return Text(f"{card.ticked}/{card.boxes} ticked" if card.boxes else "no criteria", style="dim")
 
 
-def _loop(loop: Working) -> Iterator[Text]:
+def _all_proven(lanes: Sequence[Lane]) -> Text:
+    """`cc 2/4, cx 3/4 proven`."""
+    text = Text()
+    for number, lane in enumerate(lanes):
+        whole = lane.total > 0 and lane.proven == lane.total
+        text.append(", " if number else "")
+        text.append(f"{folded(lane.label, 40)} {lane.proven}/{lane.total}", style="green" if whole else "cyan")
+    return text.append(" proven")
+
+
+def _lane(card: Card, lane: Lane) -> Iterator[Text]:
+    """A line for an agent of several: what it does, or how it ended."""
+    label = folded(lane.label, 40)
+    if lane.working:
+        yield from _loop(lane.working, label)
+    elif lane.ended:
+        again = f"aigon feature-implement {card.feature.name_for_people} --resume --agent {label}"
+        yield Text.assemble(f"{label}: ", _end(card, lane.ended, again))
+
+
+def _loop(loop: Working, label: str = "") -> Iterator[Text]:
     where = f"iteration {loop.iteration} of {loop.max_iterations}" if loop.iteration else "looking at the base"
-    yield Text(f"running: {folded(loop.agent)}, {where}, since {_moment(loop.since)}", style="bold green")
+    who = f"{label} running:" if label else f"running: {folded(loop.agent)},"
+    yield Text(f"{who} {where}, since {_moment(loop.since)}", style="bold green")
     if loop.waiting_for:
         until = f" until {_clock(loop.waiting_until)}" if loop.waiting_until else ""
         yield Text(f"waiting for {folded(loop.waiting_for)}{until}", style="yellow")
 
 
-def _end(card: Card, end: Ended) -> Text:
+def _end(card: Card, end: Ended, again: str = "") -> Text:
     words, colour = _ENDS.get(end.status, (folded(end.status), "yellow"))
-    name = card.feature.name_for_people
-    more = {"met": "", "broken_off": f"; aigon feature-implement {name} --resume"}
+    again = again or f"aigon feature-implement {card.feature.name_for_people} --resume"
+    more = {"met": "", "broken_off": f"; {again}"}
     why = more.get(end.status, f" {_reason(end)}" if end.status == "elsewhere" else f": {_reason(end)}")
     text = Text(words, style=colour)
     text.append(why.rstrip(": "), style="none")

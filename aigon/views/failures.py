@@ -57,6 +57,7 @@ def _document(failed: Failed) -> dict[str, object]:
     return {
         "attempt": failed.number,
         "run_id": failed.run_id,
+        "label": failed.label,
         "iteration": attempt.number,
         "fingerprint": attempt.fingerprint or None,
         "nth": failed.nth,
@@ -108,8 +109,9 @@ def _lines(failed: Failed) -> list[str]:
     often = f" ({failed.nth} of {failed.times})" if failed.times > 1 else ""
     who = f"{folded(attempt.agent, 40) or 'no agent'}{f' {folded(attempt.model, 40)}' if attempt.model else ''}"
     rung = f", rung {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
-    head = f"{failed.number:>4}  {name}{often}  iteration {attempt.number}  {moment(attempt.at) or '-'}  {who}{rung}"
-    return [head, f"      {'; '.join(_reasons(attempt)) or 'nothing is known of it'}"]
+    label = f"{folded(failed.label, 40)}  " if failed.label else ""
+    head = f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {moment(attempt.at) or '-'}"
+    return [f"{head}  {who}{rung}", f"      {'; '.join(_reasons(attempt)) or 'nothing is known of it'}"]
 
 
 def _reasons(attempt: Attempt) -> list[str]:

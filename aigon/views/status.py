@@ -1,4 +1,4 @@
-"""Where features stand, read from what their runs left. Costs the loop nothing."""
+"""Where features stand, read from what their runs left, as data; the words are `status_text`. No loop notices."""
 
 import json
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aigon.core.candidate import Candidate
 from aigon.core.errors import environment
 from aigon.core.features import Feature
 from aigon.ports.loops import alive
@@ -16,25 +17,79 @@ NEWEST = 1
 SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
 """Keys without which a state says nothing."""
 
+State = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run as its state file tells it: `state` is None before the first, `running` whether its process is there."""
+
+    state: State | None
+    running: bool
+
+    @property
+    def status(self) -> str:
+        """`not_started`, `running`, `broken_off` or how the last run ended."""
+        if self.state is None:
+            return "not_started"
+        status = str(self.state["status"])
+        return "broken_off" if status == "running" and not self.running else status
+
+    @property
+    def best(self) -> State | None:
+        """The best checkpoint, where the branch does not stand there."""
+        found = self.state.get("best") if self.state else None
+        return found if isinstance(found, dict) and not found.get("latest", True) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """An agent that has a worktree of its own, and how far it is; `there` says whether that folder is."""
+
+    candidate: Candidate
+    standing: Standing
+    there: bool
+
+    @property
+    def next_command(self) -> str:
+        """What a person types to let it go on; "" while it works, and where everything is proven."""
+        who, status = self.candidate, self.standing.status
+        if status in ("running", "met"):
+            return ""
+        if status == "not_started":
+            return f"aigon feature-implement {who.feature} --loop --worktree --agent {who.agent}"
+        return f"aigon feature-implement {who.feature} --resume --agent {who.label}"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A feature and the state of its last run; `state` is None before the first."""
+    """A feature, its run in the checkout itself, and the agents that have worktrees for it."""
 
     feature: Feature
     title: str
-    state: dict[str, Any] | None
-    running: bool
+    standing: Standing
+    lanes: tuple[Lane, ...] = ()
 
 
-def read(root: Path, feature: Feature, title: str, home: Path | None) -> Row:
+def read(
+    root: Path, feature: Feature, title: str, home: Path | None, candidates: Sequence[Candidate] = (), main: str = ""
+) -> Row:
     """A feature's row; `home` is aigon's folder for the repository, where there is one.
 
-    Raises AigonError (exit 7) for a state that cannot be read or is from a newer version.
+    `candidates` are those of the feature, whose state is in the `main` checkout. Raises AigonError (exit 7) for a state
+    that cannot be read or is from a newer version.
     """
-    path = root / feature.state_file()
+    there = Path(main) if main else root
+    lanes = [
+        Lane(each, _standing(there / feature.state_file(each.label), home), Path(each.path).is_dir())
+        for each in candidates
+    ]
+    return Row(feature, title, _standing(root / feature.state_file(), home), tuple(lanes))
+
+
+def _standing(path: Path, home: Path | None) -> Standing:
     if not path.exists():
-        return Row(feature, title, None, False)
+        return Standing(None, False)
     try:
         state = json.loads(path.read_bytes())
         newer = state["schema_version"] > NEWEST
@@ -44,11 +99,11 @@ def read(root: Path, feature: Feature, title: str, home: Path | None) -> Row:
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
     if newer:
         raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon")
-    return Row(feature, title, state, alive(state, home))
+    return Standing(state, alive(state, home))
 
 
 def document(rows: Sequence[Row]) -> dict[str, object]:
-    """All rows as data."""
+    """All rows as data. `best` is None where the branch stands at its best checkpoint."""
     return {
         "features": [
             {
@@ -57,48 +112,28 @@ def document(rows: Sequence[Row]) -> dict[str, object]:
                 "title": row.title,
                 "stage": row.feature.stage,
                 "spec": row.feature.path,
-                "running": row.running,
-                "state": row.state,
+                "running": row.standing.running,
+                "state": row.standing.state,
+                "best": row.standing.best,
+                "candidates": [_lane(lane) for lane in row.lanes],
             }
             for row in rows
         ]
     }
 
 
-def text(rows: Sequence[Row], *, detailed: bool) -> str:
-    """A line per feature; for a single one its criteria and checks too."""
-    if not rows:
-        return "There are no features yet. Write one: aigon feature-create NAME"
-    lines = [line for row in rows for line in (_line(row), *(_details(row) if detailed else ()))]
-    return "\n".join(lines)
-
-
-def _line(row: Row) -> str:
-    name = f"{row.feature.id or '-':>4}  {row.feature.stage:<13} {row.title}"
-    return f"{name}  [{_standing(row)}]"
-
-
-def _standing(row: Row) -> str:
-    state = row.state
-    if state is None:
-        return "not started"
-    status = state["status"]
-    if status == "running" and not row.running:
-        status = f"broken off; aigon feature-implement {row.feature.name_for_people} --resume"
-    return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
-
-
-def _details(row: Row) -> list[str]:
-    if row.state is None:
-        return [f"      spec: {row.feature.path}"]
-    state = row.state
-    lines = [f"      spec: {row.feature.path}", f"      branch: {state['branch']}", f"      log: {row.feature.log()}"]
-    lines += [f"      {state['stop_reason']}"] if state.get("stop_reason") else []
-    lines += [f"      check {c['name']}: {c['status']} ({c['summary']})" for c in state["checks"]]
-    return lines + [_criterion(c) for c in state["criteria"]]
-
-
-def _criterion(criterion: dict[str, Any]) -> str:
-    box = "x" if criterion["verdict"] == "met" else " "
-    why = criterion["reason"] or criterion["evidence"]
-    return f"      [{box}] {criterion['number']} {criterion['verdict']}{f': {why}' if why else ''}"
+def _lane(lane: Lane) -> dict[str, object]:
+    who, standing = lane.candidate, lane.standing
+    return {
+        "label": who.label,
+        "agent": who.agent,
+        "mode": who.mode,
+        "branch": who.branch,
+        "worktree": who.path,
+        "worktree_there": lane.there,
+        "status": standing.status,
+        "running": standing.running,
+        "best": standing.best,
+        "next": lane.next_command or None,
+        "state": standing.state,
+    }

@@ -194,3 +194,59 @@ def test_it_writes_nothing(lab: Lab) -> None:
     assert lab.aigon("board").code == 0
     assert lab.fingerprint() == before and not lab.path(".aigon").exists()
     assert not (lab.home / "state").exists() and not lab.path(".git/aigon").exists()
+
+
+def told(lab: Lab, label: str, met: int, **more: Any) -> None:
+    """The state file that an agent of an arena left."""
+    verdicts = [{"number": n, "verdict": "met" if n <= met else "unmet"} for n in range(1, 5)]
+    document = {
+        "schema_version": 1, "feature_id": "42", "label": label, "run_id": f"r-{label}", "agent": label * 2,
+        "mode": "arena", "branch": f"feature-42-{label}-dark-mode", "spec": SPEC, "pid": 0, "status": "stopped",
+        "host": socket.gethostname(), "stop_reason": "Stopped by the guard stall: x", "iteration": 3,
+        "max_iterations": 5, "started_at": "2026-11-20T10:15:00+00:00", "updated_at": "2026-11-20T10:20:00+00:00",
+        "criteria_met": met, "criteria_total": 4, "criteria": verdicts, "checks": [], **more,
+    }  # fmt: skip
+    lab.write(f".aigon/loop-state-42-{label}.json", json.dumps(document))
+
+
+def test_a_feature_with_several_agents_stands_there_once_with_each_of_them(lab: Lab, tmp_path: Path) -> None:
+    lab.spec(WORKS)
+    lab.spec(WORKS, name=f"{FEATURES}/03-in-progress/feature-43-other.md")
+    lab.commit("spec")
+    told(lab, "cc", 2, updated_at="2026-11-20T10:30:00+00:00", status="running")
+    told(lab, "cx", 4, status="met", stop_reason=None)
+    lab.write(".aigon/loop-state-42-gg.json", "{")
+    card = features(lab)["42"]
+    assert (card["criteria"]["proven"], card["criteria"]["total"], card["running"]) == (4, 4, False)
+    found = {lane["label"]: (lane["proven"], lane["ended"]["status"]) for lane in card["candidates"]}
+    assert found == {"cc": (2, "broken_off"), "cx": (4, "met")}
+    assert card["problem"] == "loop-state-42-gg.json cannot be read; --resume writes it anew"
+    assert features(lab)["43"]["candidates"] == []
+    said = " ".join(lab.aigon("board").out.replace("│", " ").split())
+    assert "cc 2/4, cx 4/4 proven" in said and "aigon feature-implement 42 --resume --agent cc" in said
+    worktree = tmp_path / "linked"
+    lab.git("worktree", "add", "-q", str(worktree), "-b", "feature-42-cc-dark-mode")
+    assert len(features(lab, worktree)["42"]["candidates"]) == 2
+
+
+def test_a_loop_in_a_worktree_of_its_own_is_shown_as_that_agents(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.agent(WAITS)
+    lab.commit("spec")
+    process = lab.start("feature-implement", "42", "--loop", "--worktree")
+    try:
+        begun(lab, process)
+        card = features(lab)["42"]
+        (lane,) = card["candidates"]
+        assert (card["running"], lane["label"], lane["working"]["iteration"], lane["ended"]) == (True, "mine", 1, None)
+        said = " ".join(lab.aigon("board").out.replace("│", " ").split())
+        assert "mine 0/1 proven mine running: iteration 1 of 5, since" in said
+        (row,) = lab.aigon("feature-status", "42", "--json").json["features"]
+        assert [(each["status"], each["running"]) for each in row["candidates"]] == [("running", True)]
+        os.kill(process.pid, signal.SIGKILL)
+        until(lambda: not features(lab)["42"]["running"])
+        assert "[mine: broken off, 0/1 criteria, iteration 1]" in lab.aigon("feature-status").out
+    finally:
+        go(lab)
+        process.kill()
+        finish(process)

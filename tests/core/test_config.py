@@ -100,7 +100,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(document: Any, key: 
 @pytest.mark.parametrize(
     ("document", "key", "known"),
     [
-        ({"zzzz": 1}, "zzzz", "agents, checks, defaultAgent"),
+        ({"zzzz": 1}, "zzzz", "agents, arena, checks"),
         ({"ralph": {"strict": True}}, "ralph.strict", "autoCheckCriteria, enabled"),
         ({"ladder": [{"zzzz": 1}]}, "ladder.0.zzzz", "digest, effort, model, turns"),
     ],

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aigon.core.agent import Agent
 from aigon.core.concern import Concern
 from aigon.core.decide import IN_PLACE, JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
 from aigon.core.errors import Exit
 from aigon.core.events import IterationFinished
+from aigon.core.ladder import Rung
 from aigon.core.model import (
     CheckStatus,
     Criterion,
@@ -23,7 +25,7 @@ from aigon.core.model import (
     VerdictStatus,
 )
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, exit_code
-from aigon.core.state import Spend, State
+from aigon.core.state import Paid, Spend, State
 
 NO_LIMITS = Limits(iterations=20, repeated_error=0, stall=0)
 
@@ -420,3 +422,42 @@ def test_of_several_reasons_to_end_the_documented_one_wins(
 
 def test_a_last_iteration_that_proves_everything_is_met_and_not_a_limit() -> None:
     assert ended(replace(PROVEN, used=5), Limits(iterations=5)) == "Met"
+
+
+ARENA = Limits(iterations=20, repeated_error=0, stall=0, max_cost=5.0)
+
+
+@pytest.mark.parametrize(
+    ("spent", "probe", "said"),
+    [
+        (1.0, Probe(elsewhere=3.0, reckoned=1.0), ""),
+        (1.0, Probe(elsewhere=3.0, reckoned=1.01), "$4.00 of $5.00 is spent by all agents of the arena together, and "),
+        (1.2, Probe(elsewhere=3.8), "$5.00 of $5.00 is spent by all agents of the arena together"),
+        (
+            1.2,
+            Probe(elsewhere=3.5, set_aside=0.5, reckoned=1.0),
+            "$4.20 of $5.00 is spent by all agents of the arena together ($0.50 more are set aside for turns ",
+        ),
+        (4.5, Probe(reckoned=1.0), "$4.50 of $5.00 are spent, and the next turn is reckoned to cost $1.00"),
+        (0.0, Probe(elsewhere=10 / 3, set_aside=10 / 3, reckoned=5 / 3), ""),
+    ],
+)
+def test_what_all_agents_of_an_arena_spend_counts_against_the_limit(spent: float, probe: Probe, said: str) -> None:
+    outcome = decide(demand(), ARENA, replace(OPEN, spend=Spend(spent)), probe)
+    if not said:
+        assert outcome is None
+    else:
+        assert isinstance(outcome, Stopped) and (outcome.guard, outcome.code) == ("cost", Exit.SPENT)
+        assert outcome.reason.startswith(said)
+
+
+def test_the_usual_cost_of_ones_own_turns_comes_before_what_others_turns_cost() -> None:
+    ladder = (Rung(Agent("mine", "command")),)
+    state = replace(OPEN, spend=Spend(1.0), paid=(Paid("mine", "", 0.5),))
+    assert decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.5, reckoned=2.0)) is None
+    dear = decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.6, reckoned=0.1))
+    assert isinstance(dear, Stopped) and dear.reason.endswith("and such a turn used to cost $0.50")
+
+
+def test_what_others_spend_does_not_undo_a_proof() -> None:
+    assert isinstance(decide(demand(), ARENA, PROVEN, Probe(elsewhere=50.0)), Met)

@@ -112,7 +112,7 @@ def test_an_agent_that_outlived_a_killed_aigon_is_ended_before_its_turn_is_repea
 def test_with_keep_the_repeated_turn_finds_the_files_and_nothing_is_lost(lab: Lab) -> None:
     stopped_in_its_turn(lab)
     go(lab)
-    ok(lab.aigon(*RESUME, "--on-partial", "keep"))
+    ok(lab.aigon(*RESUME, "--half-turn", "keep"))
     assert "half.txt" in (lab.home / "found").read_text().split()
     assert (lab.home / "numbers").read_text().split() == ["1", "1"]
     assert lab.git("show", "HEAD:half.txt") == "half"
@@ -127,7 +127,7 @@ def test_kept_files_that_prove_everything_are_committed_without_another_turn(lab
     begun(lab, process)
     interrupt(process, signal.SIGTERM)
     process.communicate()
-    ok(lab.aigon(*RESUME, "--on-partial", "keep"))
+    ok(lab.aigon(*RESUME, "--half-turn", "keep"))
     assert turns(lab) == 1
     assert lab.boxes() == "x"
     assert lab.git("ls-tree", "--name-only", "HEAD", "done.txt") == "done.txt"

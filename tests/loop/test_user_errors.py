@@ -208,11 +208,8 @@ def test_a_resume_without_a_run_says_how_to_start_one(ready: Lab) -> None:
     refused(ready, "feature-implement", "42", "--resume", code=2, what="nothing to resume", where=STATE, do="42 --loop")
 
 
-def test_several_agents_are_refused_by_name(ready: Lab) -> None:
-    config(ready, agents={"other": ADAPTER})
-    refused(
-        ready, *LOOP, "--agent", "mine", "--agent", "other", code=2, what="Several agents", where="--agent", do="one"
-    )
+def test_an_agent_that_is_named_twice_is_refused(ready: Lab) -> None:
+    refused(ready, *LOOP, "--agent", "mine", "--agent", "mine", code=2, what="mine", where="--agent", do="mine:MODEL")
 
 
 @pytest.mark.parametrize(

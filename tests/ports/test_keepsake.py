@@ -30,14 +30,14 @@ def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def keeping(lab: Lab, root: Path | None = None, **more: Path) -> Iterator[Keepsake]:
+def keeping(lab: Lab, root: Path | None = None, shared: bool = False, **more: Path) -> Iterator[Keepsake]:
     """The repository's keepsake, remembered when what is in it is no longer fresh."""
     with Checkout.open(root or lab.root) as checkout:
         git = TrustedGit(checkout, lab.home / "own")
         hooks = checkout.config.get("core.hookspath", "")
         growing = (more["growing"],) if "growing" in more else ()
         everything = places(git, hooks, lambda: Places((lab.home,), persons_own(lab.env), growing=growing))
-        keepsake = Keepsake(everything, lab.home / "displaced", opinion(git))
+        keepsake = Keepsake(everything, lab.home / "displaced", opinion(git, shared=shared))
         time.sleep(0.03)
         keepsake.remember()
         yield keepsake
@@ -506,3 +506,23 @@ def test_a_home_of_another_place_is_found() -> None:
     env = scrubbed(Path("/nowhere"), XDG_CONFIG_HOME="/else")
     assert persons_own(env) == (Path("/nowhere/.gitconfig"), Path("/else/git/config"))
     assert persons_own({**env, "GIT_CONFIG_GLOBAL": "/dev/null"}) == ()
+
+
+def test_a_rivals_worktree_may_become_sparse_and_move_and_nothing_else(lab: Lab) -> None:
+    lab.write("in/a", "a")
+    lab.write("out/b", "b")
+    lab.commit("files")
+    lab.git("worktree", "add", "-q", str(lab.home / "rival"))
+    with keeping(lab, shared=True) as keepsake:
+        lab.git("-C", str(lab.home / "rival"), "sparse-checkout", "set", "--cone", "in")
+        lab.git("worktree", "move", str(lab.home / "rival"), str(lab.home / "moved"))
+        assert keepsake.put_back() == ()
+        assert not (lab.home / "moved" / "out").exists()
+        theirs = lab.path(".git/worktrees/rival")
+        lab.git("-C", str(lab.home / "moved"), "config", "--worktree", "core.fsmonitor", "evil")
+        (theirs / "gitdir").write_text(f"{lab.home}/elsewhere/.git\n")
+        (theirs / "commondir").write_text("/elsewhere\n")
+        assert len(keepsake.put_back()) == 3
+        assert (
+            not (theirs / "config.worktree").exists() or b"fsmonitor" not in (theirs / "config.worktree").read_bytes()
+        )

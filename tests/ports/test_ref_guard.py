@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from aigon.core.moved_refs import Moved
+from aigon.core.rivals import NOBODY, Rivals
 from aigon.ports.git import LOCAL_VARIABLES, Checkout
 from aigon.ports.ref_files import parsed
 from aigon.ports.ref_guard import RefGuard
@@ -27,7 +28,7 @@ def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def guarding(lab: Lab) -> Iterator[Callable[[], dict[str, Moved]]]:
+def guarding(lab: Lab, rivals: Rivals = NOBODY) -> Iterator[Callable[[], dict[str, Moved]]]:
     """The run's branch `work` on three commits of main, with a tag and another branch; gives what puts refs back."""
     lab.commit("second")
     lab.commit("third")
@@ -45,7 +46,7 @@ def guarding(lab: Lab) -> Iterator[Callable[[], dict[str, Moved]]]:
         def back() -> dict[str, Moved]:
             return {moved.ref: moved for moved in guard.put_back(park)}
 
-        guard = RefGuard(git, "work", lab.home / "displaced")
+        guard = RefGuard(git, "work", lab.home / "displaced", rivals)
         time.sleep(0.03)
         guard.remember()
         yield back
@@ -228,6 +229,54 @@ def test_a_branch_of_another_worktree_is_its_own_affair_unless_it_is_gone(lab: L
         assert back()["refs/heads/other"].why == "it is checked out in another worktree"
         lab.git("update-ref", "-d", "refs/heads/other")
         assert back()["refs/heads/other"].done == "put back"
+
+
+RIVALS = Rivals(frozenset({"feature-42-cx-dark-mode", "feature-7-cc-login"}), "42")
+
+
+def test_what_rivals_do_to_their_refs_is_neither_put_back_nor_told(lab: Lab) -> None:
+    lab.git("branch", "feature-42-cx-dark-mode")
+    lab.git("branch", "feature-7-cc-login")
+    lab.git("update-ref", "refs/aigon/arena/42/old", "HEAD")
+    with guarding(lab, RIVALS) as back:
+        theirs = lab.git("commit-tree", lab.git("rev-parse", "HEAD^{tree}"), "-m", "theirs")
+        lab.git("update-ref", "refs/heads/feature-42-cx-dark-mode", theirs)  # rewritten: its own loop parks it
+        lab.git("branch", "-qD", "feature-7-cc-login")
+        lab.git("branch", "feature-42-gg-dark-mode")  # one that has just come
+        lab.git("update-ref", "refs/aigon/parked/feature-42/other-run-1", theirs)
+        lab.git("update-ref", "refs/aigon/arena/42/old", theirs)
+        lab.git("update-ref", "refs/aigon/arena/42/cx", theirs)
+        before = refs(lab)
+        assert back() == {}
+        lab.git("update-ref", "-d", "refs/aigon/parked/feature-42/other-run-1")
+        lab.git("update-ref", "refs/heads/feature-42-gg-dark-mode", theirs)
+        assert back() == {}
+        lab.git("pack-refs", "--all")
+        assert back() == {}
+        lab.git("update-ref", "refs/heads/feature-42-gg-dark-mode", "HEAD")
+        lab.git("update-ref", "refs/aigon/parked/feature-42/other-run-1", theirs)
+        assert refs(lab) == before
+
+
+def test_beside_rivals_an_agents_own_doings_are_still_put_back_and_told(lab: Lab) -> None:
+    lab.git("branch", "feature-42-cx-dark-mode")
+    lab.git("branch", "feature-42-mine")
+    with guarding(lab, RIVALS) as back:
+        before = refs(lab, "refs/heads/work", "refs/heads/feature-42-cx-dark-mode")
+        lab.commit("agent's")
+        for name in ("main", "feature-42-mine", "feature-42-cx-dark-mode"):
+            lab.git("branch", "-qf", name)
+        lab.git("update-ref", "-d", "refs/aigon/parked/old")
+        lab.git("branch", "wip")
+        moved = back()
+        assert {ref: each.done for ref, each in moved.items()} == {
+            "refs/heads/main": "put back",
+            "refs/heads/feature-42-mine": "put back",
+            "refs/aigon/parked/old": "put back",
+            "refs/heads/wip": "left",
+        }
+        assert "feature-42-cx" not in " ".join(each.sentence for each in moved.values())
+        assert refs(lab, "refs/heads/work", "refs/heads/feature-42-cx-dark-mode", "refs/heads/wip") == before
 
 
 def test_new_branches_and_tags_stay_and_may_change(lab: Lab) -> None:

@@ -2,12 +2,13 @@
 
 import io
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from aigon.core.features import FOLDERS, Feature
-from aigon.views.board import Card, Column, Ended, Working, document
+from aigon.views.board import Card, Column, Ended, Lane, Working, document
 from aigon.views.board_text import show
 
 NOW = datetime.now().astimezone().isoformat()
@@ -72,6 +73,40 @@ def test_a_card_says_what_is_proven_who_works_and_how_it_ended() -> None:
     assert f"0/2 proven stopped: stall: x, {NOW[11:16]}" in said(ended)
     assert f"5/5 proven proven, {NOW[11:16]}" in said(board()[4].cards[0])
     assert "loop-state-43.json cannot be read" in said(board()[3].cards[0])
+
+
+def arena() -> Card:
+    """Three agents: one works, one is done, one was killed."""
+    lanes = (
+        Lane("cc", "claude", 2, 4, working=Working("claude", 3, 5, NOW, label="cc")),
+        Lane("cx-o5", "codex:o5", 4, 4, ended=Ended("met", "Every", NOW, "codex:o5", 2)),
+        Lane("gg", "gemini", 0, 4, ended=Ended("broken_off", "", NOW, "gemini", 1)),
+    )
+    return card("42", "in-progress", proven=4, total=4, working=(lanes[0].working,), lanes=lanes)
+
+
+def test_each_of_several_agents_has_its_count_and_its_line() -> None:
+    text = said(arena())
+    assert "cc 2/4, cx-o5 4/4, gg 0/4 proven" in text
+    assert f"cc running: iteration 3 of 5, since {NOW[11:16]} cx-o5: proven, {NOW[11:16]}" in text
+    assert "gg: broken off; aigon feature-implement 42 --resume --agent gg" in text
+    assert text.count("running") == 1
+
+
+@pytest.mark.parametrize("width", [27, 40, 80, 120])
+def test_several_agents_fit_any_width(width: int) -> None:
+    columns = [*board()[:2], Column("in-progress", (arena(),)), *board()[3:]]
+    assert max(map(cell_len, shown(columns, width).splitlines())) <= width
+
+
+def test_several_agents_as_data_are_candidates_beside_the_loops() -> None:
+    stages: Any = document([Column("in-progress", (arena(),))])["stages"]
+    (stage,) = stages
+    (feature,) = stage["features"]
+    assert [(each["label"], each["proven"], bool(each["working"])) for each in feature["candidates"]] == [
+        ("cc", 2, True), ("cx-o5", 4, False), ("gg", 0, False),
+    ]  # fmt: skip
+    assert [loop["label"] for loop in feature["loops"]] == ["cc"] and feature["running"]
 
 
 def test_ticks_are_shown_as_claims_and_never_as_proven() -> None:

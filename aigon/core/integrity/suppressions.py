@@ -57,6 +57,12 @@ def look(edits: Edits) -> Iterator[Concern]:
     yield from _reported(_written(edits, "tests"), "note")
 
 
+def risen(edits: Edits) -> int:
+    """How many more places silence a checker after these edits, tests included; below 0 where there are fewer."""
+    written = _written(edits, "product", "config", "other", "tests")
+    return sum(_count(e.path, e.after) - _count(e.path, e.before) for e in written)
+
+
 def _written(edits: Edits, *parts: str) -> tuple[Edit, ...]:
     return tuple(e for e in of(edits.files, *parts) if family(e.path) not in ("text", "markup"))
 

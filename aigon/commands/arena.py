@@ -1,0 +1,113 @@
+"""`aigon arena`: let several agents do the same feature side by side."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aigon.commands import feature_implement
+from aigon.commands.common import here
+from aigon.core.errors import AigonError, explained, usage
+from aigon.run.options import Options
+
+if TYPE_CHECKING:
+    from aigon.run.arena import ArenaObserver
+
+_LEFT_OUT = ("loop", "agents", "worktree", "dry_run", "as_json")
+"""Options of feature-implement that go without saying here, or that are others."""
+
+
+def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The agents, however they were put: `--agents cc,cx`, `--agents cc --agents cx`."""
+    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+
+
+AGENTS = click.Option(
+    ["--agents", "--agent", "agents"],
+    multiple=True,
+    callback=_names,
+    metavar="A,B",
+    help="Two or more, such as claude:opus,codex.  [default: those whose worktrees are there]",
+)
+
+AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="One JSON event per line, with the agent's label.")
+
+
+def run(
+    agents: tuple[str, ...], as_json: bool, parallel: int | None, first_proven: bool, resume: bool, **given: Any
+) -> int:
+    """Let several agents do feature ID side by side, each in a worktree and a loop of its own.
+
+    Limits on time and money are for all of them together. It is the same as feature-implement ID --loop with --agent
+    twice or more.
+
+    Exit codes: 0 where one is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that one of them ended with.
+    """
+    options = Options(agents=agents, loop=True, resume=resume, worktree=True, **given)
+    if options.accept_spec:
+        from aigon.run.authority import require_person
+
+        require_person("--accept-spec", options.yes)
+    names = agents if len(agents) > 1 else _known(options)
+    return side_by_side(options, names, parallel=parallel, first_proven=first_proven, as_json=as_json)
+
+
+def _known(options: Options) -> tuple[str, ...]:
+    """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
+    from aigon.run.chosen_agents import known
+    from aigon.run.seat import main_checkout
+
+    with here() as checkout, main_checkout(checkout) as (main, _):
+        names = tuple(each.agent for each in known(main, options.feature))
+    if options.agents or len(names) < 2:
+        hint = f"aigon arena {options.feature} --agents claude,codex; with one agent: aigon feature-implement"
+        raise usage("An arena needs two agents or more", where="--agents", hint=hint)
+    return names
+
+
+def side_by_side(
+    options: Options, agents: tuple[str, ...], *, parallel: int | None, first_proven: bool, as_json: bool
+) -> int:
+    """Let several agents do the feature, as a view, as lines or as NDJSON, whose last line is its end in any case."""
+    if as_json:
+        return _as_lines_of_json(options, agents, parallel, first_proven)
+    return _enter(options, agents, parallel, first_proven, _observer())
+
+
+def _enter(
+    options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool, observer: "ArenaObserver"
+) -> int:
+    from aigon.run.arena_entry import enter
+    from aigon.run.implement import say
+
+    with here() as checkout:
+        return enter(
+            checkout, options, agents, parallel=parallel, first_proven=first_proven, observer=observer, say=say
+        )
+
+
+def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool) -> int:
+    from aigon.sinks.arena_json import ArenaNdjson
+
+    observer = ArenaNdjson(sys.stdout, sys.stderr)
+    try:
+        return _enter(options, agents, parallel, first_proven, observer)
+    except AigonError as error:
+        print(f"aigon: {explained(error)}", file=sys.stderr)
+        observer.refused(error)
+        return int(error.code)
+
+
+def _observer() -> "ArenaObserver":
+    """Who watches: a live view on a terminal, or lines."""
+    if sys.stdout.isatty():
+        from aigon.sinks.arena_live import ArenaLive
+
+        return ArenaLive(sys.stdout)
+    from aigon.sinks.arena import ArenaLines
+
+    return ArenaLines(sys.stdout)
+
+
+_SHARED = [each for each in feature_implement.command.params if each.name not in _LEFT_OUT]
+command = click.Command("arena", callback=run, params=[*_SHARED[:1], AGENTS, *_SHARED[1:], AS_JSON], help=run.__doc__)

@@ -1,0 +1,31 @@
+"""`aigon cleanup`: remove a feature's worktrees, where nothing is lost by it."""
+
+import sys
+
+import click
+
+from aigon.commands.common import answer, here, json_option
+from aigon.core.errors import Exit
+
+
+@click.command("cleanup")
+@click.argument("feature", metavar="ID")
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
+@click.option("--park", is_flag=True, help="Park uncommitted work under refs/aigon/parked/, then remove its worktree.")
+@json_option
+def command(feature: str, agents: tuple[str, ...], park: bool, as_json: bool) -> int:
+    """Remove the worktrees of feature ID, or those of the agents named; branches and records stay.
+
+    A worktree stays, and the exit code is 7, while a loop runs there and while it holds what is in no commit.
+    """
+    from aigon.run.cleaning import clean_up
+    from aigon.run.seat import main_checkout
+
+    with here() as checkout, main_checkout(checkout) as (main, _):
+        done = clean_up(main, feature, agents, park=park, say=lambda line: print(line, file=sys.stderr))
+    kept = [{"label": each.label, "path": each.path, "reason": reason} for each, reason in done.kept]
+    removed = [{"label": each.label, "path": each.path, "branch": each.branch} for each in done.removed]
+    document = {"feature": feature, "removed": removed, "kept": kept, "parked": list(done.parked)}
+    parked = "".join(f"\nParked: {ref} (aigon parked restore {ref})" for ref in done.parked)
+    answer(document, f"{len(removed)} removed, {len(kept)} kept{parked}", as_json)
+    return Exit.ENVIRONMENT if kept else Exit.MET

@@ -1,0 +1,39 @@
+"""`aigon feature-eval`: compare the candidates of a feature."""
+
+import click
+
+from aigon.commands.common import answer, here, json_option
+from aigon.core.errors import Exit
+
+ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
+
+
+@click.command("feature-eval")
+@click.argument("feature", metavar="ID")
+@click.option("--no-commit", is_flag=True, help="Print it only: write no file and commit nothing.")
+@click.option("--no-cross-checks", is_flag=True, help="Do not run each one's new tests on the work of the others.")
+@click.option(
+    "--judge", envvar="AIGON_JUDGE", metavar="NAME", help="Who is asked where all is equal: agent, command, none."
+)
+@json_option
+def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | None, as_json: bool) -> int:
+    """Compare what several agents made of feature ID, on the same evidence, and propose one.
+
+    First the gates, then one measure after the other; there is no score. Also while some still run. The result is
+    committed as docs/specs/features/evaluations/feature-ID-eval.md.
+
+    Exits with 0 where a winner is proposed, 4 for a tie that a person has to decide, 3 where nobody passes the gates.
+    """
+    from aigon.ports.home import repository_home
+    from aigon.run.evaluation import Asked, evaluate, main_of
+    from aigon.run.evaluation_file import Kept, keep, said
+    from aigon.run.evaluation_kept import remember
+    from aigon.views.evaluation import text
+    from aigon.views.evaluation_data import document
+
+    with here() as checkout, main_of(checkout) as main:
+        found = evaluate(main, Asked(feature, not no_cross_checks, judge))
+        remember(repository_home(main.common_dir), found)
+        kept = Kept(why="--no-commit") if no_commit else keep(main, found)
+    answer(document(found, kept.path, kept.commit, kept.why), text(found, said(kept)), as_json)
+    return int(ENDS[found.proposal.kind])

@@ -1,0 +1,104 @@
+"""Who is to work on a feature: nobody's worktree (solo), one agent's, or those of an arena."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.core.candidate import Candidate, Named, distinct, meant, named
+from aigon.core.config import Config
+from aigon.core.errors import usage
+from aigon.core.features import feature_at
+from aigon.ports.git import Checkout
+from aigon.ports.home import known_home
+from aigon.run import candidates
+from aigon.run.configured import configured
+from aigon.run.options import Options
+from aigon.run.records import records_of
+from aigon.run.settings import Read, configuration, work_tree
+
+SHORT = 3
+"""Characters of a kind's alias that is short enough to be a label: `cc`."""
+
+
+def known(main: Checkout, wanted: str) -> tuple[Candidate, ...]:
+    """The candidates of the feature that a person calls `wanted`: its ID, its slug, a path, a branch."""
+    feature = feature_at(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
+    names = {wanted, feature.id, feature.slug} if feature else {wanted}
+    every = candidates.every(known_home(main.common_dir))
+    return tuple(each for each in every if _is(each, names))
+
+
+def _is(candidate: Candidate, names: set[str]) -> bool:
+    same = any(n.isdecimal() and candidate.feature.isdecimal() and int(n) == int(candidate.feature) for n in names)
+    return same or bool(names & {candidate.feature, candidate.slug, candidate.branch})
+
+
+def agents(main: Checkout, names: Sequence[str]) -> tuple[Named, ...]:
+    """The agents that a person names, with labels of their own. Raises AigonError (exit 2) for unknown ones."""
+    read = work_tree(main.root)
+    config = configuration(read)
+    return distinct([_named(main.root, config, name, read) for name in names])
+
+
+def _named(root: Path, config: Config, name: str, read: Read) -> Named:
+    agent = configured(root, config, name if name in config.agents else name.partition(":")[0], read)
+    short = next((a for a in agent.kind.aliases if len(a) <= SHORT), "") if agent.kind else ""
+    found = named(name, short if agent.kind and agent.name == agent.kind.name else agent.name, config.agents)
+    whole = f"{agent.name}:{found.model}" if found.model else agent.name
+    return Named(whole, agent.name, found.model, found.label)
+
+
+def spelled_out(main: Checkout, options: Options) -> Options:
+    """`--agent claude:opus` as `--agent claude --model opus`. Raises AigonError (exit 2) where two models are named."""
+    if len(options.agents) != 1 or ":" not in options.agents[0]:
+        return options
+    if options.agents[0] in configuration(work_tree(main.root)).agents:
+        return options
+    (each,) = agents(main, options.agents)
+    if options.model and options.model != each.model:
+        raise usage(f"{each.name} names another model than --model {options.model}", where="--agent", hint="Name one")
+    return replace(options, agents=(each.agent,), model=each.model)
+
+
+def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[str, ...]:
+    """The agents that are to work in worktrees, as people name them; none for solo mode in the checkout at hand.
+
+    What was set up is used: a feature's worktrees where nobody is named, the worktree that one stands in first of all.
+    """
+    there = known(main, options.feature)
+    if options.worktree is False:
+        return ()
+    if len(options.agents) > 1:
+        return tuple(options.agents)
+    if options.agents:
+        (name,) = options.agents
+        named_ = agents(main, [name])[0]
+        fits = meant(there, named_.name) or meant(there, named_.label) or meant(there, name)
+        return (fits.agent,) if fits else (name,) if options.worktree else ()
+    if here and here in there:
+        return (here.agent,)
+    if options.worktree or not there:
+        return (there[0].agent,) if len(there) == 1 else (_default(main, options),) if options.worktree else ()
+    if solo_since(main, there):
+        return ()
+    return tuple(each.agent for each in there)
+
+
+def _default(main: Checkout, options: Options) -> str:
+    import os
+
+    from aigon.run.actors import agent_of
+
+    read = work_tree(main.root)
+    return agent_of(main.root, configuration(read), options, dict(os.environ), read)[0].name
+
+
+def solo_since(main: Checkout, there: Sequence[Candidate]) -> bool:
+    """Whether the feature's last run was in no worktree."""
+    home = known_home(main.common_dir)
+    if home is None:
+        return False
+    journals = {each: candidates.records(home, each).journal for each in there}
+    solo = records_of(home, there[0].feature).journal
+    newest = max((file.stat().st_mtime for file in journals.values() if file.exists()), default=0.0)
+    return solo.exists() and solo.stat().st_mtime > newest

@@ -1,0 +1,133 @@
+"""The final proof: what will be on the target is a tree that nobody has looked at, so everything is run on it."""
+
+import tempfile
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.core.decide import met
+from aigon.core.decisions import ticked_by_a_person
+from aigon.core.errors import AigonError, Exit
+from aigon.core.events import Event
+from aigon.core.features import ROOT
+from aigon.core.problem_words import few
+from aigon.core.state import State, replay
+from aigon.ports import reaper, secrets
+from aigon.ports.git import Checkout
+from aigon.ports.stop import Stop
+from aigon.ports.workspace import Tip, Workspace
+from aigon.run import frozen
+from aigon.run.assess import assess
+from aigon.run.done_record import Subject, checks_of, record_of
+from aigon.run.drive import Observer, Recorder
+from aigon.run.earlier_durations import earlier_durations
+from aigon.run.job import Job
+from aigon.run.look import Look
+from aigon.run.options import Options
+from aigon.run.prepare import Prepared, job_of, prepare
+from aigon.run.project_checks import require_tools
+from aigon.run.prove import prove
+from aigon.run.snapshot import Snapshot
+from aigon.run.world import World
+
+NAMED = 3
+"""Problems of a red check that are named; a resumed run shows them all."""
+
+
+def same_but_for_features(main: Checkout, one: str, other: str) -> bool:
+    """Whether two trees differ in nothing but aigon's own notes: specs, logs and evaluations of features."""
+    listed = main.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other).split("\0")
+    return all(path.startswith(f"{ROOT}/") for path in listed if path)
+
+
+def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, ...]:
+    """What speaks against the files as they are, by every check and criterion and the proof; none where it is proven.
+
+    Raises AigonError: 7 where something cannot be run, 130 or 143 where a person stopped it.
+    """
+    options = Options(subject.chosen.name, skip_validation=_skipped(subject))
+    prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
+    reaper.adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="aigon-done-") as folder, Stop(patient=False).handling() as stop:
+        world, job, snapshot = _opened(subject, prepared, options, Path(folder), stop)
+        try:
+            require_tools(job.checks)
+            look = _driven(job, world, snapshot, Recorder((), observers))
+        finally:
+            world.close()
+            reaper.sweep()
+        if stop.now:
+            raise _interrupted(stop)
+    return () if met(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
+
+
+def _skipped(subject: Subject) -> bool:
+    """Whether the run that proved it did so without the checks: the merge rests on the same then."""
+    started = replay(subject.chosen.records.events()).started if subject.chosen.records.journal.exists() else None
+    return bool(started and started.skip_validation)
+
+
+def _interrupted(stop: Stop) -> AigonError:
+    code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+    return AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=code)
+
+
+def _opened(
+    subject: Subject, prepared: Prepared, options: Options, folder: Path, stop: Stop
+) -> tuple[World, Job, Snapshot]:
+    """A world whose git objects go into a temporary folder, with the record of what decides the feature."""
+    place, chosen, base = subject.place, subject.chosen, subject.base
+    workspace = Workspace(place, folder / "git", place.branch or "", objects=folder / "objects")
+    mode = chosen.candidate.mode if chosen.candidate else "solo"
+    job = job_of(prepared, options, base, label=chosen.label, mode=mode)
+    record = record_of(subject, workspace, job)
+    frozen.save(folder / "frozen.json", record)
+    job = replace(job, decisions=chosen.records.decisions(), checks=checks_of(subject, record, job))
+    world = World(
+        run_id="feature-done",
+        workspace=workspace,
+        checkout=place.root,
+        folder=folder / "run",
+        home=chosen.home,
+        stop=stop,
+        agent_env={},
+        check_env={**prepared.check_env, "AIGON_RUN": "feature-done"},
+        redact=secrets.redactor(prepared.env),
+        own_files={},
+        keeps=False,
+        rooms=folder / "rooms",
+        frozen=folder / "frozen.json",
+        durations=earlier_durations(chosen.home),
+    )
+    complaints = workspace.snapshot()
+    return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
+
+
+def _looking(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:
+    look = yield from assess(job, world, snapshot, state)
+    return (yield from prove(job, world, snapshot, look, state))
+
+
+def _driven(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
+    """Look once; what happens goes to those who watch."""
+    state = State(human_ticks=ticked_by_a_person(job.spec.criteria, job.decisions))
+    looking = _looking(job, world, snapshot, state)
+    try:
+        event = next(looking)
+        while True:
+            recorder.show(event)
+            event = looking.send(state)
+    except StopIteration as end:
+        look: Look = end.value
+        return look
+
+
+def _open(job: Job, look: Look) -> Generator[str, None, None]:
+    """What is red or not met, a short sentence each."""
+    for finding in look.findings:
+        if finding.status != "pass" and finding.check not in job.demand.known_failures:
+            problems = "; ".join(few(finding, NAMED))
+            yield f"{finding.title}: {finding.summary}" + (f" ({problems})" if problems else "")
+    for verdict in look.verdicts:
+        if verdict.status != "met":
+            yield f"criterion {verdict.criterion}: {verdict.reason or verdict.status}"

@@ -1,0 +1,43 @@
+"""Rebase a feature upon its target: where its branch is checked out, with no branch moving before all is proven."""
+
+from dataclasses import replace
+
+from aigon.core.errors import AigonError
+from aigon.ports.git import NO_HOOKS
+from aigon.run import branch
+from aigon.run.done_merge import Landing, Prove, conflicting, conflicts_in, undone
+from aigon.run.done_place import detached, standing_on
+from aigon.run.done_proof import same_but_for_features
+
+SAFE_REBASE = ("-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false", "-c", "rebase.autoSquash=false")
+"""Nothing but HEAD may move before the result is proven."""
+
+
+def rebase(landing: Landing, prove: Prove) -> tuple[Landing, bool]:
+    """The same with the branch's commits upon the target, and whether the result had to be proven anew.
+
+    No branch moves: HEAD stands alone meanwhile, where the branch is checked out.
+    """
+    chosen = landing.chosen
+    if landing.settled:
+        return landing, False
+    with standing_on(landing.main, chosen.branch) as place, detached(place, chosen.branch, landing.tip):
+        try:
+            place.git(*SAFE_REBASE, "rebase", "-q", landing.onto)
+        except AigonError as error:
+            conflicts = conflicts_in(place)
+            place.ask(*NO_HOOKS, "rebase", "--abort")
+            raise conflicting(landing, conflicts, error) from None
+        rebased = replace(landing, tip=str(place.head))
+        anew = not same_but_for_features(landing.main, rebased.tip, landing.tip)
+        if anew:
+            prove(place, rebased)
+    return rebased, anew
+
+
+def forward(landing: Landing) -> str:
+    """Let the target follow to the tip, which contains it; the tip."""
+    branch.enter(landing.main, landing.target)
+    with undone(landing):
+        landing.main.git("merge", "-q", "--ff-only", landing.tip)
+    return landing.tip

@@ -1,0 +1,117 @@
+"""After a run that stopped short: back to its best checkpoint, with everything that came after it parked.
+
+The steps, and what a crash between them leaves: the tip and what no commit holds are parked (a ref more);
+`RolledBack`, durable (a resume carries it out); the branch moves by compare-and-swap (a resume puts the files right).
+"""
+
+from collections.abc import Generator
+
+from aigon.core import best
+from aigon.core.events import Event, IterationFinished, Notice, Parked, RolledBack
+from aigon.core.outcome import Outcome
+from aigon.core.state import State
+from aigon.ports.workspace import Workspace
+from aigon.run import recover
+from aigon.run.job import Job
+from aigon.run.partial import stopped_short
+from aigon.run.world import World
+
+
+def settle(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, State]:
+    """Go back, where the run stopped short, that is wanted, and there is something better to go back to."""
+    target = better(state) if stopped_short(outcome, state) else None
+    if target is None or world.partial.wanted == "keep":
+        return state
+    tip = world.workspace.tip()
+    if tip is None or not world.workspace.is_ancestor(target.checkpoint, tip):
+        return state  # somebody rewrote the branch just now: that is for the next resume to say
+    if world.partial.wanted == "ask" and not world.partial.confirm(_question(target, state)):
+        text = f"the branch stays as it is, since nobody said yes; its best checkpoint is {said(target, state)}"
+        return (yield Notice(world.now(), text))
+    return (yield from _back(job, world, state, target, tip))
+
+
+def better(state: State) -> IterationFinished | None:
+    """The look at the commit that is better than the last one, which may be where the run began; None where none is.
+
+    Its `checkpoint` is that commit.
+    """
+    looks = list(state.looks.values())
+    if len(looks) < 2:
+        return None
+    found = best.best(looks, state.base) or looks[0]
+    return None if found.number == looks[-1].number else found
+
+
+def said(look: IterationFinished, state: State) -> str:
+    """`iteration 2 (3 of 4 proven, 1a2b3c4d5e6f)`."""
+    return f"{best.name(look)} ({best.how_far(look, state.base)}, {look.checkpoint[:12]})"
+
+
+def _question(target: IterationFinished, state: State) -> str:
+    return (
+        f"The best checkpoint is {said(target, state)}: {_why(target, state)}. Go back to it? "
+        "What came after it is parked."
+    )
+
+
+def _why(target: IterationFinished, state: State) -> str:
+    return best.compared(target, list(state.looks.values())[-1], state.base)
+
+
+def _back(job: Job, world: World, state: State, target: IterationFinished, tip: str) -> Generator[Event, State, State]:
+    workspace, number = world.workspace, state.last_number
+    commit = _whole(workspace, tip, f"aigon: parked what came after {best.name(target)}\n")
+    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-after-best", commit)
+    yield Parked(world.now(), number, ref, commit, f"what came after {best.name(target)}")
+    why = f"{best.how_far(target, state.base)} there; {_why(target, state)}"
+    event = RolledBack(world.now(), target.number, target.checkpoint, tip, ref, why)
+    state = yield event
+    moved = _carried_out(workspace, event, tip)
+    if world.watch:
+        world.watch.own_refs_moved()
+    root = workspace.root
+    world.own_files = {path: workspace.file_at(target.checkpoint, path, root) for path in world.own_files}
+    for notice in moved:
+        state = yield notice
+    return state
+
+
+def _whole(workspace: Workspace, tip: str, message: str) -> str:
+    """A commit with all that the branch and the work tree hold: the tip itself, where nothing is beyond it."""
+    workspace.snapshot()
+    return workspace.commit_tree(workspace.tree(), tip, message) if workspace.changes(tip) else tip
+
+
+def _carried_out(workspace: Workspace, event: RolledBack, tip: str) -> list[Event]:
+    """Move the branch, then the files; what stood in the way, as events. The index holds the snapshot as parked."""
+    if tip != event.commit:
+        workspace.publish(event.commit, tip)
+    return recover.restored(workspace, event.commit, World.now())
+
+
+def caught_up(workspace: Workspace, state: State, feature: str) -> list[Event]:
+    """Carry out what a run was about when it broke off, unless the branch has been moved elsewhere since.
+
+    `feature` is the ID by which parked work is named. What happened since is parked too, and everything told as events.
+    """
+    event, tip = state.going_back, workspace.tip()
+    if event is None or state.started is None or tip not in (event.commit, event.from_commit):
+        return []
+    events = _parked_since(workspace, event, state, feature)
+    events += _carried_out(workspace, event, tip)
+    to = f"iteration {event.number}" if event.number else "where the run began"
+    return [*events, Notice(World.now(), f"the branch is back at {to}; what came after it is kept as {event.ref}")]
+
+
+def _parked_since(workspace: Workspace, event: RolledBack, state: State, feature: str) -> list[Event]:
+    """What is in the work tree and is neither the one state nor the other: files that are half back, a person's."""
+    assert state.started is not None
+    workspace.snapshot()
+    code, kept = workspace.trusted.refs("rev-parse", "--verify", "-q", f"{event.ref}^{{commit}}")
+    if not workspace.changes(event.commit) or (code == 0 and not workspace.changes(kept)):
+        return []
+    message = "aigon: parked what was there when the branch went back\n"
+    commit = workspace.commit_tree(workspace.tree(), event.from_commit, message)
+    ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{state.undone}-going-back", commit)
+    return [Parked(World.now(), state.undone, ref, commit, "what was there when the branch went back")]

@@ -1,0 +1,54 @@
+"""What a loop in a worktree has in common with the others of its repository and its arena, put together."""
+
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from aigon.core.candidate import Candidate, branch_of
+from aigon.core.config import Config
+from aigon.core.rivals import Rivals
+from aigon.ports import ledger_file, machine
+from aigon.ports.check_slots import CheckSlots
+from aigon.run import candidates
+from aigon.run.base_looks import BaseLooks
+from aigon.run.budget import LEDGER, ledger_of
+from aigon.run.world import World
+
+BASE = "base"
+"""The folder, in the arena's, of what its loops know from one another of the base."""
+
+
+def begin(arena: Path, resumed: Collection[str] = ()) -> None:
+    """Make the arena's folder ready for its loops: only those that are `resumed`, by label, have spent anything yet.
+
+    No loop of the arena may run. What was seen at the base is to be seen anew: the machine may be another by now.
+    """
+    arena.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(arena / BASE, ignore_errors=True)
+    ledger_file.begin(arena / LEDGER, resumed)
+
+
+def share(
+    world: World, candidate: Candidate | None, config: Config, limit: float | None = None, arena: Path | None = None
+) -> None:
+    """Let the loop of `candidate` take turns with others; in an `arena`, also share money and the look at the base.
+
+    Nothing changes for a loop in the main checkout (None).
+    """
+    if candidate is None:
+        return
+    world.made_by = f"worktree {candidate.ready}"
+    world.slots = CheckSlots(world.home / "locks", config.arena.check_slots or machine.slots())
+    if arena:
+        world.ledger = ledger_of(world.home, arena, candidate, limit)
+        world.base = BaseLooks(arena / BASE, candidate.label)
+
+
+def rivals_of(home: Path, candidate: Candidate | None) -> Rivals:
+    """Whose refs are nobody's business of this loop: those of all candidates of the repository but its own.
+
+    Only branches that have the name that aigon gives them: nobody's record takes another branch out of the guard.
+    """
+    others = (each for each in candidates.every(home) if each != candidate)
+    named = {each.branch for each in others if each.branch == branch_of(each.feature, each.label, each.slug)}
+    return Rivals(frozenset(named) - {candidate.branch if candidate else ""}, candidate.feature if candidate else "")

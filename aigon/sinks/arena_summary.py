@@ -1,0 +1,57 @@
+"""How an arena ended, as the text that stays: a line per candidate, then what a person would type next."""
+
+from collections.abc import Iterator, Sequence
+
+from aigon.core.amounts import dollars, duration
+from aigon.core.arena import ArenaEnded, Ended
+from aigon.core.quoting import folded
+from aigon.core.state import Spend
+
+HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
+_OUTCOMES = {"met": "proven", "needs_human": "needs a human"}
+
+
+def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
+    """Its lines."""
+    rows = [HEAD, *(_row(one) for one in ended.candidates)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(HEAD))]
+    yield from (_aligned(row, widths) for row in rows)
+    yield ""
+    for one in ended.candidates:
+        if one.status != "met":
+            yield f"{one.label}: {folded(one.summary)}"
+        if one.status == "broken_off":
+            yield f"  what it said: .aigon/runs/arena-{feature}/{one.label}.err"
+    yield from _next(feature, ended.candidates)
+
+
+def total(spend: Spend) -> str:
+    """US dollars so far; the part that nobody knows is not passed over."""
+    if not spend.unknown:
+        return dollars(spend.usd)
+    return f"{dollars(spend.usd)} + unknown" if spend.usd else "unknown"
+
+
+def again(feature: str, one: Ended) -> str:
+    """The command with which a candidate goes on; empty for one that has nothing to go on with or to."""
+    if one.resumable:
+        return f"aigon feature-implement {feature} --resume --agent {folded(one.label)}"
+    return f"aigon feature-implement {feature} --loop --agent {folded(one.label)}" if not one.criteria_total else ""
+
+
+def _row(one: Ended) -> tuple[str, ...]:
+    outcome = _OUTCOMES.get(one.status, one.status.replace("_", " "))
+    criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
+    time = duration(one.seconds) if one.seconds else "-"
+    return (one.label, outcome, criteria, str(one.iterations), total(one.spend), time, folded(one.branch))
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _next(feature: str, candidates: Sequence[Ended]) -> Iterator[str]:
+    yield f"Next: aigon feature-eval {feature}"
+    for one in candidates:
+        if one.status != "met" and (command := again(feature, one)):
+            yield f"  {one.label} can {'go on' if one.resumable else 'begin'}: {command}"

@@ -1,0 +1,100 @@
+"""Iterations one by one: who worked, what it cost, what was red after it, what it changed."""
+
+from aigon.core.account import Account, Work
+from aigon.core.amounts import cost, duration
+from aigon.core.failures import groups, where
+from aigon.core.history import Step
+from aigon.core.model import Finding, Problem, Turn
+from aigon.core.moment import moment
+from aigon.core.progress import size, tests_of
+from aigon.core.promise import Promise
+from aigon.core.red_check import is_red, relevant
+from aigon.views.report.bounds import Bounds
+from aigon.views.report.criteria import output
+from aigon.views.report.head import anchor
+from aigon.views.report.links import Links
+from aigon.views.report.markup import Markup, block, folding, joined, line, tag
+from aigon.views.report.words import many, title_of, turn_end
+
+
+def iterations(account: Account, work: Work, bounds: Bounds) -> Markup:
+    """The newest in full, those before them as a line each; before those, how many there were."""
+    full = work.steps[max(0, len(work.steps) - bounds.full) :]
+    brief = work.steps[: len(work.steps) - len(full)][-bounds.columns :]
+    left = len(work.steps) - len(full) - len(brief)
+    return joined(
+        [
+            tag("p", f"{many(left, 'earlier iteration')} not shown.", class_="how") if left else None,
+            *(tag("p", _title(account, work, step), class_="brief") for step in brief),
+            *(_full(account, work, step, bounds) for step in full),
+        ]
+    )
+
+
+def _full(account: Account, work: Work, step: Step, bounds: Bounds) -> Markup:
+    red = [found for found in step.look.findings if is_red(found)]
+    return folding(
+        _title(account, work, step),
+        *(_turn(turn, bounds) for turn in step.turns),
+        *(_promise(promise) for promise in step.look.promises),
+        *(_red(account, work, step, found, bounds) for found in red),
+        tag("p", f"Looked at {moment(step.look.at)}.", class_="how") if moment(step.look.at) else None,
+        class_="iteration",
+        id=anchor(work, f"iteration-{step.number}"),
+    )
+
+
+def _promise(promise: Promise) -> Markup:
+    worth = "kept" if promise.kept else f"broken ({promise.why})"
+    return tag("p", "Promise ", tag("code", line(promise.text, 100)), ": ", line(worth, 300))
+
+
+def _title(account: Account, work: Work, step: Step) -> Markup:
+    """`Iteration 2: 6 of 7 criteria, 19/20 tests, +12 −3, $0.10 (reported), 1m 12s, 1a2b3c4d`."""
+    tests, (added, removed) = tests_of(step), size(step.look.changes)
+    parts: list[object] = [f"{step.proven} of {work.total} criteria"]
+    parts += [f"{tests[0]}/{tests[1]} tests"] if tests else []
+    parts += [f"+{added:,} −{removed:,}"] if step.look.changes else []
+    parts += [f"cost {cost(turn.cost, turn.cost_status)}" for turn in step.turns[-1:]]
+    parts += [duration(sum(turn.duration for turn in step.turns))] if step.turns else []
+    parts += [Links(account, work).commit(step.look.checkpoint)] if step.look.checkpoint else []
+    parts += ["rolled back"] if step.undone else []
+    return joined([tag("b", title_of(step)), tag("span", joined(parts, " · "), class_="facts-line")])
+
+
+def _turn(turn: Turn, bounds: Bounds) -> Markup:
+    model = f" with {turn.model}" if turn.model else ""
+    tokens = f", {turn.usage.input + turn.usage.cached:,} tokens in and {turn.usage.output:,} out" if turn.usage else ""
+    price = f"cost {cost(turn.cost, turn.cost_status)}"
+    said = f"{turn.agent}{model}: {turn_end(turn)} after {duration(turn.duration)}, {price}"
+    why = tag("p", line(turn.detail, bounds.text), class_="reason") if turn.detail and turn.end != "finished" else None
+    claim = turn.said.strip() and bounds.said
+    words = folding("What the agent said (a claim, no evidence)", block(turn.said, bounds.said)) if claim else None
+    return joined([tag("p", line(f"{said}{tokens}", bounds.text)), why, words])
+
+
+def _red(account: Account, work: Work, step: Step, found: Finding, bounds: Bounds) -> Markup:
+    """A check that was red, and its complaints: those that say the same are one."""
+    commit = step.look.checkpoint
+    kinds = groups(relevant(found))
+    shown = [
+        tag("li", _problem(account, work, group.example, commit), _more(len(group.problems)))
+        for group in kinds[: bounds.problems]
+    ]
+    left = len(kinds) - len(shown)
+    rest = tag("li", f"{left} more kinds") if left and shown else None
+    listed = tag("ul", *shown, rest, class_="problems") if shown else None
+    head = tag("p", tag("span", tag("b", "✗"), f" {found.title}", class_="sign unmet"), " ", line(found.summary, 200))
+    return joined([head, listed, output(work, found, bounds) if found.excerpt else None])
+
+
+def _more(count: int) -> str:
+    return f" ({count} times)" if count > 1 else ""
+
+
+def _problem(account: Account, work: Work, problem: Problem, commit: str) -> Markup:
+    said = line(next((each for each in problem.message.splitlines() if each.strip()), "no message"), 240)
+    about = tag("code", problem.test[:160]) if problem.test else None
+    place = Links(account, work).file(problem.file, problem.line, commit) if where(problem) else None
+    parts = [part for part in (about, place) if part]
+    return joined([said, *([tag("span", " ", joined(parts, ", "), class_="place")] if parts else [])])

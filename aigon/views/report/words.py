@@ -1,0 +1,161 @@
+"""What the page and the Markdown say in the same words."""
+
+from aigon.core.account import Account, Work
+from aigon.core.amounts import spent
+from aigon.core.history import Step
+from aigon.core.model import CheckStatus, Finding, Turn, Verdict, VerdictStatus
+from aigon.core.outcome import Met, describe
+from aigon.core.red_check import is_red
+
+STANDINGS = {
+    "met": ("✓", "Proven"),
+    "needs_human": ("?", "Needs a person"),
+    "stopped": ("■", "Stopped short"),
+    "interrupted": ("■", "Interrupted"),
+    "unavailable": ("!", "Unavailable"),
+    "refused": ("!", "Refused"),
+    "running": ("…", "Running"),
+    "broken_off": ("!", "Broken off"),
+    "not_started": ("–", "Not started"),
+}
+"""A sign and a word for how a work stands."""
+CHECKS: dict[CheckStatus, tuple[str, str]] = {
+    "pass": ("✓", "pass"),
+    "fail": ("✗", "fail"),
+    "error": ("!", "error"),
+    "skipped": ("–", "skip"),
+}
+VERDICTS: dict[VerdictStatus, tuple[str, str]] = {
+    "met": ("✓", "proven"),
+    "unmet": ("✗", "open"),
+    "unclear": ("?", "unclear"),
+}
+_METHODS = {
+    "verify": "by its command, which has to exit with 0",
+    "metric": "by the number that its command prints",
+    "judge": "by the judge, whose quotes aigon found in the change",
+    "judge:unavailable": "by nobody: the judge could not be asked",
+    "approval": "by a person",
+    "human": "by nobody yet: a person has to",
+}
+
+
+def many(count: int, noun: str) -> str:
+    """`1 iteration`, `2 iterations`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def lead(account: Account) -> str:
+    """The outcome in one sentence."""
+    if len(account.works) == 1:
+        return of_one(account.works[0])
+    proven, works = account.proven, many(len(account.works), "agent")
+    running = sum(work.running for work in account.works)
+    still = f"; {many(running, 'loop')} still running" if running else ""
+    if not proven:
+        best = account.shown_first
+        return f"None of {works} has proven it: the furthest is {best.name} with {score(best)} criteria{still}."
+    names = ", ".join(work.name for work in proven)
+    return f"{len(proven)} of {works} proved every criterion: {names}{still}."
+
+
+def of_one(work: Work) -> str:
+    """How one work ended, in a sentence."""
+    outcome, after = work.history.outcome, many(iterations(work), "iteration")
+    if work.running and not work.steps:
+        return "A loop has begun and looks at the base."
+    if work.running:
+        return f"A loop is working on it: {score(work)} criteria are proven after {after}."
+    if isinstance(outcome, Met):
+        caveats = "".join(f"; {caveat}" for caveat in outcome.caveats)
+        return f"Every criterion is proven and the checks are green, after {after}{caveats}."
+    why = describe(outcome).rstrip(".") if outcome else "The last run broke off without an outcome"
+    return f"{why}. {score(work)} criteria are proven after {after}."
+
+
+def taking(account: Account) -> tuple[str, Work | None, str]:
+    """What to do now: in words, which work is meant (None for no single one), and the command."""
+    name, proven = account.feature.name_for_people, account.proven
+    if account.feature.stage == "done":
+        return "It is done already.", None, ""
+    if len(proven) == 1:
+        label = f" {proven[0].label}" if proven[0].label else ""
+        into = f", to merge it into {account.target}" if account.target else ""
+        return f"Take this branch{into}:", proven[0], f"aigon feature-done {name}{label}"
+    if proven and (work := _proposed(account)):
+        return "Take this branch, the comparison says:", work, f"aigon feature-done {name} {work.label}"
+    if proven:
+        return "Compare those that proved it:", None, f"aigon feature-eval {name}"
+    best = account.shown_first
+    if any(work.running for work in account.works):
+        return "Nothing to take yet. See how it goes on:", None, f"aigon feature-status {name}"
+    agent = f" --agent {best.label}" if best.label else ""
+    return "Nothing to take yet. Go on with:", best, f"aigon feature-implement {name} --resume{agent}"
+
+
+def _proposed(account: Account) -> Work | None:
+    found = account.proposed
+    return next((w for w in account.proven if found and found.kind == "winner" and w.label == found.label), None)
+
+
+def reasons(account: Account) -> tuple[str, ...]:
+    """Why the comparison says so; none where it was not made, or is about something else by now."""
+    return account.proposed.reasons if account.proposed and _proposed(account) else ()
+
+
+def score(work: Work) -> str:
+    """`5 of 7`."""
+    return f"{work.proven} of {work.total}"
+
+
+def iterations(work: Work) -> int:
+    """Iterations of the last run and its resumes; the look at the base is none."""
+    return sum(step.number > 0 for step in work.steps)
+
+
+def checks(work: Work) -> str:
+    """`4 of 4 green`, or that none ran."""
+    ran = [found for found in work.findings if found.status != "skipped"]
+    if not ran:
+        return "none ran"
+    return f"{sum(not is_red(found) for found in ran)} of {len(ran)} green"
+
+
+def cost(work: Work) -> str:
+    """What all runs cost, and how well that is known."""
+    history = work.history
+    known = history.statuses - {"unknown"}
+    if not history.statuses and not history.spend.usd:
+        return "nothing spent"
+    if not known or (history.spend.unknown and not history.spend.usd):
+        return "unknown"
+    how = "reported" if known == {"reported"} else "estimated" if known == {"estimated"} else "partly estimated"
+    return f"{spent(history.spend)} ({how})"
+
+
+def decided(verdict: Verdict | None) -> str:
+    """How a criterion was decided."""
+    if verdict is None:
+        return "not looked at yet"
+    if verdict.method.startswith("check:"):
+        return f"by the check {verdict.method.removeprefix('check:')}"
+    return _METHODS.get(verdict.method, f"by {verdict.method}")
+
+
+def command_of(work: Work, number: int, verdict: Verdict | None) -> Finding | None:
+    """What decided a criterion by running: its own command, or the check that it is bound to."""
+    if work.last is None or verdict is None:
+        return None
+    own = next((found for found in work.last.asked if found.check == f"criterion-{number}"), None)
+    bound = verdict.method.removeprefix("check:") if verdict.method.startswith("check:") else ""
+    return own or next((found for found in work.findings if bound and found.check == bound), None)
+
+
+def turn_end(turn: Turn) -> str:
+    """How a turn ended."""
+    return turn.end.replace("_", " ") + (f", exit code {turn.exit_code}" if turn.exit_code else "")
+
+
+def title_of(step: Step) -> str:
+    """`Iteration 2`, or the base."""
+    return f"Iteration {step.number}" if step.number else "The base"

@@ -1,0 +1,58 @@
+"""`aigon arena` as a command: who takes part, and what is refused before anything is made."""
+
+import pytest
+
+from tests.lab import DONE_WHEN, Lab
+from tests.loop import rivals
+
+
+@pytest.fixture
+def ready(lab: Lab) -> Lab:
+    """A project with two agents."""
+    lab.config(proof="in-place")
+    rivals.project(lab)
+    rivals.agents(lab, quick=rivals.QUICK, steady=rivals.STEADY)
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "An arena needs two agents or more"),
+        (("--agents", "quick"), "An arena needs two agents or more"),
+        (("--agents", "quick,quick"), "quick is named twice"),
+        (("--agents", "quick,nobody"), "nobody"),
+        (("--agents", "quick,steady", "--model", "opus"), "Several agents have no model in common"),
+        (("--agents", "quick,steady", "--parallel", "0"), "--parallel"),
+    ],
+)
+def test_a_slip_is_refused_before_anything_is_made(ready: Lab, options: tuple[str, ...], said: str) -> None:
+    before = ready.fingerprint()
+    ran = ready.aigon("arena", "42", *options)
+    assert ran.code == 2 and said in ran.err, ran.err
+    assert ready.fingerprint() == before
+
+
+def test_for_programs_a_refusal_is_the_last_event(ready: Lab) -> None:
+    ran = ready.aigon("arena", "41", "--agents", "quick,steady", "--json")
+    last = ran.events[-1]
+    assert (ran.code, last["event"], last["arena"], last["outcome"]) == (2, "run_finished", True, "refused")
+    assert "41" in last["error"]["what"] and "41" in ran.err
+
+
+def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) -> None:
+    lab.config(proof="in-place", judge={"backend": "none"})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    rivals.agents(lab, quick="touch done.txt", steady='[ "$AIGON_ITERATION" = 1 ] && touch half.txt || touch done.txt')
+    ran = lab.aigon("arena", "42", "--agents", "quick,steady", "--max-iterations", "1", "--parallel", "2")
+    assert ran.code == 0, ran.out + ran.err
+    quick, steady = (next(row for row in ran.out.splitlines() if row.startswith(name)) for name in ("quick", "steady"))
+    assert quick.split()[:5] == ["quick", "proven", "1", "of", "1"]
+    assert steady.split()[:5] == ["steady", "stopped", "0", "of", "1"]
+    assert "2 agents, all at once: --parallel 2" in ran.out
+    assert ran.out.rstrip().endswith("steady can go on: aigon feature-implement 42 --resume --agent steady")
+    again = lab.aigon("arena", "42", "--resume", "--json")
+    assert again.code == 0, again.out + again.err
+    ends = {one["label"]: one for one in again.events[-1]["candidates"]}
+    assert (ends["quick"]["status"], ends["steady"]["status"], ends["steady"]["iterations"]) == ("met", "met", 2)
+    assert lab.state(".aigon/loop-state-42-steady.json")["mode"] == "arena"

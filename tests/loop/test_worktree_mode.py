@@ -1,0 +1,182 @@
+"""One agent in a worktree of its own: the checkout at hand stays a person's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.lab import DONE_WHEN, SPEC, Lab, finish
+from tests.loop.rivals import worktree
+
+STATE = ".aigon/loop-state-42-mine.json"
+LOG = "docs/specs/features/logs/feature-42-mine-dark-mode-log.md"
+BRANCH = "feature-42-mine-dark-mode"
+
+
+@pytest.fixture
+def ready(lab: Lab) -> Lab:
+    """A feature and an agent that needs two turns."""
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('[ "$AIGON_ITERATION" = 1 ] && touch half.txt || touch done.txt')
+    lab.commit("ready")
+    return lab
+
+
+def test_the_work_happens_in_the_worktree_and_the_checkout_stays_as_it_is(ready: Lab) -> None:
+    before = ready.git("ls-files", "--stage", ":!docs")
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 0, ran.out + ran.err
+    assert ready.git("branch", "--show-current") == "main"
+    assert ready.git("ls-files", "--stage", ":!docs") == before
+    assert not ready.path("done.txt").exists()
+    there = worktree(ready, "mine")
+    assert (there / "done.txt").exists()
+    assert "- [x]" in (there / SPEC).read_text()
+    assert "## Iteration 2" in (there / LOG).read_text()
+    state = ready.state(STATE)
+    assert (state["mode"], state["branch"], state["status"]) == ("worktree", BRANCH, "met")
+    ready.sound()
+
+
+def test_it_goes_on_where_it_stopped_without_a_word_about_the_agent(ready: Lab) -> None:
+    ran = ready.aigon("feature-implement", "42", "--worktree")
+    assert ran.code == 3, ran.out + ran.err
+    ran = ready.aigon("feature-implement", "42", "--resume")
+    assert ran.code == 0, ran.out + ran.err
+    subjects = ready.git("log", "--format=%s", BRANCH).splitlines()
+    assert [line for line in subjects if "iteration" in line][-1].count("iteration 1") == 1
+    assert len([line for line in subjects if "iteration" in line]) == 2
+
+
+def test_from_inside_the_worktree_the_same_run_is_meant(ready: Lab) -> None:
+    assert ready.aigon("feature-implement", "42", "--worktree").code == 3
+    ran = ready.aigon("feature-implement", "42", "--resume", cwd=worktree(ready, "mine"))
+    assert ran.code == 0, ran.out + ran.err
+    assert ready.state(STATE)["status"] == "met"
+    assert not (worktree(ready, "mine") / ".aigon" / "runs").exists()
+
+
+def test_what_setup_made_is_used_by_implement(ready: Lab) -> None:
+    made = ready.aigon("feature-setup", "42", "mine", "--json")
+    assert made.code == 0, made.err
+    (one,) = made.json["candidates"]
+    assert (one["label"], one["branch"], Path(one["path"])) == ("mine", BRANCH, worktree(ready, "mine").resolve())
+    ran = ready.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    assert ready.state(STATE)["mode"] == "worktree"
+
+
+def test_uncommitted_work_is_refused_before_a_worktree_is_made(ready: Lab) -> None:
+    ready.write("mine.txt", "not committed")
+    before = ready.fingerprint()
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 7
+    assert "mine.txt" in ran.err
+    assert ready.fingerprint() == before
+    assert not worktree(ready, "mine").exists()
+
+
+def test_once_it_is_made_the_checkout_may_hold_whatever_it_likes(ready: Lab) -> None:
+    assert ready.aigon("feature-implement", "42", "--worktree").code == 3
+    ready.write("mine.txt", "not committed")
+    ready.git("switch", "-q", "-c", "other")
+    ran = ready.aigon("feature-implement", "42", "--resume")
+    assert ran.code == 0, ran.out + ran.err
+    assert ready.read("mine.txt") == "not committed"
+
+
+def test_the_agent_has_ports_and_names_of_its_own_and_its_own_folder(ready: Lab) -> None:
+    ready.agent('env > "$HOME/seen"; touch done.txt')
+    ready.commit("agent")
+    assert ready.aigon("feature-implement", "42", "--loop", "--worktree").code == 0
+    seen = dict(line.partition("=")[::2] for line in (ready.home / "seen").read_text().splitlines())
+    there = str(worktree(ready, "mine").resolve())
+    assert (seen["AIGON_SLOT"], seen["AIGON_PORT_BASE"], seen["PWD"]) == ("1", "20020", there)
+    assert seen["COMPOSE_PROJECT_NAME"].startswith("repo-42-mine-")
+    assert seen["AIGON_SPEC"].startswith(there)
+
+
+def test_a_deleted_worktree_is_made_again_on_its_branch(ready: Lab) -> None:
+    import shutil
+
+    assert ready.aigon("feature-implement", "42", "--worktree").code == 3
+    shutil.rmtree(worktree(ready, "mine"))
+    ran = ready.aigon("feature-implement", "42", "--resume")
+    assert ran.code == 0, ran.out + ran.err
+    assert ready.git("branch", "--show-current") == "main"
+    assert not ready.path("done.txt").exists()
+
+
+def test_an_unknown_agent_is_exit_2_and_nothing_is_made(ready: Lab) -> None:
+    before = ready.fingerprint()
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree", "--agent", "nobody")
+    assert ran.code == 2
+    assert ready.fingerprint() == before
+
+
+def test_a_feature_without_an_id_gets_no_worktree(lab: Lab) -> None:
+    lab.agent("true")
+    assert lab.aigon("feature-create", "tea time").code == 0
+    lab.commit("agent")
+    ran = lab.aigon("feature-implement", "tea-time", "--loop", "--worktree")
+    assert ran.code == 2
+    assert "aigon feature-prioritise tea-time" in ran.err
+
+
+def test_a_person_decides_on_the_work_of_the_agent_in_the_worktree(lab: Lab) -> None:
+    lab.spec("it looks right <!-- human -->", f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt")
+    lab.commit("ready")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 4, ran.out + ran.err
+    assert "aigon approve 42 1 --agent mine" in ran.out
+    assert lab.aigon("approve", "42", "1", "--yes").code == 0
+    assert lab.aigon("feature-implement", "42", "--resume").code == 0
+
+
+def test_events_say_the_label_and_the_mode(ready: Lab) -> None:
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree", "--json")
+    started = next(event for event in ran.events if event["event"] == "run_started")
+    assert (started["label"], started["mode"], started["branch"]) == ("mine", "worktree", BRANCH)
+    assert (ran.events[-1]["event"], ran.events[-1]["outcome"]) == ("run_finished", "met")
+
+
+def test_dependencies_that_are_linked_are_there_in_the_worktree_and_in_the_clean_room(lab: Lab) -> None:
+    lab.write("package.json", '{"name": "sample", "version": "1.0.0", "private": true}\n')
+    lab.write("package-lock.json", '{"name": "sample", "lockfileVersion": 3, "packages": {}}\n')
+    lab.write(".gitignore", "node_modules/\n")
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} && test -f node_modules/left-pad/index.js -->")
+    lab.agent("touch done.txt")
+    lab.config(worktree={"link": ["node_modules"]})
+    lab.commit("a project with dependencies")
+    lab.write("node_modules/left-pad/index.js", "module.exports = 1\n")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 0, ran.out + ran.err
+    assert (worktree(lab, "mine") / "node_modules").is_symlink()
+    assert lab.git("ls-tree", "--name-only", BRANCH, "node_modules") == ""
+
+
+def test_what_the_agent_writes_over_aigons_records_is_put_back(ready: Lab) -> None:
+    state = ready.path(STATE)
+    ready.agent(f"echo forged > {state}; touch done.txt")
+    ready.commit("agent")
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 0, ran.out + ran.err
+    assert f"{STATE} was changed; it was put back" in ran.out
+    assert ready.state(STATE)["status"] == "met"
+
+
+def test_an_agent_that_is_configured_later_can_join(ready: Lab) -> None:
+    assert ready.aigon("feature-setup", "42", "mine").code == 0
+    ready.agent("touch done.txt", name="late")
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree", "--agent", "late")
+    assert ran.code == 0, ran.out + ran.err
+    assert ready.state(".aigon/loop-state-42-late.json")["status"] == "met"
+
+
+def test_two_that_are_started_at_the_same_moment_both_get_their_worktree(ready: Lab) -> None:
+    ready.agent("touch done.txt", name="other")
+    ready.commit("another agent")
+    both = [ready.start("feature-setup", "42", name) for name in ("mine", "other")]
+    ended = [finish(each) for each in both]
+    assert [each.code for each in ended] == [0, 0], ended
+    assert len({ready.git("rev-parse", f"feature-42-{name}-dark-mode") for name in ("mine", "other")}) == 1
