@@ -1,6 +1,5 @@
 """An arena with real loops: who is right, who is not, and nobody in another's way."""
 
-import json
 import os
 import re
 import shutil
@@ -10,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.lab import SPEC, Lab, alive, finish, until
+from tests.lab import DONE_WHEN, SPEC, Lab, alive, finish, until
 from tests.loop.rivals import CHEAT, QUICK, STEADY, agents, project, worktree
 
+ONE_TURN = 'echo "by $AIGON_SLOT" > done.txt'
+TWO_TURNS = f'if [ "$AIGON_ITERATION" = 1 ]; then touch half.txt; else {ONE_TURN}; fi'
 ALL = ("--agent", "quick", "--agent", "steady", "--agent", "cheat")
 
 
@@ -24,6 +25,27 @@ def ready(lab: Lab) -> Lab:
     scripts = {"quick": QUICK, "steady": STEADY, "cheat": CHEAT}
     agents(lab, **{name: "    " + seen.format(name=name) + script for name, script in scripts.items()})
     return lab
+
+
+@pytest.fixture
+def plain(lab: Lab) -> Lab:
+    """A feature that a file proves, without any check, and two agents: what is tried here is not what they build."""
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    agents(lab, quick=ONE_TURN, steady=TWO_TURNS)
+    return lab
+
+
+def told(lab: Lab, label: str) -> dict[str, Any]:
+    """The same while it may not be there yet."""
+    return state(lab, label) if lab.path(f".aigon/loop-state-42-{label}.json").exists() else {}
+
+
+def waiting(lab: Lab) -> None:
+    """Two agents that say when they are at work, and go on when they are let."""
+    for name, script in (("quick", ONE_TURN), ("steady", TWO_TURNS)):
+        wait = f'touch "$HOME/{name}-works"; until [ -f "$HOME/go" ]; do sleep 0.05; done\n'
+        lab.agent(wait + script, name=name)
+    lab.commit("agents that wait")
 
 
 def state(lab: Lab, label: str) -> dict[str, Any]:
@@ -86,108 +108,107 @@ def _nobody_knows_of_another(lab: Lab) -> None:
                     assert not re.search(rf"\b{rival}\b|{runs[rival].name}", said), (text, rival)
 
 
-def test_the_base_is_looked_at_once_for_all(ready: Lab) -> None:
-    ready.write("count.sh", "echo x >> ../counted; python3 -m pytest -q\n")
-    ready.config(checks={"tests": {"command": f"bash -c 'echo x >> {ready.home}/counted; python3 -m pytest -q'"}})
-    ready.commit("count")
-    ran = ready.aigon("feature-implement", "42", *ALL[:4], "--max-iterations", "1", timeout=120)
+def test_the_base_is_looked_at_once_for_all(plain: Lab) -> None:
+    plain.config(checks={"script": {"command": ["bash", "-c", f"echo x >> {plain.home}/counted; test -f done.txt"]}})
+    plain.commit("a check that counts")
+    ran = plain.aigon("feature-implement", "42", *ALL[:4], "--max-iterations", "1", timeout=120)
     assert ran.code in (0, 3), ran.out + ran.err
-    events = [ready.path(".aigon/runs") / str(state(ready, label)["run_id"]) / "000" for label in ("quick", "steady")]
-    looks = [json.dumps(state(ready, label)["iterations"][0]["checks"]) for label in ("quick", "steady")]
-    assert any('"cached": true' in look for look in looks), (looks, events)
+    looks = [state(plain, label)["iterations"][0]["checks"][0] for label in ("quick", "steady")]
+    assert sorted(look["cached"] for look in looks) == [False, True]
+    assert {look["status"] for look in looks} == {"fail"}
 
 
-def test_a_loop_that_is_killed_takes_nobody_along_and_goes_on_afterwards(ready: Lab) -> None:
-    ready.agent('test -f "$HOME/go" || sleep 600\n' + STEADY, name="steady")
-    ready.commit("a slow agent")
-    arena = ready.start("feature-implement", "42", "--loop", *ALL[:4])
-    until(lambda: ready.path(".aigon/loop-state-42-quick.json").exists() and state(ready, "quick")["status"] == "met")
-    until(lambda: state(ready, "steady")["iteration"] == 1)
-    os.kill(state(ready, "steady")["pid"], signal.SIGKILL)
+def test_a_loop_that_is_killed_takes_nobody_along_and_goes_on_afterwards(plain: Lab) -> None:
+    plain.agent('test -f "$HOME/go" || sleep 600\n' + TWO_TURNS, name="steady")
+    plain.commit("a slow agent")
+    arena = plain.start("feature-implement", "42", "--loop", *ALL[:4])
+    until(lambda: told(plain, "quick").get("status") == "met" and told(plain, "steady").get("iteration") == 1, 60)
+    os.kill(state(plain, "steady")["pid"], signal.SIGKILL)
     ended = finish(arena, 60)
     assert ended.code == 0, ended.out + ended.err
     assert "broken off" in ended.out
-    until(lambda: not alive(str(ready.home / "steady-agent")))
-    (ready.home / "go").touch()
-    ran = ready.aigon("feature-implement", "42", "--resume", "--agent", "steady", timeout=120)
+    until(lambda: not alive(str(plain.home / "steady-agent")))
+    (plain.home / "go").touch()
+    ran = plain.aigon("feature-implement", "42", "--resume", "--agent", "steady", timeout=120)
     assert ran.code == 0, ran.out + ran.err
-    assert state(ready, "steady")["status"] == "met"
-    ready.sound()
+    assert state(plain, "steady")["status"] == "met"
+    plain.sound()
 
 
-def test_a_worktree_that_was_deleted_is_made_again_from_its_branch(ready: Lab) -> None:
-    assert ready.aigon("feature-implement", "42", *ALL[:4], timeout=120).code == 0
-    tip = ready.git("rev-parse", "feature-42-steady-dark-mode")
-    shutil.rmtree(worktree(ready, "steady"))
-    ran = ready.aigon("feature-implement", "42", "--resume", "--agent", "steady", timeout=120)
+def test_a_worktree_that_was_deleted_is_made_again_and_a_conflict_leaves_both_sides_as_they_are(plain: Lab) -> None:
+    assert plain.aigon("feature-implement", "42", *ALL[:4], timeout=120).code == 0
+    tip = plain.git("rev-parse", "feature-42-steady-dark-mode")
+    shutil.rmtree(worktree(plain, "steady"))
+    ran = plain.aigon("feature-implement", "42", "--resume", "--agent", "steady", timeout=120)
     assert ran.code == 0, ran.out + ran.err
-    ready.git("merge-base", "--is-ancestor", tip, "feature-42-steady-dark-mode")
-    assert ready.git("branch", "--show-current") == "main"
-    ready.sound()
+    plain.git("merge-base", "--is-ancestor", tip, "feature-42-steady-dark-mode")
+    assert plain.git("branch", "--show-current") == "main"
+    plain.write("done.txt", "a person did it another way\n")
+    plain.commit("in the way")
+    before = plain.fingerprint()
+    ran = plain.aigon("feature-done", "42", "steady", timeout=120)
+    assert ran.code == 7, ran.out + ran.err
+    assert "done.txt" in ran.err
+    assert plain.fingerprint() == before
+    plain.sound()
 
 
-def test_ctrl_c_lets_all_finish_their_iteration_and_resume_goes_on_with_all(ready: Lab) -> None:
-    for name, script in (("quick", QUICK), ("steady", STEADY)):
-        wait = f'touch "$HOME/{name}-works"; until [ -f "$HOME/go" ]; do sleep 0.05; done\n'
-        ready.agent(wait + script, name=name)
-    ready.commit("agents that wait")
-    arena = ready.start("feature-implement", "42", "--loop", *ALL[:4])
-    until(seconds=60, condition=lambda: all((ready.home / f"{name}-works").exists() for name in ("quick", "steady")))
+def test_ctrl_c_lets_all_finish_their_iteration_and_resume_goes_on_with_all(plain: Lab) -> None:
+    waiting(plain)
+    arena = plain.start("feature-implement", "42", "--loop", *ALL[:4])
+    until(lambda: all((plain.home / f"{name}-works").exists() for name in ("quick", "steady")), 60)
     arena.send_signal(signal.SIGINT)
-    (ready.home / "go").touch()
+    (plain.home / "go").touch()
     ended = finish(arena, 60)
     assert ended.code == 0, ended.out + ended.err  # quick was proven by the iteration that it was allowed to finish
-    assert (state(ready, "quick")["status"], state(ready, "steady")["status"]) == ("met", "interrupted")
-    ran = ready.aigon("feature-implement", "42", "--resume", timeout=120)
+    assert (state(plain, "quick")["status"], state(plain, "steady")["status"]) == ("met", "interrupted")
+    ran = plain.aigon("feature-implement", "42", "--resume", timeout=120)
     assert ran.code == 0, ran.out + ran.err
-    assert state(ready, "steady")["status"] == "met"
+    assert state(plain, "steady")["status"] == "met"
 
 
-def test_when_the_arena_itself_is_killed_its_loops_end_and_can_go_on(ready: Lab) -> None:
-    for name, script in (("quick", QUICK), ("steady", STEADY)):
-        wait = f'touch "$HOME/{name}-works"; until [ -f "$HOME/go" ]; do sleep 0.05; done\n'
-        ready.agent(wait + script, name=name)
-    ready.commit("agents that wait")
-    arena = ready.start("feature-implement", "42", "--loop", *ALL[:4])
-    until(seconds=60, condition=lambda: all((ready.home / f"{name}-works").exists() for name in ("quick", "steady")))
+def test_when_the_arena_itself_is_killed_its_loops_end_and_can_go_on(plain: Lab) -> None:
+    waiting(plain)
+    arena = plain.start("feature-implement", "42", "--loop", *ALL[:4])
+    until(lambda: all((plain.home / f"{name}-works").exists() for name in ("quick", "steady")), 60)
     arena.kill()
     arena.communicate(timeout=20)
-    until(lambda: all(state(ready, name)["status"] == "interrupted" for name in ("quick", "steady")))
-    until(lambda: not any(alive(str(ready.home / f"{name}-agent")) for name in ("quick", "steady")))
-    (ready.home / "go").touch()
-    ran = ready.aigon("feature-implement", "42", "--resume", timeout=120)
+    until(lambda: all(state(plain, name)["status"] == "interrupted" for name in ("quick", "steady")))
+    until(lambda: not any(alive(str(plain.home / f"{name}-agent")) for name in ("quick", "steady")))
+    (plain.home / "go").touch()
+    ran = plain.aigon("feature-implement", "42", "--resume", timeout=120)
     assert ran.code == 0, ran.out + ran.err
-    assert [state(ready, name)["status"] for name in ("quick", "steady")] == ["met", "met"]
-    ready.sound()
+    assert [state(plain, name)["status"] for name in ("quick", "steady")] == ["met", "met"]
+    plain.sound()
 
 
-def test_an_agent_twice_with_different_models_gets_two_worktrees(ready: Lab) -> None:
-    ran = ready.aigon("feature-setup", "42", "claude:opus", "claude:sonnet", "cc", "--json")
+def test_an_agent_twice_with_different_models_gets_two_worktrees(plain: Lab) -> None:
+    ran = plain.aigon("feature-setup", "42", "claude:opus", "claude:sonnet", "cc", "--json")
     assert ran.code == 0, ran.err
     assert [each["label"] for each in ran.json["candidates"]] == ["cc-opus", "cc-sonnet", "cc"]
     assert [each["slot"] for each in ran.json["candidates"]] == [1, 2, 3]
-    twice = ready.aigon("feature-setup", "42", "cc", "claude")
+    twice = plain.aigon("feature-setup", "42", "cc", "claude")
     assert twice.code == 2
     assert "named twice" in twice.err
 
 
-def test_one_that_comes_later_begins_at_the_same_commit(ready: Lab) -> None:
-    assert ready.aigon("feature-setup", "42", "quick").code == 0
-    base = ready.git("rev-parse", "main")
-    ready.write("later.txt", "main goes on")
-    ready.commit("later")
-    assert ready.aigon("feature-setup", "42", "quick", "steady").code == 0
-    assert ready.git("rev-parse", "feature-42-steady-dark-mode") == base
+def test_one_that_comes_later_begins_at_the_same_commit(plain: Lab) -> None:
+    assert plain.aigon("feature-setup", "42", "quick").code == 0
+    base = plain.git("rev-parse", "main")
+    plain.write("later.txt", "main goes on")
+    plain.commit("later")
+    assert plain.aigon("feature-setup", "42", "quick", "steady").code == 0
+    assert plain.git("rev-parse", "feature-42-steady-dark-mode") == base
 
 
-def test_ndjson_names_everybody_and_ends_with_the_end_of_the_arena(ready: Lab) -> None:
-    ran = ready.aigon("feature-implement", "42", *ALL[:4], "--max-iterations", "1", "--json", timeout=120)
+def test_ndjson_names_everybody_and_ends_with_the_end_of_the_arena(plain: Lab) -> None:
+    ran = plain.aigon("feature-implement", "42", *ALL[:4], "--max-iterations", "1", "--json", timeout=120)
     events = ran.events
     assert {event["label"] for event in events[:-1] if event.get("label")} >= {"quick", "steady"}
     assert (events[-1]["event"], events[-1]["arena"], events[-1]["exit_code"]) == ("run_finished", True, 0)
 
 
-def test_the_worktrees_lie_where_git_lists_them(ready: Lab) -> None:
-    assert ready.aigon("feature-setup", "42", "quick", "steady").code == 0
-    listed = {Path(line.split()[0]).name for line in ready.git("worktree", "list").splitlines()}
+def test_the_worktrees_lie_where_git_lists_them(plain: Lab) -> None:
+    assert plain.aigon("feature-setup", "42", "quick", "steady").code == 0
+    listed = {Path(line.split()[0]).name for line in plain.git("worktree", "list").splitlines()}
     assert {"feature-42-quick-dark-mode", "feature-42-steady-dark-mode"} <= listed
