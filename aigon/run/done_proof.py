@@ -6,18 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.core.decide import met
-from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import AigonError, Exit
-from aigon.core.events import Event
 from aigon.core.features import ROOT
 from aigon.core.problem_words import few
-from aigon.core.state import State, replay
+from aigon.core.state import replay
 from aigon.ports import reaper, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
 from aigon.run import frozen
-from aigon.run.assess import assess
 from aigon.run.done_record import Subject, checks_of, record_of
 from aigon.run.drive import Observer, Recorder
 from aigon.run.earlier_durations import earlier_durations
@@ -26,8 +23,8 @@ from aigon.run.look import Look
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, prepare
 from aigon.run.project_checks import require_tools
-from aigon.run.prove import prove
 from aigon.run.snapshot import Snapshot
+from aigon.run.validate import look_once
 from aigon.run.world import World
 
 NAMED = 3
@@ -52,7 +49,7 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
         world, job, snapshot = _opened(subject, prepared, options, Path(folder), stop)
         try:
             require_tools(job.checks)
-            look = _driven(job, world, snapshot, Recorder((), observers))
+            look = look_once(job, world, snapshot, Recorder((), observers))
         finally:
             world.close()
             reaper.sweep()
@@ -101,25 +98,6 @@ def _opened(
     )
     complaints = workspace.snapshot()
     return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
-
-
-def _looking(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:
-    look = yield from assess(job, world, snapshot, state)
-    return (yield from prove(job, world, snapshot, look, state))
-
-
-def _driven(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
-    """Look once; what happens goes to those who watch."""
-    state = State(human_ticks=ticked_by_a_person(job.spec.criteria, job.decisions))
-    looking = _looking(job, world, snapshot, state)
-    try:
-        event = next(looking)
-        while True:
-            recorder.show(event)
-            event = looking.send(state)
-    except StopIteration as end:
-        look: Look = end.value
-        return look
 
 
 def _open(job: Job, look: Look) -> Generator[str, None, None]:

@@ -145,7 +145,7 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
         try:
-            look = _look(job, world, snapshot, Recorder((), observers))
+            look = look_once(job, world, snapshot, Recorder((), observers))
             outcome = _outcome(job, look, world)
         finally:
             world.close()
@@ -186,7 +186,7 @@ def _opened(
     return world, job, snapshot
 
 
-def _look(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
+def look_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
     """Run the look by hand, and the proof where all is met: their events go to those who watch."""
     human = ticked_by_a_person(job.spec.criteria, job.decisions)
     state = State(human_ticks=human)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.core.judge import reply
+from aigon.core.judge import reply, strict_json
 from aigon.core.judge.case import Task
 from aigon.core.judge.schema import reply_schema
 from tests.scripted_judges import decision, decisions, quote, refutation, refutations
@@ -35,7 +35,7 @@ DEEP = '{"verdicts": ' + "[" * 100_000
         (decisions(decision(1) | {"criterion": float("nan")}), "NaN"),
         (json.dumps({"verdicts": [{"criterion": 1, "status": "met"}]}), "not in the format"),
         (refutations(refutation(1)), "not in the format"),
-        ("x" * (reply.LONGEST + 1), "longer than"),
+        ("x" * (strict_json.LONGEST + 1), "longer than"),
         (decisions(), "leaves this criterion out"),
         (decisions(decision(1), decision(1, "unmet")), "2 times"),
         (decisions(decision(1), decision(9)), "not asked (9)"),
