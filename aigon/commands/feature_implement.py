@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,8 @@ from aigon.core.errors import AigonError, explained
 from aigon.run.options import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aigon.ports.git import Checkout
     from aigon.run.drive import Observer
     from aigon.run.session import Session
@@ -109,13 +112,8 @@ def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bo
         require_person("--accept-spec", options.yes)
     if dry_run:
         return _plan(options, as_json)
-    with here() as checkout:
-        several = () if arena else of_an_arena(checkout, options)
-    if several:
-        from aigon.commands.arena import side_by_side
-
-        return side_by_side(options, several, parallel=parallel, first_proven=first_proven, as_json=as_json)
-    return _run_as_lines(options) if as_json else _run(options)
+    beside = partial(_side_by_side, options, parallel=parallel, first_proven=first_proven, as_json=as_json)
+    return _run_as_lines(options, beside) if as_json else _run(options, beside)
 
 
 def own_part() -> str:
@@ -133,6 +131,8 @@ def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:
     from aigon.run.chosen_agents import chosen
     from aigon.run.seat import main_checkout
 
+    if options.arena:
+        return ()
     with main_checkout(checkout) as (main, standing):
         names = chosen(main, options, standing)
     return names if len(names) > 1 else ()
@@ -146,17 +146,27 @@ def _plan(options: Options, as_json: bool) -> int:
     return 0
 
 
-def _run(options: Options) -> int:
+def _side_by_side(
+    options: Options, agents: tuple[str, ...], *, parallel: int | None, first_proven: bool, as_json: bool
+) -> int:
+    from aigon.commands.arena import side_by_side
+
+    return side_by_side(options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json)
+
+
+def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
     from aigon.run.implement import implement
 
     with here() as checkout:
+        if several := of_an_arena(checkout, options):
+            return beside(several)
         live = sys.stdout.isatty()
         ended = implement(checkout, options, observers=observers, confirm=confirm, announce=not live)
     print(f"\n{ended.summary.rstrip()}")
     return ended.exit_code
 
 
-def _run_as_lines(options: Options) -> int:
+def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
     """As NDJSON, whose last line is the end of the run, of one that was refused too."""
     from aigon.run.implement import implement
     from aigon.run.world import World
@@ -165,6 +175,8 @@ def _run_as_lines(options: Options) -> int:
     sink = NdjsonSink(sys.stdout)
     try:
         with here() as checkout:
+            if several := of_an_arena(checkout, options):
+                return beside(several)
             ended = implement(checkout, options, observers=lambda _session: [sink], confirm=confirm)
     except AigonError as error:
         print(f"aigon: {explained(error)}", file=sys.stderr)

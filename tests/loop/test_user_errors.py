@@ -1,6 +1,7 @@
 """Mistakes in what a person typed or wrote: one message, exit 2, nothing changed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -268,3 +269,9 @@ def test_every_verb_refuses_what_is_not_there(ready: Lab, arguments: tuple[str, 
     assert what in error["what"], error
     assert do in error["do"], error
     assert print_of(ready) == before
+
+
+def test_what_is_refused_before_a_feature_is_known_ends_the_stream_of_events_as_well(tmp_path: Path, lab: Lab) -> None:
+    ran = lab.aigon(*LOOP, "--json", cwd=tmp_path)
+    assert ran.code == 7
+    assert (ran.events[-1]["event"], ran.events[-1]["outcome"]) == ("run_finished", "refused")
