@@ -72,8 +72,8 @@ class Ended:
     """How the run of one candidate ended.
 
     `status` is that of its outcome, `broken_off` where its process died without one, `not_started` where it never had
-    a place. `summary` is one sentence, `seconds` how long it ran in this arena, `resumable` whether it can go on,
-    `own_word` whether the run itself said so.
+    a place. `summary` is one sentence, `hint` what its refusal says is to be done, `seconds` how long it ran in this
+    arena, `resumable` whether it can go on, `own_word` whether the run itself said so.
     """
 
     label: str
@@ -90,6 +90,7 @@ class Ended:
     commit: str = ""
     resumable: bool = False
     own_word: bool = True
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

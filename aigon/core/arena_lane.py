@@ -25,7 +25,8 @@ _WITHOUT_A_WORD = {
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One candidate. `spend`, `iterations`, `met` and `finished` begin with what earlier invocations of a resumed run
-    came to; `finished` is None where there were none. `looked` says that its base has been looked at.
+    came to; `finished` is None where there were none. `looked` says that its base has been looked at, `hint` what is
+    to be done where it was refused.
     """
 
     candidate: Candidate
@@ -37,6 +38,7 @@ class Lane:
     commit: str = ""
     looked: bool = False
     end: RunFinished | None = None
+    hint: str = ""
 
     @property
     def label(self) -> str:
@@ -110,4 +112,5 @@ class Lane:
             commit=self.commit,
             resumable=resumable,
             own_word=own_word,
+            hint=self.hint,
         )

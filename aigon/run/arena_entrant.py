@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,14 @@ class Entrant:
             if document is not None:
                 event = event_of(document)
                 self.lane = self.lane.apply(event) if event else self.lane
+                self.lane = replace(self.lane, hint=_hint(document) or self.lane.hint)
                 told(document, event)
+
+
+def _hint(document: Mapping[str, Any]) -> str:
+    """What the error of a refused run says is to be done."""
+    error = document.get("error")
+    return str(error.get("hint") or "") if isinstance(error, dict) else ""
 
 
 def _last_words(errors: str) -> str:

@@ -1,5 +1,6 @@
 """Bring the checkout onto the feature's branch, and refuse by name what would not be safe."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,16 @@ def require_sound(checkout: Checkout) -> str:
     return branch
 
 
+_COMMIT = 'git add -A && git commit -m "work in progress"'
+_STASH = "git stash --include-untracked"
+
+
+def _go(checkout: Checkout) -> str:
+    """What a person types first where they do not stand in the work tree that a command is for."""
+    inside = Path.cwd().resolve().is_relative_to(checkout.root.resolve())
+    return "" if inside else f"cd {shlex.quote(str(checkout.root))} && "
+
+
 def own_changes(checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = ()) -> list[str]:
     """Uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other, untracked included.
 
@@ -49,7 +60,7 @@ def own_changes(checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence
         raise environment(
             "There are uncommitted changes, which an agent could mix with its own",
             where=listed,
-            hint='git add -A && git commit -m "work in progress"   or   git stash --include-untracked',
+            hint=f"{_go(checkout)}{_COMMIT}   or   {_go(checkout)}{_STASH}",
         )
     return [path for path in own if not is_runtime(path)]
 

@@ -20,6 +20,8 @@ def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
     for one in ended.candidates:
         if one.status != "met":
             yield f"{one.label}: {folded(one.summary)}"
+        if one.hint:
+            yield f"  do: {folded(one.hint)}"
         if one.status == "broken_off":
             yield f"  what it said: .aigon/runs/arena-{feature}/{one.label}.err"
     yield from _next(feature, ended.candidates)
@@ -51,7 +53,8 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _next(feature: str, candidates: Sequence[Ended]) -> Iterator[str]:
-    yield f"Next: aigon feature-eval {feature}"
+    if any(one.criteria_total for one in candidates):  # there is nothing to compare where nobody ran
+        yield f"Next: aigon feature-eval {feature}"
     for one in candidates:
-        if one.status != "met" and (command := again(feature, one)):
+        if one.status != "met" and not one.hint and (command := again(feature, one)):
             yield f"  {one.label} can {'go on' if one.resumable else 'begin'}: {command}"

@@ -56,3 +56,21 @@ def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) 
     ends = {one["label"]: one for one in again.events[-1]["candidates"]}
     assert (ends["quick"]["status"], ends["steady"]["status"], ends["steady"]["iterations"]) == ("met", "met", 2)
     assert lab.state(".aigon/loop-state-42-steady.json")["mode"] == "arena"
+
+
+def test_where_all_are_refused_it_says_what_to_do_and_where_and_nothing_that_cannot_be_done(ready: Lab) -> None:
+    ready.config(worktree={"setup": "touch left-behind.txt"})
+    ready.commit("set-up")
+    ran = ready.aigon("arena", "42", "--agents", "quick,steady")
+    assert ran.code == 7 and "left-behind.txt" in ran.out, ran.out + ran.err
+    place = rivals.worktree(ready, "quick")
+    assert f'  do: cd {place} && git add -A && git commit -m "work in progress"' in ran.out
+    assert "feature-eval" not in ran.out and "can begin" not in ran.out
+
+
+def test_one_whose_turn_broke_off_is_told_to_resume_and_not_to_begin(ready: Lab) -> None:
+    ready.agent("touch half.txt; kill -9 $PPID; sleep 5", name="crash")
+    ready.commit("crash")
+    ready.aigon("arena", "42", "--agents", "quick,crash", "--max-iterations", "1")
+    ran = ready.aigon("arena", "42", "--agents", "quick,crash", "--max-iterations", "1")
+    assert "--resume --agent crash" in ran.out and "--loop --agent crash" not in ran.out, ran.out + ran.err

@@ -134,7 +134,7 @@ def test_programs_get_every_event_with_its_label_and_the_end_as_the_last_line() 
     assert last["candidates"][1] == {
         "label": "cx", "agent": "cx", "branch": "feature-42-cx-multiply", "status": "broken_off", "exit_code": 1,
         "summary": "broken off by SIGKILL: no memory", "criteria_met": 0, "criteria_total": 5, "iterations": 3,
-        "spend": {"usd": 0.42, "unknown": 1}, "seconds": 230.0, "commit": "", "resumable": True,
+        "spend": {"usd": 0.42, "unknown": 1}, "seconds": 230.0, "commit": "", "hint": "", "resumable": True,
     }  # fmt: skip
     assert "Next: aigon feature-eval 42" in words.getvalue()
 
