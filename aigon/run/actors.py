@@ -19,6 +19,8 @@ from aigon.run.judge_settings import IN_TURN, named, program, settings_of, why_n
 from aigon.run.options import Options
 from aigon.run.settings import Read, work_tree
 
+_ALONE = "Name one. Several work side by side, each in a worktree, without --no-worktree; --dry-run plans one at a time"
+
 
 def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str], read: Read) -> tuple[Agent, str]:
     """The agent, and what is to be said of the choice: by flag, by configuration, else the first that is ready.
@@ -27,7 +29,7 @@ def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str
     """
     if len(options.agents) > 1:
         raise usage(
-            "One agent works here", where="--agent", hint="Name one, or add --loop to let several work side by side"
+            "Only one agent can be named here", where=f"--agent {' --agent '.join(options.agents)}", hint=_ALONE
         )
     name, said = _named(config, options), ""
     if name is None:

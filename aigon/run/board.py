@@ -77,7 +77,7 @@ def _card(feature: Feature, root: Path, told: Sequence[Told], running: Iterable[
     mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
     loops = tuple(_working(each.state) for each in running if each in mine)
     lanes = _lanes(mine, running) if feature.stage != "done" else ()
-    last = mine[-1] if mine else None
+    last = _stands_for(feature, mine)
     furthest = max(mine, key=_proven, default=None) if lanes else last
     looked = bool(furthest and furthest.state.get("criteria"))
     criteria = spec.criteria if spec else ()
@@ -93,6 +93,12 @@ def _card(feature: Feature, root: Path, told: Sequence[Told], running: Iterable[
         problem=" ".join(filter(None, (problem, *_problems(mine, last)))),
         lanes=lanes,
     )
+
+
+def _stands_for(feature: Feature, mine: Sequence[Told]) -> Told | None:
+    """Whose run speaks for the feature: the last one's; once it is done, the furthest one's, for that was merged."""
+    key = (lambda each: (_proven(each), _heard_of(each))) if feature.stage == "done" else _heard_of
+    return max(mine, key=key, default=None)
 
 
 def _problems(mine: Sequence[Told], last: Told | None) -> list[str]:

@@ -43,7 +43,8 @@ class Chosen:
     def resume(self) -> str:
         """The command that lets its agent go on."""
         who = f" --agent {self.candidate.agent}" if self.candidate else ""
-        return f"aigon feature-implement {self.name}{who} --resume"
+        how = "--resume" if self.records.journal.exists() else "--loop"
+        return f"aigon feature-implement {self.name}{who} {how}"
 
     def bring(self, target: str) -> str:
         """The command that merges `target` into it, for a person to bring both together."""

@@ -170,13 +170,13 @@ def _with_files(checkout: Checkout, feature: Feature, work: Work) -> Work:
 
 
 def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[Change, ...]]:
-    """What each checkpoint holds beyond the base; spec and log are aigon's."""
+    """What each checkpoint, and the commit last looked at, holds beyond the base; spec and log are aigon's."""
     started = work.history.started
     if started is None:
         return {}
     own = (started.spec_path, work.log_path)
     commits = dict.fromkeys(step.look.checkpoint for step in work.steps if step.look.checkpoint)
-    return {each: sources.changes(checkout, started.base_commit, each, own) for each in commits}
+    return {each: sources.changes(checkout, started.base_commit, each, own) for each in (*commits, work.commit) if each}
 
 
 def _is_running(home: Path, feature: Feature, label: str) -> bool:

@@ -250,3 +250,17 @@ def test_a_loop_in_a_worktree_of_its_own_is_shown_as_that_agents(lab: Lab) -> No
         go(lab)
         process.kill()
         finish(process)
+
+
+def test_a_feature_that_is_done_shows_the_run_that_proved_it_and_not_the_last_one_that_did_not(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.config(proof="in-place")
+    lab.agent("touch done.txt", name="one")
+    lab.agent("true", name="two")
+    lab.commit("spec")
+    lab.aigon("feature-setup", "42", "one", "two")
+    for agent, code in (("one", 0), ("two", 3)):
+        assert lab.aigon("feature-implement", "42", "--agent", agent).code == code
+    assert lab.aigon("feature-done", "42", "one").code == 0
+    card = features(lab)["42"]
+    assert (card["stage"], card["criteria"]["proven"], card["last"]["status"]) == ("done", 1, "met")

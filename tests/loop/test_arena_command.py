@@ -74,3 +74,9 @@ def test_one_whose_turn_broke_off_is_told_to_resume_and_not_to_begin(ready: Lab)
     ready.aigon("arena", "42", "--agents", "quick,crash", "--max-iterations", "1")
     ran = ready.aigon("arena", "42", "--agents", "quick,crash", "--max-iterations", "1")
     assert "--resume --agent crash" in ran.out and "--loop --agent crash" not in ran.out, ran.out + ran.err
+
+
+@pytest.mark.parametrize("option", ["--no-worktree", "--dry-run"])
+def test_where_only_one_can_be_named_nothing_is_advised_that_is_there_already(ready: Lab, option: str) -> None:
+    ran = ready.aigon("feature-implement", "42", "--loop", "--agent", "quick", "--agent", "steady", option)
+    assert ran.code == 2 and "add --loop" not in ran.err and option in ran.err, ran.err

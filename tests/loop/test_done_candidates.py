@@ -248,3 +248,12 @@ def test_a_secret_is_not_adopted(arena: Lab) -> None:
     refused = arena.aigon("feature-done", "42", "--adopt", "two:settings.py")
     assert refused.code == 2 and "settings.py" in refused.err, refused.err
     assert arena.fingerprint() == before
+
+
+def test_one_that_has_not_run_is_told_how_it_begins(lab: Lab) -> None:
+    lab.spec(WORKS)
+    lab.agent("touch done.txt", name="one")
+    lab.commit("spec")
+    lab.aigon("feature-setup", "42", "one")
+    refused = lab.aigon("feature-done", "42", "one")
+    assert refused.code == 3 and "aigon feature-implement 42 --agent one --loop" in refused.err, refused.err

@@ -130,3 +130,9 @@ def test_agents_in_worktrees_are_on_one_page_in_the_main_checkout(lab: Lab) -> N
     assert "feature-42-wrong-dark-mode-log.md" in page
     there = re.findall(r"worktree (.*)", lab.git("worktree", "list", "--porcelain"))[1]
     assert lab.aigon("report", "42", cwd=Path(there)).out.strip() == str(lab.path(PAGE))
+
+
+def test_a_feature_that_is_run_again_once_it_is_proven_keeps_its_changes(lab: Lab) -> None:
+    assert ran(lab).aigon("feature-implement", "42", "--loop").code == 0
+    page = lab.aigon("report", "42", "--format", "md").out
+    assert "+2 −0 in 2 files" in page and "of at most 0" not in page, page

@@ -64,7 +64,7 @@ def _used(work: Work) -> str:
     """Iterations, and out of how many where one run has done them all: a resume counts anew."""
     used, runs = words.iterations(work), work.history.runs
     limit = runs[0].started.max_iterations if len(runs) == 1 else 0
-    return f"{used} of at most {limit}" if used <= limit else str(used)
+    return f"{used} of at most {limit}" if limit and used <= limit else str(used)
 
 
 def _facts(work: Work) -> Markup:
