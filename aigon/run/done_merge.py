@@ -13,6 +13,8 @@ from aigon.run.done_choice import Chosen
 from aigon.run.done_place import set_aside
 from aigon.run.done_proof import same_but_for_features
 
+IN_PLACE = ("-c", "merge.directoryRenames=false")
+"""A spec that goes to done takes no other along: git holds the folder for renamed where it was the only one there."""
 SHOWN = 10
 """Paths with conflicts that a message names."""
 
@@ -61,13 +63,13 @@ def merge(landing: Landing, message: str, prove: Prove, tried: Tried, *, squash:
         if squash:
             _squash(landing, message)
         else:
-            landing.main.git("merge", "--no-ff", "-m", message, landing.tip)
+            landing.main.git(*IN_PLACE, "merge", "--no-ff", "-m", message, landing.tip)
         _require(landing, tree)
     return str(landing.main.head), anew
 
 
 def _squash(landing: Landing, message: str) -> None:
-    landing.main.git("merge", "-q", "--squash", "--ff", landing.tip)
+    landing.main.git(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
     if landing.main.git("write-tree") != landing.tree(landing.onto):
         landing.main.git("commit", "-q", "-m", message)
 
@@ -84,7 +86,7 @@ def _trial(landing: Landing) -> Iterator[str]:
     """Files and index as the merge would make them, for as long as the context lasts; their tree."""
     try:
         with undone(landing):
-            landing.main.git(*NO_HOOKS, "merge", "-q", "--squash", "--ff", landing.tip)
+            landing.main.git(*NO_HOOKS, *IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
         yield landing.main.git("write-tree")
     finally:
         put_back(landing)

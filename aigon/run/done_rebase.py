@@ -5,7 +5,7 @@ from dataclasses import replace
 from aigon.core.errors import AigonError
 from aigon.ports.git import NO_HOOKS
 from aigon.run import branch
-from aigon.run.done_merge import Landing, Prove, conflicting, conflicts_in, undone
+from aigon.run.done_merge import IN_PLACE, Landing, Prove, conflicting, conflicts_in, undone
 from aigon.run.done_place import detached, standing_on
 from aigon.run.done_proof import same_but_for_features
 
@@ -23,7 +23,7 @@ def rebase(landing: Landing, prove: Prove) -> tuple[Landing, bool]:
         return landing, False
     with standing_on(landing.main, chosen.branch) as place, detached(place, chosen.branch, landing.tip):
         try:
-            place.git(*SAFE_REBASE, "rebase", "-q", landing.onto)
+            place.git(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", landing.onto)
         except AigonError as error:
             conflicts = conflicts_in(place)
             place.ask(*NO_HOOKS, "rebase", "--abort")

@@ -13,7 +13,7 @@ DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"
 def proven(lab: Lab) -> Lab:
     """A feature that a run has proven, on its branch; it holds as long as `notes` has one file."""
     lab.config(proof="in-place")
-    lab.spec(WORKS, ALONE)
+    lab.spec(WORKS, ALONE, extra="It is dark, and it stays dark.\n" * 20)
     lab.write("shared.txt", "first\n")
     lab.commit("spec")
     lab.agent("mkdir -p notes; echo mine > notes/mine.txt; echo feature > shared.txt; touch done.txt")
@@ -76,6 +76,18 @@ def test_notes_on_other_features_are_no_reason_to_run_everything_again(proven: L
     ran = proven.aigon("feature-done", "42", "--json")
     assert ran.json["proof"] == "proven by its last run" and "criterion" not in ran.err
     assert proven.path("docs/specs/features/evaluations/feature-42-eval.md").exists()
+
+
+@pytest.mark.parametrize("how", ["--no-ff", "--squash", "--rebase"])
+def test_another_feature_that_was_begun_meanwhile_is_neither_a_conflict_nor_moved_to_done(
+    proven: Lab, how: str
+) -> None:
+    other = "docs/specs/features/03-in-progress/feature-43-other.md"
+    meanwhile(proven, other, "# Other\n")
+    ran = proven.aigon("feature-done", "42", how)
+    assert ran.code == 0, ran.err
+    assert proven.path(other).exists() and proven.path(DONE).exists() and not proven.path(SPEC).exists()
+    proven.sound()
 
 
 def test_the_result_is_proven_in_a_clean_room(lab: Lab) -> None:
