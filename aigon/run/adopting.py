@@ -65,7 +65,9 @@ def _split(main: Checkout, others: Sequence[Candidate], text: str) -> tuple[Cand
         for name in (each.label, each.agent):
             if text.startswith(f"{name}:"):
                 return each, text[len(name) + 1 :]
-    who, _, path = text.partition(":")
+    who, colon, path = text.partition(":")
+    if not colon:
+        raise usage(f"'{folded(text)}' does not say whose file it is", where="--adopt", hint="--adopt AGENT:PATH")
     return named_by(main, others, who), path
 
 

@@ -44,17 +44,21 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """An agent that has a worktree of its own, and how far it is; `there` says whether that folder is."""
+    """An agent that has a worktree of its own, and how far it is; `there` says whether that folder is.
+
+    `done`: the feature is merged, and its branch perhaps gone.
+    """
 
     candidate: Candidate
     standing: Standing
     there: bool
+    done: bool = False
 
     @property
     def next_command(self) -> str:
-        """What a person types to let it go on; "" while it works, and where everything is proven."""
+        """What a person types to let it go on; "" while it works, and where everything is proven or merged."""
         who, status = self.candidate, self.standing.status
-        if status in ("running", "met"):
+        if self.done or status in ("running", "met"):
             return ""
         if status == "not_started":
             return f"aigon feature-implement {who.feature} --loop --worktree --agent {who.agent}"
@@ -79,9 +83,9 @@ def read(
     `candidates` are those of the feature, whose state is in the `main` checkout. Raises AigonError (exit 7) for a state
     that cannot be read or is from a newer version.
     """
-    there = Path(main) if main else root
+    there, done = Path(main) if main else root, feature.stage == "done"
     lanes = [
-        Lane(each, _standing(there / feature.state_file(each.label), home), Path(each.path).is_dir())
+        Lane(each, _standing(there / feature.state_file(each.label), home), Path(each.path).is_dir(), done)
         for each in candidates
     ]
     return Row(feature, title, _standing(root / feature.state_file(), home), tuple(lanes))

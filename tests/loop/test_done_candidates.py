@@ -236,6 +236,7 @@ def test_what_is_not_there_or_is_aigons_own_is_not_adopted(arena: Lab) -> None:
         refused = arena.aigon("feature-done", "42", "--adopt", what)
         assert refused.code == 2, (what, refused.err)
     assert arena.aigon("feature-done", "42", "--adopt", "two:docs").code == 2
+    assert "--adopt AGENT:PATH" in arena.aigon("feature-done", "42", "--adopt", "two.txt").err
     assert arena.fingerprint() == before
 
 
@@ -257,3 +258,8 @@ def test_one_that_has_not_run_is_told_how_it_begins(lab: Lab) -> None:
     lab.aigon("feature-setup", "42", "one")
     refused = lab.aigon("feature-done", "42", "one")
     assert refused.code == 3 and "aigon feature-implement 42 --agent one --loop" in refused.err, refused.err
+
+
+def test_once_one_is_merged_nobody_is_advised_to_let_another_go_on(arena: Lab) -> None:
+    assert arena.aigon("feature-done", "42", "one").code == 0
+    assert "to go on" not in arena.aigon("feature-status", "42").out
