@@ -59,6 +59,7 @@ def opened(
     *,
     isolation: Isolation,
     hidden: Sequence[Path] = (),
+    shown: Sequence[Path] = (),
     lent: Sequence[str] = (),
     given: Mapping[str, Path] | None = None,
     home: Home = "throwaway",
@@ -69,20 +70,20 @@ def opened(
 
     `folder` is deterministic, outside the workspace and used by one aigon at a time. `env` is the environment of the
     checks. `isolation` is what `best` said. `hidden`: more folders that commands may not reach (the repository's git
-    directories and aigon's records of all repositories are hidden anyway). `lent`: folders of the workspace, by
-    relative path, shown read-only at the same place; `given`: folders kept elsewhere, likewise, which win over `lent`.
-    A path that the tree itself holds is the tree's. Raises AigonError (exit 7).
+    directories and aigon's records of all repositories are hidden anyway); `shown`: what can be read in them even so.
+    `lent`: folders of the workspace, by relative path, shown read-only at the same place; `given`: folders kept
+    elsewhere, likewise, which win over `lent`. A path that the tree itself holds is the tree's. Raises AigonError (exit 7).
     """
     remove(folder)
     try:
         exported = export(git, tree, folder / "tree", repository=repository)
-        shown = _shown(git.root, exported.folder, lent, given or {})
+        folders = _shown(git.root, exported.folder, lent, given or {})
         records = (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *hidden)
-        enclosure = Enclosure(isolation, git.root, exported.folder, _scratch(folder, git.root, env), records, shown)
+        scratch = _scratch(folder, git.root, env)
+        enclosure = Enclosure(isolation, git.root, exported.folder, scratch, records, folders, shown=tuple(shown))
         _make_places(enclosure)
         its_env = _env(enclosure, env, home, places or {})
-        seen, scratch = enclosure.seen_as, enclosure.scratch
-        yield Room(exported.folder, seen, isolation, scratch, its_env, enclosure, exported, tuple(shown))
+        yield Room(exported.folder, enclosure.seen_as, isolation, scratch, its_env, enclosure, exported, tuple(folders))
     finally:
         remove(folder)
 

@@ -22,7 +22,8 @@ class Enclosure:
     """What a command sees: `export` instead of `workspace`, none of `hidden`, `lent` folders where it looks for them.
 
     `lent` are read-only: relative path in the export -> the folder that is shown there; `kept` stays reachable and
-    writable whatever is hidden; an empty folder of `scratch` is in the place of each cache in a lent folder.
+    writable whatever is hidden, `shown` readable; an empty folder of `scratch` is in the place of each cache in a lent
+    folder.
     """
 
     isolation: Isolation
@@ -32,6 +33,7 @@ class Enclosure:
     hidden: tuple[Path, ...] = ()
     lent: Mapping[str, Path] = field(default_factory=dict)
     kept: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
 
     @property
     def seen_as(self) -> Path:
@@ -72,7 +74,7 @@ class Enclosure:
         # A right that a folder has from above cannot be made less: what is read-only has to be hidden first.
         hidden = [os.path.realpath(path) for path in (self.workspace, *self.hidden, *self.lent.values())]
         writable = [(os.path.realpath(path), False) for path in (self.export, self.scratch, *self.kept)]
-        readable = [(os.path.realpath(path), True) for path in self.lent.values()]
+        readable = [(os.path.realpath(path), True) for path in (*self.lent.values(), *self.shown)]
         return {"hidden": hidden, "shown": writable + readable, "masked": CACHES}
 
     def _bubblewrap(self, cwd: Path) -> list[str]:
@@ -98,6 +100,8 @@ class Enclosure:
         root = os.path.realpath(self.workspace)
         kept = [os.path.realpath(path) for path in (self.scratch, *self.kept)]
         binds = [(path, path, False) for path in kept if self._is_covered(Path(path))]
+        shown = [os.path.realpath(path) for path in self.shown]
+        binds += [(path, path, True) for path in shown if self._is_covered(Path(path))]
         binds += [(str(self.export), root, False)]
         for number, (name, source) in enumerate(sorted(self.lent.items())):
             binds += [(str(source), f"{root}/{name}", True)]

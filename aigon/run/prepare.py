@@ -19,6 +19,7 @@ from aigon.ports.git import Checkout
 from aigon.ports.resources import resource
 from aigon.run import actors, guarding, limits, specs
 from aigon.run.job import Job, ProofPlan
+from aigon.run.neighbours import brought
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
 from aigon.run.settings import Read, configuration, own_tools, work_tree
@@ -84,8 +85,8 @@ def prepare(
     phrases(options.promises)
     feature = feature or specs.locate(root, options.feature)
     spec = specs.read(read, feature)
-    env = dict(os.environ)
-    check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root)}
+    env = brought(os.environ, main, root)
+    check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)

@@ -12,6 +12,7 @@ from aigon.ports.isolation import Isolation
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.dependencies import Dependencies, keep, kept, needed, set_up
 from aigon.run.job import Job
+from aigon.run.neighbours import others, tools
 from aigon.run.world import Place, World
 
 
@@ -49,13 +50,15 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
 @contextmanager
 def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, Room]]:
     """A world whose checks run in a room with `tree`. Raises AigonError (exit 7) where none can be made."""
+    root = world.workspace.root
     with clean_room.opened(
         world.workspace.trusted,
         tree,
         _folder(job, world),
         world.check_env,
         isolation=rooms.mechanism,
-        hidden=(world.home,),
+        hidden=(world.home, *others(root)),
+        shown=tools(root, world.check_env.get("PATH", ""), rooms.needs.lent),
         lent=rooms.needs.lent,
         given=rooms.needs.given,
         home=job.proof.home,

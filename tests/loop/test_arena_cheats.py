@@ -1,0 +1,72 @@
+"""Agents in worktrees that live on the work of others, or that meddle with what others have."""
+
+import sysconfig
+import venv
+
+import pytest
+
+from tests.lab import Lab, Ran
+from tests.loop.rivals import CALC, QUICK, agents, project
+
+QUICKS = "../feature-42-quick-dark-mode/calc.py"
+DONE = "def double(a):\n    return 2 * a\n\n\ndef half(a):\n    return a / 2\n"
+
+
+def ran(lab: Lab, agent: str, *more: str) -> Ran:
+    """A run of one agent in its worktree, one turn."""
+    return lab.aigon(
+        "feature-implement", "42", "--loop", "--agent", agent, "--worktree", "--max-iterations", "1", *more
+    )
+
+
+@pytest.fixture
+def rivals(lab: Lab) -> Lab:
+    """A project for several agents."""
+    project(lab)
+    return lab
+
+
+def test_a_program_that_reads_a_rivals_file_is_not_proven(rivals: Lab) -> None:
+    agents(rivals, quick=QUICK, thief=f"""printf "exec(open('{QUICKS}').read())\\n" > calc.py""")
+    assert ran(rivals, "quick").code == 0
+    ended = ran(rivals, "thief")
+    assert ended.code == 3 and "FileNotFoundError" in ended.out, ended.out + ended.err
+
+
+def test_a_program_that_reads_a_file_of_the_main_checkout_is_not_proven(rivals: Lab) -> None:
+    agents(rivals, thief=f"""printf "exec(open('{rivals.root}/work/done.py').read())\\n" > calc.py""")
+    rivals.write(".git/info/exclude", "/work/\n")
+    rivals.write("work/done.py", CALC + DONE)
+    ended = ran(rivals, "thief")
+    assert ended.code == 3 and "FileNotFoundError" in ended.out, ended.out + ended.err
+
+
+def test_a_path_to_search_that_names_the_main_checkout_means_the_worktree(rivals: Lab) -> None:
+    rivals.path("calc.py").unlink()
+    rivals.write("src/calc.py", CALC)
+    rivals.spec("all tests pass <!-- check: tests -->", "marked <!-- verify: test -f done.txt -->")
+    agents(
+        rivals, broken="printf 'def add(a, b):\\n    return 0\\n' > src/calc.py; touch done.txt", fine="touch done.txt"
+    )
+    rivals.env["PYTHONPATH"] = str(rivals.root / "src")
+    assert ran(rivals, "fine").code == 0
+    ended = ran(rivals, "broken")
+    assert ended.code == 3 and "assert 0 == 3" in ended.out, ended.out + ended.err
+
+
+@pytest.mark.parametrize("way", ["linked", "activated"])
+def test_an_environment_in_the_main_checkout_serves_the_proof(rivals: Lab, way: str) -> None:
+    place = rivals.path(".venv")
+    venv.create(place, symlinks=True, with_pip=False)
+    site = next(place.glob("lib/python3*/site-packages"))
+    (site / "all.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    text = f"#!{place}/bin/python\nimport pytest\nraise SystemExit(pytest.main())\n"
+    rivals.write(".venv/bin/pytest", text, executable=True)
+    rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n.venv\n")
+    if way == "linked":
+        rivals.config(worktree={"link": [".venv"]})
+    else:
+        rivals.env["PATH"] = f"{place}/bin:{rivals.env['PATH']}"
+    agents(rivals, quick=QUICK)
+    ended = ran(rivals, "quick")
+    assert ended.code == 0, ended.out + ended.err
