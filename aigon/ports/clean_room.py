@@ -72,7 +72,8 @@ def opened(
     checks. `isolation` is what `best` said. `hidden`: more folders that commands may not reach (the repository's git
     directories and aigon's records of all repositories are hidden anyway); `shown`: what can be read in them even so.
     `lent`: folders of the workspace, by relative path, shown read-only at the same place; `given`: folders kept
-    elsewhere, likewise, which win over `lent`. A path that the tree itself holds is the tree's. Raises AigonError (exit 7).
+    elsewhere, likewise, which win over `lent`. A path that the tree itself holds is the tree's.
+    Raises AigonError (exit 7).
     """
     remove(folder)
     try:

@@ -22,6 +22,7 @@ from aigon.run.earlier_durations import earlier_durations
 from aigon.run.freeze import freeze
 from aigon.run.job import Job
 from aigon.run.locks import checkout_lock
+from aigon.run.mains_own import MainsOwn
 from aigon.run.opening import Opened, Opening
 from aigon.run.options import Options
 from aigon.run.partial import Partial
@@ -159,6 +160,11 @@ def _watch(opening: Opening, found: Opened, world: World) -> Watch:
     hooks = checkout.config.get("core.hookspath", "")
     rivals = rivals_of(world.home, opening.seat.candidate)
     made = watch(found.workspace, hooks, world.home, files, found.records.journal, rivals)
+    if opening.seat.candidate:
+        aside = found.workspace.own / "displaced"
+        made.mains = MainsOwn(
+            opening.seat.main, found.workspace.trusted, aside, world.guarded, found.prepared.protection
+        )
     made.begin()
     return made
 

@@ -16,6 +16,7 @@ from aigon.ports.keepsake import Keepsake
 from aigon.ports.kept_places import Places
 from aigon.ports.ref_guard import RefGuard
 from aigon.ports.workspace import Workspace
+from aigon.run.mains_own import MainsOwn
 
 Park = Callable[[str, str], str]
 """Keeps an object under a ref made of the name given; the ref."""
@@ -23,12 +24,15 @@ Park = Callable[[str, str], str]
 
 @dataclass(slots=True)
 class Watch:
-    """`git` are git's own files, `records` aigon's, `refs` branches and tags; `lost` is what could not be put back."""
+    """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
+    beside a worktree; `lost` is what could not be put back.
+    """
 
     git: Keepsake
     records: Keepsake
     refs: RefGuard
     lost: list[Concern] = field(default_factory=list)
+    mains: MainsOwn | None = None
 
     def begin(self) -> None:
         """Take everything as it is before any agent runs for right."""
@@ -38,11 +42,14 @@ class Watch:
     def before_turn(self) -> None:
         """Take aigon's own records as they are now for right."""
         self.records.remember()
+        if self.mains:
+            self.mains.before_turn()
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
         found = [*self.git.put_back(), *self.records.put_back()]
-        return (*(each.sentence for each in found), *self._refs(park))
+        mains = self.mains.after_turn() if self.mains else ()
+        return (*(each.sentence for each in found), *mains, *self._refs(park))
 
     def after_checks(self, park: Park) -> tuple[str, ...]:
         """The same for what the checks ran, while aigon writes its own records."""

@@ -70,3 +70,21 @@ def test_an_environment_in_the_main_checkout_serves_the_proof(rivals: Lab, way: 
     agents(rivals, quick=QUICK)
     ended = ran(rivals, "quick")
     assert ended.code == 0, ended.out + ended.err
+
+
+PLANT = "printf '#!/bin/sh\\n' > {0}/validation.sh; chmod +x {0}/validation.sh"
+BREAK = "printf 'def add(a, b):\\n    return 0\\n' > calc.py; touch done.txt"
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_what_an_agent_plants_in_the_main_checkout_decides_no_later_run(rivals: Lab, ignored: bool) -> None:
+    rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n" + ".aigon/\n" * ignored)
+    rivals.spec("marked <!-- verify: test -f done.txt -->")
+    own = rivals.path(".aigon")
+    agents(rivals, planter=f"{PLANT.format(own)}; echo '{{}}' > {own}/config.json; {BREAK}")
+    before = (own / "config.json").read_bytes()
+    ended = ran(rivals, "planter")
+    assert ended.code == 3 and "main checkout was changed" in ended.out, ended.out + ended.err
+    assert (own / "config.json").read_bytes() == before and not (own / "validation.sh").exists()
+    again = ran(rivals, "planter", "--resume")
+    assert again.code == 3, again.out + again.err
