@@ -17,14 +17,15 @@ from aigon.core.errors import AigonError, Exit
 from aigon.core.quoting import clean
 from aigon.ports import process, secrets
 from aigon.ports.git import Checkout
-from aigon.ports.home import repository_home
+from aigon.ports.home import known_home, repository_home
 from aigon.ports.stop import Stop
 from aigon.ports.store import write_atomic
-from aigon.run.candidates import records
+from aigon.run.candidates import every, records
 from aigon.run.settings import own_tools
 from aigon.run.worktree_copies import bring, held, note, refresh_own
 from aigon.run.worktree_ignored import left
 from aigon.run.worktree_links import link
+from aigon.run.worktree_lock import is_worked_in
 
 LINES = 10
 """Lines of a failed set-up's output that are shown."""
@@ -52,8 +53,9 @@ def made_ready(
     What was done is noted in git's own folder of the worktree, with which it is gone. `settings` are the variables of
     the candidate's own. Raises AigonError: exit 2 for a bad configuration, 7 for a set-up that failed.
     """
-    refresh_own(main, worktree)
     name, done = set_up_name(config.worktree), worktree.git_dir / "aigon" / "ready"
+    if not (done.is_file() and _others_at_work(main, candidate)):
+        refresh_own(main, worktree)
     if done.is_file() and done.read_text() == name:
         return name
     bring(main, worktree, config.worktree.copy_, say)
@@ -64,6 +66,12 @@ def made_ready(
     done.parent.mkdir(exist_ok=True)
     write_atomic(done, name.encode())
     return name
+
+
+def _others_at_work(main: Checkout, candidate: Candidate) -> bool:
+    """Whether another loop runs: what its agent writes into the main checkout just now is nobody's word."""
+    others = (each for each in every(known_home(main.common_dir)) if each != candidate)
+    return any(is_worked_in(main, each) for each in others)
 
 
 def _set_up(

@@ -5,7 +5,7 @@ import venv
 
 import pytest
 
-from tests.lab import Lab, Ran
+from tests.lab import Lab, Ran, finish, until
 from tests.loop.rivals import CALC, QUICK, agents, project
 
 QUICKS = "../feature-42-quick-dark-mode/calc.py"
@@ -88,3 +88,22 @@ def test_what_an_agent_plants_in_the_main_checkout_decides_no_later_run(rivals: 
     assert (own / "config.json").read_bytes() == before and not (own / "validation.sh").exists()
     again = ran(rivals, "planter", "--resume")
     assert again.code == 3, again.out + again.err
+
+
+def test_a_loop_that_starts_during_a_rivals_turn_takes_nothing_over_that_the_rival_planted(rivals: Lab) -> None:
+    rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n.aigon/\n")
+    rivals.spec("marked <!-- verify: test -f done.txt -->")
+    config, go = rivals.path(".aigon/config.json"), rivals.home / "go"
+    planted = """{"checks": {"tests": {"enabled": false}},"""
+    agents(
+        rivals,
+        planter=f"sed -i '0,/{{/s//{planted}/' {config}; touch {go}; while test -e {go}; do sleep 0.1; done",
+        broken=BREAK,
+    )
+    assert rivals.aigon("feature-setup", "42", "planter", "broken").code == 0
+    planter = rivals.start("feature-implement", "42", "--agent", "planter", "--worktree", "--max-iterations", "1")
+    until(go.exists, 60)
+    ended = ran(rivals, "broken")
+    go.unlink()
+    finish(planter, 60)
+    assert ended.code == 3 and "0/1 passed" in ended.out, ended.out + ended.err
