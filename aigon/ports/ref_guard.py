@@ -60,6 +60,7 @@ class RefGuard:
         """What is not as it was remembered, and what became of it."""
         after = self._sound()
         self._let_come(after)
+        self._keep_theirs(after, park)
         both = {**self._before, **after}
         changed = [ref for ref in both if self._before.get(ref) != after.get(ref) and not self._free(ref)]
         if not changed:
@@ -84,6 +85,27 @@ class RefGuard:
         new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
         there = (self._own, *self._before)
         self._agents |= {ref for ref in new if not any(in_the_way(ref, other) for other in there)}
+
+    def see_rivals(self) -> None:
+        """Take rivals' refs as they are now for theirs."""
+        self._before |= {ref: value for ref, value in self._read().items() if self._rivals.write(ref)}
+
+    def _keep_theirs(self, after: Mapping[str, str], park: Park) -> None:
+        """Bring a rival's branch back that is gone, park what one was moved away from, where no ref holds it any more.
+
+        Its own loop may be over, and does not look again.
+        """
+        theirs = {ref: value for ref, value in self._before.items() if is_hash(value) and self._rivals.write(ref)}
+        for ref, value in theirs.items():
+            if after.get(ref) == value or self._is_held(value):
+                continue
+            if ref in after or self._set(ref, value, ""):
+                park(ref.removeprefix("refs/").replace("/", "-"), value)
+        self._before |= {ref: value for ref, value in after.items() if self._rivals.write(ref)}
+
+    def _is_held(self, commit: str) -> bool:
+        code, out = self._git.refs("for-each-ref", "--count=1", f"--contains={commit}")
+        return code == 0 and bool(out)
 
     def _read(self, *, thorough: bool = True) -> dict[str, str]:
         refs = self._files.read(thorough=thorough)

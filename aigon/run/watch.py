@@ -42,6 +42,7 @@ class Watch:
     def before_turn(self) -> None:
         """Take aigon's own records as they are now for right."""
         self.records.remember()
+        self.refs.see_rivals()
         if self.mains:
             self.mains.before_turn()
 

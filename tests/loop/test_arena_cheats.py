@@ -5,8 +5,8 @@ import venv
 
 import pytest
 
-from tests.lab import Lab, Ran, finish, until
-from tests.loop.rivals import CALC, QUICK, agents, project
+from tests.lab import SPEC, Lab, Ran, finish, until
+from tests.loop.rivals import CALC, QUICK, agents, project, worktree
 
 QUICKS = "../feature-42-quick-dark-mode/calc.py"
 DONE = "def double(a):\n    return 2 * a\n\n\ndef half(a):\n    return a / 2\n"
@@ -107,3 +107,41 @@ def test_a_loop_that_starts_during_a_rivals_turn_takes_nothing_over_that_the_riv
     go.unlink()
     finish(planter, 60)
     assert ended.code == 3 and "0/1 passed" in ended.out, ended.out + ended.err
+
+
+QUICKS_BRANCH = "feature-42-quick-dark-mode"
+
+
+@pytest.mark.parametrize("harm", ["update-ref -d refs/heads/{}", "update-ref refs/heads/{} {}~1"])
+def test_a_rivals_work_that_is_done_outlives_what_others_do_to_its_branch(rivals: Lab, harm: str) -> None:
+    agents(rivals, quick=QUICK, vandal=f"git {harm.format(QUICKS_BRANCH, QUICKS_BRANCH)}")
+    assert ran(rivals, "quick").code == 0
+    tip = rivals.git("rev-parse", QUICKS_BRANCH)
+    assert ran(rivals, "vandal").code == 3
+    assert rivals.git("for-each-ref", "--contains", tip)
+    if "-d" in harm:
+        assert rivals.git("rev-parse", QUICKS_BRANCH) == tip
+        assert rivals.aigon("feature-done", "42").code == 0
+
+
+def test_git_metadata_that_leads_to_the_main_checkout_is_put_back(rivals: Lab) -> None:
+    agents(rivals, vandal=f"echo 'gitdir: {rivals.root}/.git' > .git")
+    head = rivals.git("rev-parse", "HEAD")
+    own = (
+        worktree(rivals, "vandal") / ".git",
+        f"gitdir: {rivals.root}/.git/worktrees/{worktree(rivals, 'vandal').name}",
+    )
+    ended = ran(rivals, "vandal")
+    assert ended.code == 3, ended.out + ended.err
+    assert own[0].read_text().strip() == own[1] and rivals.git("rev-parse", "HEAD") == head
+    rivals.sound()
+
+
+def test_a_criterion_that_came_to_the_spec_on_the_target_is_not_merged_unproven(rivals: Lab) -> None:
+    agents(rivals, quick=QUICK)
+    assert ran(rivals, "quick").code == 0
+    more = "## Acceptance Criteria of late\n\n- [ ] third <!-- verify: python3 -c 'import calc; calc.third' -->\n"
+    rivals.write(SPEC, rivals.read(SPEC) + "\n" + more)
+    rivals.commit("another criterion")
+    done = rivals.aigon("feature-done", "42", "quick")
+    assert done.code == 3 and "calc.third" in done.err + done.out, done.out + done.err
