@@ -56,7 +56,7 @@ def merge(landing: Landing, message: str, prove: Prove, tried: Tried, *, squash:
     if not landing.settled:
         with _trial(landing) as tree:
             tried(tree)
-            anew = not same_but_for_features(landing.main, tree, landing.tip)
+            anew = not same_but_for_features(landing.main, tree, landing.tip, landing.feature.path)
             if anew:
                 prove(landing.main, landing)
     with undone(landing):

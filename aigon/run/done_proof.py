@@ -31,10 +31,13 @@ NAMED = 3
 """Problems of a red check that are named; a resumed run shows them all."""
 
 
-def same_but_for_features(main: Checkout, one: str, other: str) -> bool:
-    """Whether two trees differ in nothing but aigon's own notes: specs, logs and evaluations of features."""
+def same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bool:
+    """Whether two trees differ in nothing but aigon's own notes: specs, logs and evaluations of features.
+
+    The feature's own `spec` is none of them: people may have asked for more on the target.
+    """
     listed = main.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other).split("\0")
-    return all(path.startswith(f"{ROOT}/") for path in listed if path)
+    return all(path.startswith(f"{ROOT}/") and path != spec for path in listed if path)
 
 
 def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, ...]:

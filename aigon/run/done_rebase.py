@@ -29,7 +29,7 @@ def rebase(landing: Landing, prove: Prove) -> tuple[Landing, bool]:
             place.ask(*NO_HOOKS, "rebase", "--abort")
             raise conflicting(landing, conflicts, error) from None
         rebased = replace(landing, tip=str(place.head))
-        anew = not same_but_for_features(landing.main, rebased.tip, landing.tip)
+        anew = not same_but_for_features(landing.main, rebased.tip, landing.tip, landing.feature.path)
         if anew:
             prove(place, rebased)
     return rebased, anew

@@ -6,7 +6,7 @@ import venv
 import pytest
 
 from tests.lab import SPEC, Lab, Ran, finish, until
-from tests.loop.rivals import CALC, QUICK, agents, project, worktree
+from tests.loop.rivals import CALC, CRITERIA, QUICK, agents, project, worktree
 
 QUICKS = "../feature-42-quick-dark-mode/calc.py"
 DONE = "def double(a):\n    return 2 * a\n\n\ndef half(a):\n    return a / 2\n"
@@ -138,10 +138,11 @@ def test_git_metadata_that_leads_to_the_main_checkout_is_put_back(rivals: Lab) -
 
 
 def test_a_criterion_that_came_to_the_spec_on_the_target_is_not_merged_unproven(rivals: Lab) -> None:
+    rivals.spec(*CRITERIA, extra="## Notes\n\n" + "One more.\n" * 9)
     agents(rivals, quick=QUICK)
     assert ran(rivals, "quick").code == 0
     more = "## Acceptance Criteria of late\n\n- [ ] third <!-- verify: python3 -c 'import calc; calc.third' -->\n"
     rivals.write(SPEC, rivals.read(SPEC) + "\n" + more)
     rivals.commit("another criterion")
     done = rivals.aigon("feature-done", "42", "quick")
-    assert done.code == 3 and "calc.third" in done.err + done.out, done.out + done.err
+    assert done.code == 3 and "criterion 4" in done.err, done.out + done.err
