@@ -5,7 +5,7 @@ in common and as long as the arena lasts, and never for the loop that found it: 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -48,6 +48,16 @@ class BaseLooks:
         self._folder.mkdir(parents=True, exist_ok=True)
         document = {**document_of(result, root), "by": self._label}
         write_atomic(self._folder / f"{key}.json", json.dumps(document).encode())
+
+    def first(self, name: str, said: Mapping[str, str]) -> dict[str, str]:
+        """What the first loop of the arena said under this name; `said`, if this is the first."""
+        file = self._folder / f"{name}.json"
+        try:
+            return {str(key): str(value) for key, value in json.loads(file.read_bytes()).items()}
+        except (OSError, ValueError, AttributeError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(file, json.dumps(dict(said)).encode())
+            return dict(said)
 
     def failure(self, key: str, root: Path, log: Path) -> Result | None:
         """The failure that another loop found, as if it had been found in the work tree at `root`.

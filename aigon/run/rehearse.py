@@ -36,8 +36,20 @@ def record_base(job: Job, world: World, look: Look) -> None:
     if known is None:
         return
     tested = {key(check): Tested(result.tests, result.reported) for check, result in look.ran}
-    folders = dependencies.folders(world.workspace.root, job.proof.setups)
-    frozen.save(world.frozen, frozen.with_base(known, tested, folders))
+    frozen.save(world.frozen, frozen.with_base(known, tested, _folders(job, world)))
+
+
+def _folders(job: Job, world: World) -> dict[str, str]:
+    """The dependency folders as they are before any agent ran; links to shared ones as the arena's first loop saw them.
+
+    An agent of that one may have written there by now.
+    """
+    found = dependencies.folders(world.workspace.root, job.proof.setups)
+    shared = {place: name for place, name in found.items() if (world.workspace.root / place).is_symlink()}
+    if not (world.base and shared):
+        return found
+    before = world.base.first("folders", shared)
+    return {place: before.get(place, name) if place in shared else name for place, name in found.items()}
 
 
 def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) -> Generator[Event, State, None]:

@@ -2,6 +2,7 @@
 
 import sysconfig
 import venv
+from pathlib import Path
 
 import pytest
 
@@ -54,15 +55,21 @@ def test_a_path_to_search_that_names_the_main_checkout_means_the_worktree(rivals
     assert ended.code == 3 and "assert 0 == 3" in ended.out, ended.out + ended.err
 
 
-@pytest.mark.parametrize("way", ["linked", "activated"])
-def test_an_environment_in_the_main_checkout_serves_the_proof(rivals: Lab, way: str) -> None:
-    place = rivals.path(".venv")
+def environment(lab: Lab) -> Path:
+    """A virtual environment in the main checkout, ignored."""
+    place = lab.path(".venv")
     venv.create(place, symlinks=True, with_pip=False)
     site = next(place.glob("lib/python3*/site-packages"))
     (site / "all.pth").write_text(sysconfig.get_path("purelib") + "\n")
     text = f"#!{place}/bin/python\nimport pytest\nraise SystemExit(pytest.main())\n"
-    rivals.write(".venv/bin/pytest", text, executable=True)
-    rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n.venv\n")
+    lab.write(".venv/bin/pytest", text, executable=True)
+    lab.write(".gitignore", "__pycache__/\n.pytest_cache/\n.venv\n")
+    return place
+
+
+@pytest.mark.parametrize("way", ["linked", "activated"])
+def test_an_environment_in_the_main_checkout_serves_the_proof(rivals: Lab, way: str) -> None:
+    place = environment(rivals)
     if way == "linked":
         rivals.config(worktree={"link": [".venv"]})
     else:
@@ -146,3 +153,13 @@ def test_a_criterion_that_came_to_the_spec_on_the_target_is_not_merged_unproven(
     rivals.commit("another criterion")
     done = rivals.aigon("feature-done", "42", "quick")
     assert done.code == 3 and "criterion 4" in done.err, done.out + done.err
+
+
+def test_what_one_agent_installs_into_a_shared_environment_serves_nobody_elses_proof(rivals: Lab) -> None:
+    site = next(environment(rivals).glob("lib/python3*/site-packages"))
+    rivals.config(worktree={"link": [".venv"]})
+    on_it = "printf 'from extra import double, half\\n' >> calc.py"
+    agents(rivals, first=f"cp calc.py {site}/extra.py; echo '{DONE}' >> {site}/extra.py", second=on_it)
+    line = ("--agents", "first,second", "--parallel", "1", "--max-iterations", "1")
+    ended = rivals.aigon("arena", "42", *line, timeout=200)
+    assert ended.code != 0, ended.out + ended.err
