@@ -71,7 +71,7 @@ def _is_ours(root: Path, common_dir: Path, id_: str) -> bool:
     marker = root / MARKER
     if marker.is_file():
         return marker.read_text(errors="replace").strip() == id_
-    inside = list(root.iterdir())
+    inside = [each for each in root.iterdir() if not each.name.startswith(MARKER)]  # a kill leaves half a marker
     owners = {whose for each in inside if (whose := owner(each))}
     return not inside or owners == {common_dir}
 

@@ -260,6 +260,13 @@ def test_what_a_killed_git_had_begun_is_finished(case: Case) -> None:
     assert (folder / "README.md").exists()
 
 
+def test_a_folder_whose_making_was_broken_off_is_still_the_repositorys(case: Case) -> None:
+    folder = case.root.parent / "repo-worktrees"
+    folder.mkdir()
+    (folder / ".aigon-worktrees.4711.tmp").write_text("")
+    assert case.provide().path == str(folder / BRANCH)
+
+
 def test_a_sparse_worktree_has_the_spec_and_aigons_own_files_too(case: Case) -> None:
     for name in ("a/x", "b/y", ".aigon/config.json", "docs/specs/features/03-in-progress/feature-42-dark-mode.md"):
         case.lab.write(name, f"{name}\n")
