@@ -1,5 +1,6 @@
 """Bring the checkout onto the feature's branch, and refuse by name what would not be safe."""
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from aigon.core.command_file import is_aigons
 from aigon.core.errors import AigonError, environment
-from aigon.core.features import Feature
+from aigon.core.features import ROOT, Feature
 from aigon.core.runtime_files import IGNORED_LINES, is_runtime
 from aigon.core.runtime_files import STOP_FILES as STOP_FILES
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
@@ -54,6 +55,7 @@ def own_changes(checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence
     refuse_hidden_changes(checkout)
     changed = [path for path in checkout.changed() if not any(_within(path, place) for place in nobodys)]
     own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
+    own += [path for path in changed if _moved_from(checkout, path, spec_paths)]
     if foreign := [path for path in changed if path not in own]:
         names = [path if path.isprintable() else repr(path) for path in foreign[:5]]
         listed = ", ".join(names) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
@@ -63,6 +65,12 @@ def own_changes(checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence
             hint=f"{_go(checkout)}{_COMMIT}   or   {_go(checkout)}{_STASH}",
         )
     return [path for path in own if not is_runtime(path)]
+
+
+def _moved_from(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> bool:
+    """Whether one of the specs stood at `path`: it was moved to another stage, and that was not committed any more."""
+    gone = path.startswith(f"{ROOT}/") and not os.path.lexists(checkout.root / path)
+    return gone and path not in spec_paths and Path(path).name in [Path(spec).name for spec in spec_paths]
 
 
 def _within(path: str, place: str) -> bool:

@@ -180,3 +180,16 @@ def test_two_that_are_started_at_the_same_moment_both_get_their_worktree(ready: 
     ended = [finish(each) for each in both]
     assert [each.code for each in ended] == [0, 0], ended
     assert len({ready.git("rev-parse", f"feature-42-{name}-dark-mode") for name in ("mine", "other")}) == 1
+
+
+def test_a_set_up_that_was_killed_between_moving_the_spec_and_its_commit_is_finished_by_the_next(lab: Lab) -> None:
+    backlog = SPEC.replace("03-in-progress", "02-backlog")
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", name=backlog)
+    lab.agent("touch done.txt")
+    lab.commit("ready")
+    lab.path(SPEC).parent.mkdir(parents=True)
+    lab.path(backlog).rename(lab.path(SPEC))
+    made = lab.aigon("feature-setup", "42", "mine")
+    assert made.code == 0, made.err
+    assert lab.git("ls-files", "docs/specs/features") == SPEC
+    lab.sound()
