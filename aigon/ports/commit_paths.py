@@ -1,10 +1,9 @@
 """Commit a few paths and nothing else, whatever else is staged or changed: for aigon's own bookkeeping."""
 
-import shutil
 from collections.abc import Sequence
 
 from aigon.core.errors import environment
-from aigon.ports.index_file import copied, locked
+from aigon.ports.index_file import copied, locked, replace
 from aigon.ports.trusted import TrustedGit
 
 
@@ -24,14 +23,13 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
     if tree == _resolve(trusted, "HEAD^{tree}"):
         return head
     commit = trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
-    with locked(trusted.git_dir / "index") as lock:
+    with locked(trusted.git_dir / "index"):
         copied(trusted.git_dir / "index", index, trusted.directory)
         trusted.run(*update, index=index)
         code, said = trusted.refs("update-ref", "-m", message.partition("\n")[0], "HEAD", commit, head)
         if code:
             raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
-        shutil.copyfile(index, lock)
-        lock.rename(trusted.git_dir / "index")
+        replace(trusted.git_dir / "index", index)
     return commit
 
 

@@ -1,14 +1,17 @@
 """A checkout's index as a file: locked as git locks it, copied whole, replaced whole."""
 
+import fcntl
 import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aigon.core.errors import environment
 
+MARK = b"held by aigon\n"
+"""What a lock holds that has no index of its own to hold: nobody else's does."""
 LOCK_SECONDS = 10.0
 """How long another git's lock on the checkout's index is waited for."""
 
@@ -18,27 +21,56 @@ def locked(index: Path, new: Path | None = None) -> Iterator[Path]:
     """Hold git's own lock on `index`: the caller renames the file at the path given over the old index.
 
     With `new` the lock holds that file's content from its first moment, so that a lock that a killed aigon left can be
-    told from anybody else's; otherwise it is empty. Another holder's lock is waited for and never removed: after the
-    rename a lock of that name is somebody else's. Raises AigonError (exit 7), naming the lock, when another git holds
-    it for longer than LOCK_SECONDS.
+    told from anybody else's; otherwise it holds MARK, and the caller uses `replace`. Another holder's lock is waited
+    for and never removed while it lives: after the rename a lock of that name is somebody else's. Raises AigonError
+    (exit 7), naming the lock, when another git holds it for longer than LOCK_SECONDS.
     """
     lock = index.with_name("index.lock")
-    _take(lock, new)
-    try:
-        yield lock
-    except BaseException:
-        lock.unlink(missing_ok=True)
-        raise
+    with _taken(lock, new):
+        try:
+            yield lock
+        except BaseException:
+            lock.unlink(missing_ok=True)
+            raise
 
 
-def _take(lock: Path, new: Path | None) -> None:
-    """Link a complete file to the lock's name: like O_EXCL, that fails where the name is taken."""
-    draft = lock.with_name(f"aigon-index.{os.getpid()}")
-    shutil.copyfile(new or os.devnull, draft)
-    try:
-        _link(draft, lock)
-    finally:
-        draft.unlink()
+def replace(index: Path, new: Path) -> None:
+    """Put a copy of `new` over the `index` that is locked, and give up the lock."""
+    draft = _draft(index)
+    shutil.copyfile(new, draft)
+    draft.replace(index)
+    index.with_name("index.lock").unlink()
+
+
+@contextmanager
+def _taken(lock: Path, new: Path | None) -> Iterator[None]:
+    """Link a complete file to the lock's name: like O_EXCL, that fails where the name is taken.
+
+    The system's lock on that file lasts as long as this process: without it the file is what a killed aigon left.
+    """
+    draft = _draft(lock)
+    with draft.open("wb") as held:
+        try:
+            held.write(new.read_bytes() if new else MARK)
+            held.flush()
+            with suppress(OSError):  # a file system without it: what a kill leaves there stays
+                fcntl.flock(held, fcntl.LOCK_EX)
+            _link(draft, lock)
+        finally:
+            draft.unlink()
+        yield
+
+
+def _draft(index: Path) -> Path:
+    return index.with_name(f"aigon-index.{os.getpid()}")
+
+
+def _remove_dead(lock: Path) -> None:
+    """Remove a lock of aigon's whose holder was killed."""
+    with suppress(OSError), lock.open("rb") as left:
+        fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if left.read(100) == MARK and os.path.samestat(os.fstat(left.fileno()), lock.stat()):
+            lock.unlink()
 
 
 def _link(draft: Path, lock: Path) -> None:
@@ -56,13 +88,15 @@ def _linked(draft: Path, lock: Path) -> bool:
     try:
         os.link(draft, lock)
     except FileExistsError:
+        _remove_dead(lock)
         return False
     except OSError:  # a file system without hard links
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
         except FileExistsError:
             return False
-        shutil.copyfile(draft, lock)
+        if draft.read_bytes() != MARK:
+            shutil.copyfile(draft, lock)
     return True
 
 
