@@ -142,7 +142,7 @@ def _failed(exited: Exited, shown: str, log: Path, stop: Stop | None) -> AigonEr
     if exited.timed_out:
         why = "it ran out of time (worktree.setupTimeout)"
     elif stop and stop.now:
-        why, code = "it was interrupted", Exit.TERMINATED if stop.reason == "SIGTERM" else Exit.INTERRUPTED
+        why, code = "it was interrupted", Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
     elif exited.start_error:
         why = "it could not be started"
     return AigonError(

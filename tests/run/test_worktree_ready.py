@@ -171,21 +171,25 @@ def test_a_set_up_that_cannot_be_started_says_so(case: Case) -> None:
     assert "could not be started" in refused.what
 
 
-def test_ctrl_c_ends_a_set_up_with_all_that_it_started(case: Case) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.TERMINATED), (signal.SIGHUP, Exit.TERMINATED)],
+)
+def test_a_signal_ends_a_set_up_with_all_that_it_started(case: Case, number: signal.Signals, code: Exit) -> None:
     started = case.root.parent / "repo-worktrees" / CLAUDE.branch / "started.local"
 
     def interrupt() -> None:
         until(started.exists)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
     person = threading.Thread(target=interrupt)
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(number)
     person.start()
     try:
-        refused = case.refused(settings=config(setup="touch started.local; sleep 600"), code=Exit.INTERRUPTED)
+        refused = case.refused(settings=config(setup="touch started.local; sleep 600"), code=code)
     finally:
         person.join()
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
     assert "interrupted" in refused.what
 
 
