@@ -1,6 +1,7 @@
 """Commit a few paths and nothing else, whatever else is staged or changed: for aigon's own bookkeeping."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from aigon.core.errors import environment
 from aigon.ports.index_file import copied, locked, replace
@@ -10,19 +11,22 @@ from aigon.ports.trusted import TrustedGit
 def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str:
     """A commit on HEAD of the work tree's version of `paths` (a missing file is a deletion); its hash.
 
-    HEAD's own commit where nothing differs. The checkout's index follows for these paths only; no hook runs.
-    Raises AigonError (exit 7) when HEAD moved meanwhile or another git holds the index, before anything changed.
+    HEAD's own commit where nothing differs. The checkout's index follows for these paths only, also where a commit was
+    killed before it did; no hook runs. Raises AigonError (exit 7) when HEAD moved meanwhile or another git holds the
+    index, before anything changed.
     """
     head = _resolve(trusted, "HEAD")
-    index = trusted.directory / "index.paths"
-    index.unlink(missing_ok=True)
+    index = fresh(trusted.directory / "index.paths")
     trusted.run("read-tree", head, index=index)
     update = ("update-index", "--add", "--remove", "--", *paths)
     trusted.run(*update, index=index)
     tree = trusted.run("write-tree", index=index).decode().strip()
     if tree == _resolve(trusted, "HEAD^{tree}"):
-        return head
-    commit = trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
+        if _follows(trusted, head, paths):
+            return head
+        commit = head
+    else:
+        commit = _written(trusted, tree, head, message)
     with locked(trusted.git_dir / "index"):
         copied(trusted.git_dir / "index", index, trusted.directory)
         trusted.run(*update, index=index)
@@ -31,6 +35,23 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
             raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
         replace(trusted.git_dir / "index", index)
     return commit
+
+
+def _written(trusted: TrustedGit, tree: str, head: str, message: str) -> str:
+    return trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
+
+
+def _follows(trusted: TrustedGit, head: str, paths: Sequence[str]) -> bool:
+    """Whether the checkout's index has the paths as HEAD has them."""
+    asked = ("diff-index", "--cached", "--quiet", head, "--", *paths)
+    return trusted.attempt(*asked, index=trusted.git_dir / "index")[0] == 0
+
+
+def fresh(index: Path) -> Path:
+    """A private index that is not there, and no lock on it either: a git that was killed leaves its own."""
+    for each in (index, index.with_name(f"{index.name}.lock")):
+        each.unlink(missing_ok=True)
+    return index
 
 
 def _resolve(trusted: TrustedGit, name: str) -> str:

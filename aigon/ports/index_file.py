@@ -65,7 +65,7 @@ def _draft(index: Path) -> Path:
     return index.with_name(f"aigon-index.{os.getpid()}")
 
 
-def _remove_dead(lock: Path) -> None:
+def remove_dead(lock: Path) -> None:
     """Remove a lock of aigon's whose holder was killed."""
     with suppress(OSError), lock.open("rb") as left:
         fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ def _linked(draft: Path, lock: Path) -> bool:
     try:
         os.link(draft, lock)
     except FileExistsError:
-        _remove_dead(lock)
+        remove_dead(lock)
         return False
     except OSError:  # a file system without hard links
         try:

@@ -10,6 +10,7 @@ from aigon.core.errors import AigonError, Exit, usage
 from aigon.core.features import ROOT
 from aigon.core.quoting import folded
 from aigon.core.runtime_files import is_runtime
+from aigon.ports.commit_paths import fresh
 from aigon.ports.git import Checkout
 from aigon.ports.leaks import holds, leaks, tracked_in
 from aigon.ports.trusted import TrustedGit
@@ -115,8 +116,7 @@ def _is_own(path: str) -> bool:
 def _commit(landing: Landing, entries: Sequence[tuple[Wish, tuple[Entry, ...]]]) -> str:
     """A commit of the tip's files with these in place; the tip itself where nothing differs."""
     git = bookkeeping.trusted(landing.main)
-    index = git.directory / "index.adopting"
-    index.unlink(missing_ok=True)
+    index = fresh(git.directory / "index.adopting")
     git.run("read-tree", landing.tip, index=index)
     lines = "".join(f"{e.mode} {e.sha}\t{e.path}\0" for _, some in entries for e in some)
     git.run(

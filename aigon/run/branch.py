@@ -14,6 +14,7 @@ from aigon.core.runtime_files import STOP_FILES as STOP_FILES
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
 from aigon.ports.git import Checkout
 from aigon.ports.hidden import refuse_hidden_changes
+from aigon.ports.index_file import remove_dead
 from aigon.ports.trusted import TrustedGit, refuse_unsupported
 
 
@@ -32,6 +33,7 @@ def require_sound(checkout: Checkout) -> str:
     if branch is None:
         hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
         raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
+    remove_dead(checkout.git_dir / "index.lock")
     checkout.identity()
     refuse_unsupported(checkout)
     return branch

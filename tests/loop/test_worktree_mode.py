@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.ports.index_file import MARK
 from tests.lab import DONE_WHEN, SPEC, Lab, finish
 from tests.loop.rivals import worktree
 
@@ -193,3 +194,10 @@ def test_a_set_up_that_was_killed_between_moving_the_spec_and_its_commit_is_fini
     assert made.code == 0, made.err
     assert lab.git("ls-files", "docs/specs/features") == SPEC
     lab.sound()
+
+
+def test_a_lock_of_an_aigon_that_was_killed_does_not_stay_in_a_persons_way(ready: Lab) -> None:
+    ready.path(".git/index.lock").write_bytes(MARK)
+    made = ready.aigon("feature-setup", "42", "mine")
+    assert made.code == 0, made.err
+    ready.sound()
