@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from aigon.core.leaks import blocked, leak
 from aigon.ports.git import Checkout
 from aigon.run.worktree_copies import copies, held
-from aigon.run.worktree_ignored import left
+from aigon.run.worktree_ignored import committed_in, left
 
 LARGEST = 100 * 1024 * 1024
 """Bytes that are parked of one worktree's ignored files: they go into the repository for good."""
@@ -26,7 +27,7 @@ def sorted_out(main: Checkout, worktree: Checkout) -> Ignored:
     """What is to be done about the ignored files of `worktree`; none is touched."""
     copied, parked, size = copies(worktree), [], 0
     try:
-        for path in left(worktree):
+        for path in chain(left(worktree), committed_in(worktree)):
             if path.endswith("/.git"):
                 return Ignored(reason=f"{path[:-5]} is a repository of its own, and git ignores it here")
             if _is_had(main.root, worktree.root, path, copied):

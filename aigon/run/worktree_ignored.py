@@ -22,14 +22,33 @@ _MADE_FILES = re.compile(
 )
 
 
+_COMMITTED = re.compile(r"^[^\t]*\t(commit|cherry-pick|rebase|am)\b", re.MULTILINE)
+"""A line of a reflog about a commit that was made there; a clone or a checkout makes none."""
+
+
 def left(worktree: Checkout) -> Iterator[str]:
     """Ignored files and links, but for what tools make; a repository inside by its `.git`."""
-    options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    for path in worktree.git(*NO_HOOKS, "ls-files", *options).split("\0"):
+    for path in _listed(worktree):
         if path.endswith("/"):
             yield from _below(worktree.root, path.rstrip("/"))
         elif path and _counts(worktree.root / path, path):
             yield path
+
+
+def committed_in(worktree: Checkout) -> Iterator[str]:
+    """Repositories in ignored folders, by their `.git`, in which somebody committed: no tool makes that again."""
+    for folder in _listed(worktree):
+        for place, names, _ in os.walk(worktree.root / folder) if folder.endswith("/") else ():
+            log = Path(place, ".git", "logs", "HEAD")
+            if ".git" in names and log.is_file() and _COMMITTED.search(log.read_text(errors="replace")):
+                yield str(Path(place, ".git").relative_to(worktree.root))
+            names[:] = [name for name in names if name != ".git"]
+
+
+def _listed(worktree: Checkout) -> list[str]:
+    """Ignored files, and folders that are ignored as a whole, which end in `/`."""
+    options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return worktree.git(*NO_HOOKS, "ls-files", *options).split("\0")
 
 
 def _below(root: Path, folder: str) -> Iterator[str]:

@@ -303,6 +303,18 @@ def test_a_token_in_an_ignored_file_is_not_parked(case: Cleaning) -> None:
     assert "x.local" in reason(case.lab.aigon("cleanup", "42", "--json"))
 
 
+def test_a_repository_among_what_tools_make_keeps_the_worktree_once_somebody_committed_in_it(case: Cleaning) -> None:
+    inner = Path(case.made().path) / "build" / "inner"
+    with case.lab.path(".git/info/exclude").open("a") as exclude:
+        exclude.write("build/\n")
+    case.lab.git("init", "-q", str(inner))
+    (inner / "work.py").write_text("work\n")
+    case.lab.git("-C", str(inner), "add", "work.py")
+    case.lab.git("-C", str(inner), "-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "commit", "-qm", "x")
+    assert "build/inner is a repository of its own" in reason(case.lab.aigon("cleanup", "42", "--park", "--json"))
+    assert (inner / "work.py").exists()
+
+
 def test_a_repository_that_git_ignores_keeps_the_worktree(case: Cleaning) -> None:
     root = Path(case.made().path)
     with Checkout.open(root) as checkout:
