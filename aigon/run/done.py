@@ -15,6 +15,7 @@ from aigon.run.done_choice import Chosen, choose
 from aigon.run.done_closing import closed, take_up
 from aigon.run.done_landed import Errand, merged, requested
 from aigon.run.done_merge import Landing
+from aigon.run.done_proof import clear
 from aigon.run.done_proven import standing
 from aigon.run.done_request import Done, Request
 from aigon.run.done_spec import is_done, refuse_done, spec_at
@@ -35,6 +36,7 @@ def finish(here: Checkout, request: Request, observers: Sequence[Observer] = ())
     with main_checkout(here) as (main, candidate), alone(main):
         errand = Errand(main, repository_home(main.common_dir), request, observers)
         earlier = done_unfinished.settle(main, errand.home)
+        clear(errand.home)
         current = branch.require_sound(main)
         bookkeeping.require_clean(main)
         if earlier and (done := take_up(main, errand.home, earlier, request)):

@@ -1,7 +1,7 @@
 """The final proof: what will be on the target is a tree that nobody has looked at, so everything is run on it."""
 
-import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from aigon.core.errors import AigonError, Exit
 from aigon.core.features import ROOT
 from aigon.core.problem_words import few
 from aigon.core.state import replay
-from aigon.ports import reaper, secrets
+from aigon.ports import clean_room, reaper, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
@@ -27,6 +27,7 @@ from aigon.run.snapshot import Snapshot
 from aigon.run.validate import look_once
 from aigon.run.world import World
 
+SCRATCH = "done-proof"
 NAMED = 3
 """Problems of a red check that are named; a resumed run shows them all."""
 
@@ -48,8 +49,8 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
     options = Options(subject.chosen.name, skip_validation=_skipped(subject))
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
     reaper.adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="aigon-done-") as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = _opened(subject, prepared, options, Path(folder), stop)
+    with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
+        world, job, snapshot = _opened(subject, prepared, options, folder, stop)
         try:
             require_tools(job.checks)
             look = look_once(job, world, snapshot, Recorder((), observers))
@@ -59,6 +60,23 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
         if stop.now:
             raise _interrupted(stop)
     return () if met(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
+
+
+@contextmanager
+def _scratch(home: Path) -> Iterator[Path]:
+    """A folder for the time of a proof: always the same one, so that the next aigon finds what a killed one left."""
+    clear(home)
+    try:
+        yield home / SCRATCH
+    finally:
+        clear(home)
+
+
+def clear(home: Path) -> None:
+    """Remove the folder of a proof, with its rooms. Nobody else may use the main checkout. Raises AigonError."""
+    for room in (home / SCRATCH / "rooms").glob("*"):
+        clean_room.remove(room)
+    clean_room.remove(home / SCRATCH)
 
 
 def _skipped(subject: Subject) -> bool:

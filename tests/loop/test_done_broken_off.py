@@ -47,6 +47,16 @@ def test_killed_while_it_looks_it_goes_on_when_it_is_run_again(proven: Lab, opti
     proven.sound()
 
 
+def test_killed_while_it_looks_it_leaves_no_folder_behind_once_it_is_run_again(proven: Lab) -> None:
+    temporary = proven.home / "temporary"
+    temporary.mkdir()
+    proven.env["TMPDIR"] = str(temporary)
+    killed_while_it_looks(proven)
+    assert proven.aigon("feature-done", "42").code == 0
+    assert list(temporary.glob("aigon-done-*")) == []
+    assert not list((proven.home / "state").glob("repos/*/done-proof"))
+
+
 def test_what_a_person_changed_after_it_was_killed_is_not_lost(proven: Lab) -> None:
     killed_while_it_looks(proven)
     proven.write("README.md", "mine\n")
