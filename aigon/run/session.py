@@ -60,6 +60,8 @@ class Session:
 def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
     """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
     checkout = seat.checkout
+    if checkout.head is None and options.resume and seat.candidate:
+        _require_its_branch(seat)
     before = branch.require_sound(checkout)
     own = seat.candidate.branch if seat.candidate else branch.branch_of(checkout, options.feature)
     early = None
@@ -73,6 +75,15 @@ def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterat
             session = _session(opening, _open(opening, own, early, held), stop)
         held.callback(session.world.close)
         yield session
+
+
+def _require_its_branch(seat: Seat) -> None:
+    """A worktree whose branch was deleted looks like a repository without commits. Raises AigonError (exit 7)."""
+    checkout, candidate = seat.checkout, seat.candidate
+    assert candidate is not None, "only a worktree's branch is checked out and gone"
+    records = records_of(repository_home(checkout.common_dir), candidate.feature, candidate.label)
+    if records.journal.exists():
+        recover.require_branch(checkout, replay(records.events()))
 
 
 def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> Opened:

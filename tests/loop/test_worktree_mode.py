@@ -201,3 +201,14 @@ def test_a_lock_of_an_aigon_that_was_killed_does_not_stay_in_a_persons_way(ready
     made = ready.aigon("feature-setup", "42", "mine")
     assert made.code == 0, made.err
     ready.sound()
+
+
+def test_a_branch_that_was_deleted_is_named_with_the_command_that_brings_it_back(ready: Lab) -> None:
+    assert ready.aigon("feature-implement", "42", "--worktree").code == 3
+    tip = ready.git("rev-parse", BRANCH)
+    ready.git("update-ref", "-d", f"refs/heads/{BRANCH}")
+    ran = ready.aigon("feature-implement", "42", "--resume")
+    assert ran.code == 7
+    assert f"git branch {BRANCH} {tip}" in ran.err
+    ready.git("branch", BRANCH, tip)
+    assert ready.aigon("feature-implement", "42", "--resume").code == 0
