@@ -5,7 +5,6 @@ The repository is only read: new git objects and everything else that a run leav
 
 import hashlib
 import os
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +17,12 @@ from aigon.core.config import Config
 from aigon.core.errors import AigonError, Exit, environment
 from aigon.core.model import Spec
 from aigon.core.protection import Protection
-from aigon.ports import machine, reaper
+from aigon.ports import clean_room, machine, reaper
 from aigon.ports.bytecode import Bytecode
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.stop import Stop
+from aigon.ports.store import lock
 from aigon.ports.trusted import TrustedGit
 from aigon.run import guarding, one_check
 from aigon.run.new_tests_seen import Seen, load, save, seen
@@ -67,8 +67,8 @@ class Bench:
         `stop` ends what runs at once; without one nothing does.
         """
         run_id = f"compare-{new_run_id()}"
-        with tempfile.TemporaryDirectory(prefix="aigon-compare-", ignore_cleanup_errors=True) as name:
-            folder, home = Path(name), repository_home(checkout.common_dir)
+        home = repository_home(checkout.common_dir)
+        with _scratch(home) as folder:
             git = TrustedGit(checkout, folder / "git", folder / "objects")
             protection = guarding.protection_of(checkout.root, config, NO_SPEC, ())
             with ExitStack() as held:
@@ -156,3 +156,28 @@ def _name(stand: Stand, tree: str) -> str:
     folders = sorted(stand.record.folders.items())
     parts = [tree, repr(checks), repr(stand.job.proof), repr(folders), os.environ.get("PATH", "")]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@contextmanager
+def _scratch(home: Path) -> Iterator[Path]:
+    """A folder that no other comparison has, one of always the same: what a killed one left is removed first."""
+    with ExitStack() as held:
+        place = next(home / "comparing" / str(number) for number in count(1) if _taken(home, number, held))
+        _clear(place)
+        place.mkdir(parents=True)
+        held.callback(_clear, place)
+        yield place
+
+
+def _taken(home: Path, number: int, held: ExitStack) -> bool:
+    try:
+        held.enter_context(lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
+    except AigonError:
+        return False
+    return True
+
+
+def _clear(place: Path) -> None:
+    for room in (*place.glob("rooms/*/*"), *place.glob("*/rooms/*")):
+        clean_room.remove(room)
+    clean_room.remove(place)
