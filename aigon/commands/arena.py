@@ -13,7 +13,7 @@ from aigon.run.options import Options
 if TYPE_CHECKING:
     from aigon.run.arena import ArenaObserver
 
-_LEFT_OUT = ("loop", "agents", "worktree", "dry_run", "as_json")
+_LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "as_json")
 """Options of feature-implement that go without saying here, or that are others."""
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "agents",
     multiple=True,
     envvar="AIGON_AGENT",
-    help="claude, codex, ... (aigon doctor lists them), or a name from your configuration.",
+    help="claude, claude:opus, ... (aigon doctor lists them), or one of your configuration; several: side by side.",
 )
 @click.option("--model", envvar="AIGON_MODEL", help="The model the agent uses.")
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")

@@ -50,7 +50,7 @@ def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None
         raise environment(
             f"The last run of feature {name} stopped in the middle of iteration {old.iteration}",
             where=", ".join(changed[:5]) or f"{old.checkpoint[:12]}..{str(checkout.head)[:12]}",
-            hint=f"{opening.resume_command(name)}   or   git stash --include-untracked",
+            hint=f"{opening.command(name, '--resume')}   or   git stash --include-untracked",
         )
 
 

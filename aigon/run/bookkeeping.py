@@ -52,6 +52,7 @@ def prioritise(checkout: Checkout, wanted: str) -> Feature:
 def set_up(checkout: Checkout, wanted: str) -> tuple[Feature, str]:
     """Start a feature: its branch at HEAD, its spec in progress; the feature and the branch. Raises AigonError."""
     feature = specs.locate(checkout.root, wanted)
+    specs.refuse_done(feature)
     if not feature.id:
         raise usage(
             f"'{feature.slug}' has no ID yet", where=feature.path, hint=f"aigon feature-prioritise {feature.slug}"

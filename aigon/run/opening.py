@@ -35,10 +35,10 @@ class Opening:
         """The branch that the feature is built on here."""
         return self.seat.candidate.branch if self.seat.candidate else feature.name
 
-    def resume_command(self, name: str) -> str:
-        """What a person types to go on with the feature called `name` here."""
+    def command(self, name: str, option: str) -> str:
+        """What a person types to begin or go on with the feature called `name` here."""
         candidate = self.seat.candidate
-        return f"aigon feature-implement {name} --resume{f' --agent {candidate.label}' if candidate else ''}"
+        return f"aigon feature-implement {name} {option}{f' --agent {candidate.label}' if candidate else ''}"
 
     @property
     def own_git(self) -> Path:

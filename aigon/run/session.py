@@ -95,7 +95,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
             raise usage(
                 f"There is nothing to resume for feature {name}",
                 where=f".aigon/loop-state-{name}{f'-{opening.seat.label}' if opening.seat.label else ''}.json",
-                hint=f"Start it: aigon feature-implement {name} --loop",
+                hint=f"Start it: {opening.command(name, '--loop')}",
             )
         past = records.events()
         _end_leftovers(replay(past))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from aigon.core.candidate import Candidate, Named, branch_of, meant
 from aigon.core.config import Config
-from aigon.core.errors import environment, usage
+from aigon.core.errors import AigonError, environment, usage
 from aigon.core.features import ROOT, Feature
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
@@ -41,6 +41,7 @@ def _set_up(main: Checkout, home: Path, wanted: str, names: Sequence[str], say: 
     agents, there = agents_named(main, names), known(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
     plan = [(each, meant(there, each.name) or meant(there, each.label)) for each in agents]
+    _refuse_done(main, there[0].feature if there else wanted)
     if all(old for _, old in plan):
         return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
     feature = _feature(main, wanted, there)
@@ -54,6 +55,14 @@ def _set_up(main: Checkout, home: Path, wanted: str, names: Sequence[str], say: 
                 records_of(home, one.feature, one.label).set_origin(origin)
             made.append(_provided(main, home, one, config, say))
     return tuple(made)
+
+
+def _refuse_done(main: Checkout, wanted: str) -> None:
+    try:
+        feature = specs.locate(main.root, wanted)
+    except AigonError:  # on another branch its spec may not be there
+        return
+    specs.refuse_done(feature)
 
 
 def _again(candidate: Candidate, mode: Mode) -> Candidate:
@@ -81,8 +90,18 @@ def _provided(main: Checkout, home: Path, candidate: Candidate, config: Config, 
     assert origin is not None, "a candidate's base is written down before its worktree is made"
     ready = provide(main, candidate, config, origin.commit, say)
     records.set_candidate(ready)
+    if ready.ready != candidate.ready:
+        _warn_of_leavings(ready, say)
     _require_own_packages(main.root, ready)
     return ready
+
+
+def _warn_of_leavings(candidate: Candidate, say: Say) -> None:
+    """What the set-up left and git does not ignore will be in the way of every run."""
+    with Checkout.open(Path(candidate.path)) as checkout:
+        if changed := checkout.changed():
+            listed = ", ".join(changed[:5])
+            say(f"no run of {candidate.label} begins with what its worktree has and git does not ignore: {listed}")
 
 
 def _feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature:

@@ -29,6 +29,13 @@ def locate(root: Path, wanted: str) -> Feature:
     return features.find(spec_paths(root), wanted)
 
 
+def refuse_done(feature: Feature) -> None:
+    """Raise AigonError (exit 2) for a feature that is done: to set it up again would be to begin it anew."""
+    if feature.stage == "done":
+        hint = "A new feature is aigon feature-create; this one is begun anew once its spec is back in the backlog"
+        raise usage(f"Feature {feature.name_for_people} is done already", where=feature.path, hint=hint)
+
+
 def name_of(root: Path, wanted: str, branch: str | None) -> str:
     """What the records of a feature are called: by its branch where it has one, since its spec may be anywhere."""
     feature = feature_at(f"/{branch}.md") if branch else None

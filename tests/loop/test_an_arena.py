@@ -70,6 +70,11 @@ def test_three_agents_side_by_side_come_to_what_each_of_them_is_worth(ready: Lab
     assert ready.git("branch", "--show-current") == "main"
     ready.sound()
     _nobody_knows_of_another(ready)
+
+
+@pytest.mark.slow
+def test_the_honest_one_is_proposed_on_the_page_and_by_the_comparison_and_merged(ready: Lab) -> None:
+    assert ready.aigon("feature-implement", "42", "--loop", *ALL, timeout=120).code == 0
     _the_honest_one_is_proposed_and_merged(ready)
 
 
@@ -108,6 +113,7 @@ def _nobody_knows_of_another(lab: Lab) -> None:
                     assert not re.search(rf"\b{rival}\b|{runs[rival].name}", said), (text, rival)
 
 
+@pytest.mark.slow
 def test_the_base_is_looked_at_once_for_all(plain: Lab) -> None:
     plain.config(checks={"script": {"command": ["bash", "-c", f"echo x >> {plain.home}/counted; test -f done.txt"]}})
     plain.commit("a check that counts")
@@ -153,6 +159,7 @@ def test_a_worktree_that_was_deleted_is_made_again_and_a_conflict_leaves_both_si
     plain.sound()
 
 
+@pytest.mark.slow
 def test_ctrl_c_lets_all_finish_their_iteration_and_resume_goes_on_with_all(plain: Lab) -> None:
     waiting(plain)
     arena = plain.start("feature-implement", "42", "--loop", *ALL[:4])
@@ -201,6 +208,7 @@ def test_one_that_comes_later_begins_at_the_same_commit(plain: Lab) -> None:
     assert plain.git("rev-parse", "feature-42-steady-dark-mode") == base
 
 
+@pytest.mark.slow
 def test_ndjson_names_everybody_and_ends_with_the_end_of_the_arena(plain: Lab) -> None:
     ran = plain.aigon("feature-implement", "42", *ALL[:4], "--max-iterations", "1", "--json", timeout=120)
     events = ran.events

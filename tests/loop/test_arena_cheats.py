@@ -27,6 +27,7 @@ def rivals(lab: Lab) -> Lab:
     return lab
 
 
+@pytest.mark.slow
 def test_a_program_that_reads_a_rivals_file_is_not_proven(rivals: Lab) -> None:
     agents(rivals, quick=QUICK, thief=f"""printf "exec(open('{QUICKS}').read())\\n" > calc.py""")
     assert ran(rivals, "quick").code == 0
@@ -34,6 +35,7 @@ def test_a_program_that_reads_a_rivals_file_is_not_proven(rivals: Lab) -> None:
     assert ended.code == 3 and "FileNotFoundError" in ended.out, ended.out + ended.err
 
 
+@pytest.mark.slow
 def test_a_program_that_reads_a_file_of_the_main_checkout_is_not_proven(rivals: Lab) -> None:
     agents(rivals, thief=f"""printf "exec(open('{rivals.root}/work/done.py').read())\\n" > calc.py""")
     rivals.write(".git/info/exclude", "/work/\n")
@@ -42,6 +44,7 @@ def test_a_program_that_reads_a_file_of_the_main_checkout_is_not_proven(rivals: 
     assert ended.code == 3 and "FileNotFoundError" in ended.out, ended.out + ended.err
 
 
+@pytest.mark.slow
 def test_a_path_to_search_that_names_the_main_checkout_means_the_worktree(rivals: Lab) -> None:
     rivals.path("calc.py").unlink()
     rivals.write("src/calc.py", CALC)
@@ -67,6 +70,7 @@ def environment(lab: Lab) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["linked", "activated"])
 def test_an_environment_in_the_main_checkout_serves_the_proof(rivals: Lab, way: str) -> None:
     place = environment(rivals)
@@ -83,7 +87,7 @@ PLANT = "printf '#!/bin/sh\\n' > {0}/validation.sh; chmod +x {0}/validation.sh"
 BREAK = "printf 'def add(a, b):\\n    return 0\\n' > calc.py; touch done.txt"
 
 
-@pytest.mark.parametrize("ignored", [True, False])
+@pytest.mark.parametrize("ignored", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_what_an_agent_plants_in_the_main_checkout_decides_no_later_run(rivals: Lab, ignored: bool) -> None:
     rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n" + ".aigon/\n" * ignored)
     rivals.spec("marked <!-- verify: test -f done.txt -->")
@@ -97,6 +101,7 @@ def test_what_an_agent_plants_in_the_main_checkout_decides_no_later_run(rivals: 
     assert again.code == 3, again.out + again.err
 
 
+@pytest.mark.slow
 def test_a_loop_that_starts_during_a_rivals_turn_takes_nothing_over_that_the_rival_planted(rivals: Lab) -> None:
     rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n.aigon/\n")
     rivals.spec("marked <!-- verify: test -f done.txt -->")
@@ -119,6 +124,7 @@ def test_a_loop_that_starts_during_a_rivals_turn_takes_nothing_over_that_the_riv
 QUICKS_BRANCH = "feature-42-quick-dark-mode"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["update-ref -d refs/heads/{}", "update-ref refs/heads/{} {}~1"])
 def test_a_rivals_work_that_is_done_outlives_what_others_do_to_its_branch(rivals: Lab, harm: str) -> None:
     agents(rivals, quick=QUICK, vandal=f"git {harm.format(QUICKS_BRANCH, QUICKS_BRANCH)}")
@@ -131,6 +137,7 @@ def test_a_rivals_work_that_is_done_outlives_what_others_do_to_its_branch(rivals
         assert rivals.aigon("feature-done", "42").code == 0
 
 
+@pytest.mark.slow
 def test_git_metadata_that_leads_to_the_main_checkout_is_put_back(rivals: Lab) -> None:
     agents(rivals, vandal=f"echo 'gitdir: {rivals.root}/.git' > .git")
     head = rivals.git("rev-parse", "HEAD")
@@ -144,6 +151,7 @@ def test_git_metadata_that_leads_to_the_main_checkout_is_put_back(rivals: Lab) -
     rivals.sound()
 
 
+@pytest.mark.slow
 def test_a_criterion_that_came_to_the_spec_on_the_target_is_not_merged_unproven(rivals: Lab) -> None:
     rivals.spec(*CRITERIA, extra="## Notes\n\n" + "One more.\n" * 9)
     agents(rivals, quick=QUICK)
@@ -155,6 +163,7 @@ def test_a_criterion_that_came_to_the_spec_on_the_target_is_not_merged_unproven(
     assert done.code == 3 and "criterion 4" in done.err, done.out + done.err
 
 
+@pytest.mark.slow
 def test_what_one_agent_installs_into_a_shared_environment_serves_nobody_elses_proof(rivals: Lab) -> None:
     site = next(environment(rivals).glob("lib/python3*/site-packages"))
     rivals.config(worktree={"link": [".venv"]})

@@ -22,7 +22,7 @@ def ready(lab: Lab) -> Lab:
         (("--agents", "quick"), "An arena needs two agents or more"),
         (("--agents", "quick,quick"), "quick is named twice"),
         (("--agents", "quick,nobody"), "nobody"),
-        (("--agents", "quick,steady", "--model", "opus"), "Several agents have no model in common"),
+        (("--agents", "quick,steady", "--model", "opus"), "--model"),
         (("--agents", "quick,steady", "--parallel", "0"), "--parallel"),
     ],
 )
@@ -40,6 +40,7 @@ def test_for_programs_a_refusal_is_the_last_event(ready: Lab) -> None:
     assert "41" in last["error"]["what"] and "41" in ran.err
 
 
+@pytest.mark.slow
 def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) -> None:
     lab.config(proof="in-place", judge={"backend": "none"})
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")

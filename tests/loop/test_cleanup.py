@@ -73,6 +73,7 @@ def reason(ran: Ran) -> str:
     return str(kept["reason"])
 
 
+@pytest.mark.slow
 def test_the_list_says_how_every_worktree_is(case: Cleaning) -> None:
     assert case.lab.aigon("worktrees").out == "aigon made no worktrees here.\n"
     third, fourth = other(CLAUDE, "gm", 3), other(CLAUDE, "pi", 4)
@@ -97,6 +98,7 @@ def test_one_that_is_gone_with_its_branch_is_not_listed(case: Cleaning) -> None:
     assert case.lab.aigon("cleanup", "42").code == 0
 
 
+@pytest.mark.slow
 def test_worktrees_that_hold_nothing_are_removed_and_everything_else_stays(case: Cleaning) -> None:
     one, two = case.made(), case.made(CODEX)
     ran = case.lab.aigon("cleanup", "42", "--json")
@@ -153,6 +155,7 @@ def test_uncommitted_work_is_parked_where_that_is_wished(case: Cleaning) -> None
     case.lab.sound()
 
 
+@pytest.mark.slow
 def test_a_second_time_does_not_take_the_first_ones_place(case: Cleaning) -> None:
     made = case.made()
     for text in ("one\n", "two\n"):
@@ -183,6 +186,7 @@ def test_a_worktree_is_kept_while_a_loop_runs_there(case: Cleaning) -> None:
     assert case.lab.aigon("cleanup", "42").code == 0
 
 
+@pytest.mark.slow
 def test_a_loop_that_works_there_is_not_disturbed(case: Cleaning) -> None:
     began, go = case.lab.home / "began", case.lab.home / "go"
     case.lab.spec("done <!-- verify: test -f done.txt -->")
@@ -355,6 +359,7 @@ def test_a_persons_own_worktree_of_the_branch_is_left_alone(case: Cleaning) -> N
     assert case.lab.path("README.md").exists()
 
 
+@pytest.mark.slow
 def test_submodules_that_are_checked_out_keep_the_worktree(case: Cleaning) -> None:
     inner = Lab(case.root.parent / "inner").init()
     case.lab.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.root), "sub")

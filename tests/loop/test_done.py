@@ -58,6 +58,7 @@ def test_what_is_proven_on_neither_side_alone_is_not_merged(proven: Lab) -> None
     proven.sound()
 
 
+@pytest.mark.slow
 def test_the_advice_of_a_refused_merge_leads_to_a_merge(proven: Lab) -> None:
     meanwhile(proven, "notes/theirs.txt")
     assert proven.aigon("feature-done", "42").code == 3
@@ -71,6 +72,7 @@ def test_the_advice_of_a_refused_merge_leads_to_a_merge(proven: Lab) -> None:
     proven.sound()
 
 
+@pytest.mark.slow
 def test_notes_on_other_features_are_no_reason_to_run_everything_again(proven: Lab) -> None:
     meanwhile(proven, "docs/specs/features/evaluations/feature-42-eval.md", "text\n")
     ran = proven.aigon("feature-done", "42", "--json")
@@ -90,6 +92,7 @@ def test_another_feature_that_was_begun_meanwhile_is_neither_a_conflict_nor_move
     proven.sound()
 
 
+@pytest.mark.slow
 def test_the_result_is_proven_in_a_clean_room(lab: Lab) -> None:
     lab.spec(WORKS)
     lab.write(".gitignore", "built.txt\n")
@@ -102,6 +105,7 @@ def test_the_result_is_proven_in_a_clean_room(lab: Lab) -> None:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_squashed_feature_is_one_commit_that_says_what_is_proven(proven: Lab) -> None:
     theirs = meanwhile(proven, "theirs.txt")
     ran = proven.aigon("feature-done", "42", "--squash", "--json")
@@ -116,6 +120,7 @@ def test_a_squashed_feature_is_one_commit_that_says_what_is_proven(proven: Lab) 
     proven.sound()
 
 
+@pytest.mark.slow
 def test_the_persons_hooks_see_the_squashed_commit_and_may_refuse_it(proven: Lab) -> None:
     hook = proven.write(".git/hooks/commit-msg", "#!/bin/sh\necho no ticket >&2; exit 1\n", executable=True)
     before = proven.fingerprint()
@@ -125,6 +130,7 @@ def test_the_persons_hooks_see_the_squashed_commit_and_may_refuse_it(proven: Lab
     assert proven.aigon("feature-done", "42", "--squash").code == 0
 
 
+@pytest.mark.slow
 def test_a_hook_that_changes_what_is_merged_is_told_of(proven: Lab) -> None:
     meanwhile(proven, "theirs.txt")
     text = "#!/bin/sh\necho more > more.txt; git add more.txt\n"
@@ -155,6 +161,7 @@ def test_without_anything_new_on_the_target_a_rebase_only_moves_it_forward(prove
     assert "parked" not in proven.git("for-each-ref")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--no-ff", "--squash", "--rebase"])
 def test_a_conflict_leaves_both_sides_as_they_were_and_says_what_to_do(proven: Lab, how: str) -> None:
     meanwhile(proven, "shared.txt", "main\n")
@@ -168,6 +175,7 @@ def test_a_conflict_leaves_both_sides_as_they_were_and_says_what_to_do(proven: L
     proven.sound()
 
 
+@pytest.mark.slow
 def test_checks_that_were_left_out_on_purpose_stay_left_out(lab: Lab) -> None:
     lab.config(proof="in-place")
     lab.write(".aigon/validation.sh", "#!/bin/sh\nexit 1\n", executable=True)
@@ -179,6 +187,7 @@ def test_checks_that_were_left_out_on_purpose_stay_left_out(lab: Lab) -> None:
     assert lab.aigon("feature-done", "42").code == 0
 
 
+@pytest.mark.slow
 def test_a_check_that_people_broke_meanwhile_is_found(lab: Lab) -> None:
     lab.config(proof="in-place")
     lab.write(".aigon/validation.sh", "#!/bin/sh\ntest ! -e done.txt || test ! -e broken.txt\n", executable=True)

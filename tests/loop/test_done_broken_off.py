@@ -36,6 +36,7 @@ def killed_while_it_looks(lab: Lab, *options: str) -> None:
     (lab.home / "hold").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--squash",), ("--rebase",)])
 def test_killed_while_it_looks_it_goes_on_when_it_is_run_again(proven: Lab, options: tuple[str, ...]) -> None:
     tip, main = proven.git("rev-parse", BRANCH), proven.git("rev-parse", "main")
@@ -57,6 +58,7 @@ def test_killed_while_it_looks_it_leaves_no_folder_behind_once_it_is_run_again(p
     assert not list((proven.home / "state").glob("repos/*/done-proof"))
 
 
+@pytest.mark.slow
 def test_what_a_person_changed_after_it_was_killed_is_not_lost(proven: Lab) -> None:
     killed_while_it_looks(proven)
     proven.write("README.md", "mine\n")
@@ -91,6 +93,7 @@ def test_killed_after_the_merge_it_says_that_it_is_merged(proven: Lab) -> None:
     proven.sound()
 
 
+@pytest.mark.slow
 def test_killed_before_a_rebase_the_branch_is_found_again(proven: Lab) -> None:
     hook = proven.write(".git/hooks/pre-rebase", f"#!/bin/sh\n{KILL}\nexit 1\n", executable=True)
     assert proven.aigon("feature-done", "42", "--rebase").code == -signal.SIGKILL

@@ -91,6 +91,7 @@ def test_killed_after_the_merge_the_others_are_still_retired(arena: Lab) -> None
     arena.sound()
 
 
+@pytest.mark.slow
 def test_killed_in_a_worktree_it_goes_on_from_there(arena: Lab) -> None:
     arena.write("theirs.txt", "")
     arena.commit("meanwhile")
@@ -103,6 +104,7 @@ def test_killed_in_a_worktree_it_goes_on_from_there(arena: Lab) -> None:
     arena.sound()
 
 
+@pytest.mark.slow
 def test_what_people_read_names_the_ref_of_the_one_that_was_not_merged(arena: Lab) -> None:
     text = arena.aigon("feature-done", "42").out
     assert "two: kept as refs/aigon/arena/42/two; worktree and branch removed" in text
@@ -166,6 +168,7 @@ def test_a_worktree_that_somebody_deleted_hinders_nobody(arena: Lab) -> None:
     arena.sound()
 
 
+@pytest.mark.slow
 def test_a_candidate_is_rebased_in_its_own_worktree(arena: Lab) -> None:
     arena.write("theirs.txt", "")
     theirs = arena.commit("meanwhile")
@@ -176,6 +179,7 @@ def test_a_candidate_is_rebased_in_its_own_worktree(arena: Lab) -> None:
     arena.sound()
 
 
+@pytest.mark.slow
 def test_a_target_that_has_moved_on_is_proven_with_the_candidates_work(arena: Lab) -> None:
     arena.write("spoils.txt", "")
     arena.commit("meanwhile")
@@ -189,6 +193,7 @@ def test_a_target_that_has_moved_on_is_proven_with_the_candidates_work(arena: La
     assert merged(arena, "42")["agent"] == "one"
 
 
+@pytest.mark.slow
 def test_in_a_clean_room_too(lab: Lab) -> None:
     lab.spec(WORKS)
     lab.agent("touch done.txt", name="one")
@@ -229,6 +234,7 @@ def test_what_breaks_it_is_dropped_and_nothing_is_merged(arena: Lab) -> None:
     assert merged(arena, "42")["agent"] == "one"
 
 
+@pytest.mark.slow
 def test_what_is_not_there_or_is_aigons_own_is_not_adopted(arena: Lab) -> None:
     before = arena.fingerprint()
     log = "docs/specs/features/logs/feature-42-two-dark-mode-log.md"

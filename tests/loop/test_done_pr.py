@@ -51,6 +51,7 @@ def test_a_merge_pushes_nothing(proven: Lab) -> None:
     assert pushed(proven) == ""
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_opened_with_what_is_proven(proven: Lab) -> None:
     main = proven.git("rev-parse", "main")
     ran = proven.aigon("feature-done", "42", "--pr", "--json", env=gh(proven, GH))
@@ -66,6 +67,7 @@ def test_a_pull_request_is_opened_with_what_is_proven(proven: Lab) -> None:
     proven.sound()
 
 
+@pytest.mark.slow
 def test_asked_for_again_it_is_pushed_to_the_one_that_is_open_and_may_still_be_merged_here(proven: Lab) -> None:
     env = gh(proven, GH)
     assert proven.aigon("feature-done", "42", "--pr", env=env).code == 0
@@ -78,6 +80,7 @@ def test_asked_for_again_it_is_pushed_to_the_one_that_is_open_and_may_still_be_m
     proven.sound()
 
 
+@pytest.mark.slow
 def test_where_gh_is_not_installed_that_is_said_before_anything_is_pushed(proven: Lab) -> None:
     before = proven.fingerprint()
     tools = proven.home / "tools"

@@ -110,6 +110,7 @@ def test_the_honest_smaller_one_wins_and_the_one_that_cheats_never_does(lab: Lab
     assert one["cheat"]["new_tests"]["green_on_base"] and one["small"]["change"]["outside"] == []
 
 
+@pytest.mark.slow
 def test_the_same_facts_make_no_second_commit_and_new_ones_do(lab: Lab) -> None:
     quick(lab, "one", "two", one="touch done.txt", two="touch done.txt; seq 50 > more.py", three="touch done.txt")
     first = evaluated(lab, code=0)
@@ -121,6 +122,7 @@ def test_the_same_facts_make_no_second_commit_and_new_ones_do(lab: Lab) -> None:
     assert evaluated(lab, code=4)["commit"] == lab.git("rev-parse", "HEAD") != first["commit"]
 
 
+@pytest.mark.slow
 def test_where_nobody_passes_the_gates_there_is_no_winner(lab: Lab) -> None:
     quick(lab, one="touch a", two="touch b")
     ran = lab.aigon(*EVAL, "--no-cross-checks", "--no-commit")
@@ -129,6 +131,7 @@ def test_where_nobody_passes_the_gates_there_is_no_winner(lab: Lab) -> None:
     assert not lab.path(PAGE).exists() and "Not written: --no-commit" in ran.out
 
 
+@pytest.mark.slow
 def test_equal_ones_are_a_tie_that_a_person_has_to_decide(lab: Lab) -> None:
     quick(lab, one="touch done.txt", two="touch done.txt")
     found = evaluated(lab, code=4)
@@ -139,6 +142,7 @@ def test_equal_ones_are_a_tie_that_a_person_has_to_decide(lab: Lab) -> None:
     assert ran.code == 4 and ran.json["commit"] is None, "from a worktree it is the same comparison"
 
 
+@pytest.mark.slow
 def test_a_branch_that_was_changed_after_its_proof_does_not_win(lab: Lab) -> None:
     quick(lab, one="touch done.txt", two="touch done.txt; seq 50 > more.py")
     tip = lab.git("rev-parse", "feature-42-one-dark-mode")
@@ -149,6 +153,7 @@ def test_a_branch_that_was_changed_after_its_proof_does_not_win(lab: Lab) -> Non
     assert "changed since it was looked at" in by_label(found)["one"]["gates"]["criteria"]["why"]
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_gone_is_said_and_does_not_win(lab: Lab) -> None:
     quick(lab, one="touch done.txt", two="touch done.txt; seq 50 > more.py")
     lab.git("update-ref", "-d", "refs/heads/feature-42-one-dark-mode")
@@ -156,6 +161,7 @@ def test_a_branch_that_is_gone_is_said_and_does_not_win(lab: Lab) -> None:
     assert found["proposal"]["winner"] == "two" and by_label(found)["one"]["change"] is None
 
 
+@pytest.mark.slow
 def test_while_one_still_runs_the_proposal_is_so_far(lab: Lab) -> None:
     hold = f"touch {lab.home}/working; until test -e {lab.home}/go; do sleep 0.05; done; touch done.txt"
     quick(lab, "one", one="touch done.txt; seq 50 > more.py", two=hold)
@@ -180,6 +186,7 @@ def test_before_any_run_it_says_what_to_do(lab: Lab) -> None:
     assert ran.code == 2 and "There is no judge backend called 'nonsense'" in ran.err
 
 
+@pytest.mark.slow
 def test_who_works_without_a_worktree_is_compared_with_nobody(lab: Lab) -> None:
     lab.config(proof="in-place")
     lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
@@ -194,6 +201,7 @@ def test_who_works_without_a_worktree_is_compared_with_nobody(lab: Lab) -> None:
     assert evaluated(lab, code=0)["commit"] == lab.git("rev-parse", "HEAD")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["merge", "edited"])
 def test_what_a_person_has_under_way_is_left_alone(lab: Lab, how: str) -> None:
     quick(lab, one="touch done.txt")
@@ -208,6 +216,7 @@ def test_what_a_person_has_under_way_is_left_alone(lab: Lab, how: str) -> None:
     assert (lab.fingerprint(), lab.read(PAGE)) == before
 
 
+@pytest.mark.slow
 def test_names_that_an_agent_chose_stay_names(lab: Lab) -> None:
     nasty = "x`|](y)<script>.py"
     quick(lab, one=f"touch done.txt '{nasty}'", two="touch done.txt", criterion=f"d <!-- verify: {DONE_WHEN} -->")
@@ -219,6 +228,7 @@ def test_names_that_an_agent_chose_stay_names(lab: Lab) -> None:
     assert f"files outside the expected area: ``{nasty}``" in lab.git("show", f"HEAD:{PAGE}")
 
 
+@pytest.mark.slow
 def test_one_ctrl_c_ends_a_comparison_and_nothing_is_written(lab: Lab) -> None:
     hold = f"if test -e '{lab.home}/hold'; then touch '{lab.home}/held'; sleep 60; fi\n"
     lab.write("calc.py", CALC)

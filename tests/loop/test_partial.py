@@ -86,6 +86,7 @@ def cut_after(lab: Lab, last: str) -> None:
 # keep
 
 
+@pytest.mark.slow
 def test_by_default_the_branch_stays_and_the_summary_and_the_state_name_what_was_better(lab: Lab) -> None:
     ran = faded(lab)
     assert parked(lab) == [] and named(lab, "rolled_back") == []
@@ -99,6 +100,7 @@ def test_by_default_the_branch_stays_and_the_summary_and_the_state_name_what_was
     lab.sound()
 
 
+@pytest.mark.slow
 def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) -> None:
     ran = faded(lab, "--on-partial", "ask")
     assert "the branch stays as it is, since nobody said yes; its best checkpoint is iteration 2" in ran.out
@@ -122,6 +124,7 @@ def asked_in_a_terminal(lab: Lab, answer: bytes, *arguments: str) -> tuple[int, 
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode(errors="replace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [b"y\n", b"n\n"])
 def test_a_person_at_a_terminal_is_asked_and_decides(lab: Lab, answer: bytes) -> None:
     ready(lab)
@@ -152,6 +155,7 @@ def test_the_branch_goes_back_to_the_best_checkpoint_and_the_rest_is_parked(lab:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_state_summary_and_resume_agree_and_the_numbers_go_on(lab: Lab) -> None:
     faded(lab, *BACK)
     state, found = lab.state(), checkpoints(lab)
@@ -173,6 +177,7 @@ def test_state_summary_and_resume_agree_and_the_numbers_go_on(lab: Lab) -> None:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -> None:
     faded(lab, *BACK)
     ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
@@ -183,6 +188,7 @@ def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -
     lab.sound()
 
 
+@pytest.mark.slow
 def test_where_nothing_was_proven_it_goes_back_to_where_the_run_began(lab: Lab) -> None:
     ready(lab, 'echo "$AIGON_ITERATION" > work.txt', "never <!-- verify: false -->")
     ran = ok(lab.aigon(*LOOP, "--max-iterations", "2", *BACK), 3)
@@ -237,6 +243,7 @@ def test_other_ends_leave_the_branch_as_it_is(lab: Lab, how: str) -> None:
     assert named(lab, "rolled_back") == [] and not [ref for ref in parked(lab) if "after-best" in ref]
 
 
+@pytest.mark.slow
 def test_it_does_not_go_back_before_what_a_person_committed_in_between(lab: Lab) -> None:
     ready(lab)
     ok(lab.aigon(*LOOP, "--max-iterations", "2"), 3)
@@ -248,6 +255,7 @@ def test_it_does_not_go_back_before_what_a_person_committed_in_between(lab: Lab)
     lab.sound()
 
 
+@pytest.mark.slow
 def test_what_no_commit_holds_is_moved_away_and_named(lab: Lab) -> None:
     lab.write(".gitignore", "build/\n")
     ready(lab, """
@@ -264,6 +272,7 @@ def test_what_no_commit_holds_is_moved_away_and_named(lab: Lab) -> None:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_the_events_say_it_to_programs(lab: Lab) -> None:
     ready(lab)
     ran = ok(lab.aigon(*LOOP, "--max-iterations", "4", *BACK, "--json"), 3)
@@ -291,6 +300,7 @@ def as_with_files_half_back(lab: Lab) -> None:
     lab.write("two.txt", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken_off", [as_before_it_moved, as_when_only_the_branch_had_moved, as_with_files_half_back])
 def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off: Any) -> None:
     faded(lab, *BACK)
@@ -305,6 +315,7 @@ def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_kill_after_parking_and_before_the_record_of_it_leaves_the_branch(lab: Lab) -> None:
     faded(lab, *BACK)
     as_before_it_moved(lab)
@@ -332,6 +343,7 @@ def test_a_run_that_is_really_killed_on_the_way_back_goes_on_from_the_best(lab: 
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_branch_that_cannot_be_moved_ends_the_run_and_the_resume_goes_back(lab: Lab) -> None:
     lock = lab.path(f".git/refs/heads/{BRANCH}.lock")
     hook = lab.home / "hook"
@@ -347,6 +359,7 @@ def test_a_branch_that_cannot_be_moved_ends_the_run_and_the_resume_goes_back(lab
     lab.sound()
 
 
+@pytest.mark.slow
 def test_what_a_person_wrote_since_the_kill_is_parked_and_not_lost(lab: Lab) -> None:
     faded(lab, *BACK)
     as_when_only_the_branch_had_moved(lab)
@@ -358,6 +371,7 @@ def test_what_a_person_wrote_since_the_kill_is_parked_and_not_lost(lab: Lab) -> 
     lab.sound()
 
 
+@pytest.mark.slow
 def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> None:
     faded(lab, *BACK)
     as_before_it_moved(lab)
@@ -370,6 +384,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     faded(lab, *BACK)
     lab.git("merge", "-q", "--ff-only", parked(lab)[0])
@@ -379,6 +394,7 @@ def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_journal_of_an_older_aigon_is_read_and_has_a_best_checkpoint(lab: Lab) -> None:
     faded(lab)
     assert "rolled_back" not in journal(lab).read_text()
@@ -391,6 +407,7 @@ def test_a_journal_of_an_older_aigon_is_read_and_has_a_best_checkpoint(lab: Lab)
 # in a worktree
 
 
+@pytest.mark.slow
 def test_in_a_worktree_it_is_that_branch_and_those_files_that_go_back(lab: Lab) -> None:
     ready(lab)
     lab.commit("ready")

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.lab import DONE_WHEN, Lab, finish, until
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
@@ -43,11 +45,13 @@ def test_a_page_is_written_where_git_does_not_see_it(lab: Lab) -> None:
     assert lab.git("rev-parse", "HEAD")[:8] in page and "## Iteration 2 (" in page
 
 
+@pytest.mark.slow
 def test_the_change_is_counted_from_the_base_without_aigons_own_files(lab: Lab) -> None:
     page = ran(lab).aigon("report", "42", "--format", "md").out
     assert "+2 −0 in 2 files" in page and "`done.txt`" in page and "-log.md" not in page
 
 
+@pytest.mark.slow
 def test_markdown_goes_to_standard_output_or_to_a_file_and_json_says_where(lab: Lab) -> None:
     ran(lab)
     text = lab.aigon("report", "42", "--format", "md").out
@@ -61,6 +65,7 @@ def test_markdown_goes_to_standard_output_or_to_a_file_and_json_says_where(lab: 
     assert "text" in lab.aigon("report", "42", "--format", "md", "--json").json
 
 
+@pytest.mark.slow
 def test_commits_link_to_the_forge_that_origin_names_and_no_login_with_them(lab: Lab) -> None:
     ran(lab).git("remote", "add", "origin", "https://ada:token@github.com/ada/tea.git")
     lab.aigon("report", "42")
@@ -69,6 +74,7 @@ def test_commits_link_to_the_forge_that_origin_names_and_no_login_with_them(lab:
     assert "token@" not in page and "once the branch is pushed" in page
 
 
+@pytest.mark.slow
 def test_it_can_be_written_while_a_loop_is_running(lab: Lab) -> None:
     lab.spec(WORKS)
     gate = lab.home / "gate"
@@ -92,18 +98,21 @@ def test_without_a_run_it_says_what_to_do(lab: Lab) -> None:
     assert lab.aigon("report", "43").code == 2
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_is_named_and_a_device_is_left_alone(lab: Lab) -> None:
     ran(lab)
     assert lab.aigon("report", "42", "--output", "README.md/x.html").code == 7
     assert lab.aigon("report", "42", "--output", "/dev/null").code == 2 and not Path("/dev/null").is_file()
 
 
+@pytest.mark.slow
 def test_without_a_display_it_says_that_nothing_was_opened(lab: Lab) -> None:
     ran(lab)
     told = lab.aigon("report", "42", "--open")
     assert told.code == 0 and "Not opened: there is no display" in told.err
 
 
+@pytest.mark.slow
 def test_it_is_written_from_a_branch_that_does_not_have_the_spec_in_progress(lab: Lab) -> None:
     ran(lab).git("switch", "-q", "main")
     assert lab.aigon("report", "42").code == 0

@@ -48,6 +48,7 @@ def test_it_goes_on_where_it_stopped_without_a_word_about_the_agent(ready: Lab) 
     assert len([line for line in subjects if "iteration" in line]) == 2
 
 
+@pytest.mark.slow
 def test_from_inside_the_worktree_the_same_run_is_meant(ready: Lab) -> None:
     assert ready.aigon("feature-implement", "42", "--worktree").code == 3
     ran = ready.aigon("feature-implement", "42", "--resume", cwd=worktree(ready, "mine"))
@@ -56,6 +57,7 @@ def test_from_inside_the_worktree_the_same_run_is_meant(ready: Lab) -> None:
     assert not (worktree(ready, "mine") / ".aigon" / "runs").exists()
 
 
+@pytest.mark.slow
 def test_what_setup_made_is_used_by_implement(ready: Lab) -> None:
     made = ready.aigon("feature-setup", "42", "mine", "--json")
     assert made.code == 0, made.err
@@ -76,6 +78,7 @@ def test_uncommitted_work_is_refused_before_a_worktree_is_made(ready: Lab) -> No
     assert not worktree(ready, "mine").exists()
 
 
+@pytest.mark.slow
 def test_once_it_is_made_the_checkout_may_hold_whatever_it_likes(ready: Lab) -> None:
     assert ready.aigon("feature-implement", "42", "--worktree").code == 3
     ready.write("mine.txt", "not committed")
@@ -85,6 +88,7 @@ def test_once_it_is_made_the_checkout_may_hold_whatever_it_likes(ready: Lab) -> 
     assert ready.read("mine.txt") == "not committed"
 
 
+@pytest.mark.slow
 def test_the_agent_has_ports_and_names_of_its_own_and_its_own_folder(ready: Lab) -> None:
     ready.agent('env > "$HOME/seen"; touch done.txt')
     ready.commit("agent")
@@ -96,6 +100,7 @@ def test_the_agent_has_ports_and_names_of_its_own_and_its_own_folder(ready: Lab)
     assert seen["AIGON_SPEC"].startswith(there)
 
 
+@pytest.mark.slow
 def test_a_deleted_worktree_is_made_again_on_its_branch(ready: Lab) -> None:
     import shutil
 
@@ -123,6 +128,7 @@ def test_a_feature_without_an_id_gets_no_worktree(lab: Lab) -> None:
     assert "aigon feature-prioritise tea-time" in ran.err
 
 
+@pytest.mark.slow
 def test_a_person_decides_on_the_work_of_the_agent_in_the_worktree(lab: Lab) -> None:
     lab.spec("it looks right <!-- human -->", f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent("touch done.txt")
@@ -134,6 +140,7 @@ def test_a_person_decides_on_the_work_of_the_agent_in_the_worktree(lab: Lab) -> 
     assert lab.aigon("feature-implement", "42", "--resume").code == 0
 
 
+@pytest.mark.slow
 def test_events_say_the_label_and_the_mode(ready: Lab) -> None:
     ran = ready.aigon("feature-implement", "42", "--loop", "--worktree", "--json")
     started = next(event for event in ran.events if event["event"] == "run_started")
@@ -141,6 +148,7 @@ def test_events_say_the_label_and_the_mode(ready: Lab) -> None:
     assert (ran.events[-1]["event"], ran.events[-1]["outcome"]) == ("run_finished", "met")
 
 
+@pytest.mark.slow
 def test_dependencies_that_are_linked_are_there_in_the_worktree_and_in_the_clean_room(lab: Lab) -> None:
     lab.write("package.json", '{"name": "sample", "version": "1.0.0", "private": true}\n')
     lab.write("package-lock.json", '{"name": "sample", "lockfileVersion": 3, "packages": {}}\n')
@@ -166,6 +174,7 @@ def test_what_the_agent_writes_over_aigons_records_is_put_back(ready: Lab) -> No
     assert ready.state(STATE)["status"] == "met"
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_configured_later_can_join(ready: Lab) -> None:
     assert ready.aigon("feature-setup", "42", "mine").code == 0
     ready.agent("touch done.txt", name="late")
@@ -212,3 +221,28 @@ def test_a_branch_that_was_deleted_is_named_with_the_command_that_brings_it_back
     assert f"git branch {BRANCH} {tip}" in ran.err
     ready.git("branch", BRANCH, tip)
     assert ready.aigon("feature-implement", "42", "--resume").code == 0
+
+
+def test_a_feature_that_is_done_is_not_set_up_again(ready: Lab) -> None:
+    ready.agent("touch done.txt")
+    ready.commit("quick")
+    assert ready.aigon("feature-implement", "42", "--loop", "--worktree").code == 0
+    assert ready.aigon("feature-done", "42").code == 0
+    for arguments in (
+        ("feature-setup", "42", "mine"),
+        ("feature-setup", "42"),
+        ("feature-implement", "42", "--worktree"),
+    ):
+        before = ready.fingerprint()
+        ran = ready.aigon(*arguments)
+        assert ran.code == 2, ran.out + ran.err
+        assert "is done already" in ran.err
+        assert ready.fingerprint() == before
+
+
+def test_what_the_set_up_leaves_and_git_does_not_ignore_is_said_at_once(ready: Lab) -> None:
+    ready.config(worktree={"setup": "echo ready > left.txt"})
+    ready.commit("a set-up")
+    ran = ready.aigon("feature-setup", "42", "mine")
+    assert ran.code == 0, ran.err
+    assert "left.txt" in ran.err

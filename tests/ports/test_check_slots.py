@@ -58,6 +58,7 @@ class Holders:
         return self.log.read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_checks_of_several_processes_share_the_slots_and_an_exclusive_one_is_alone(tmp_path: Path) -> None:
     holders = Holders(tmp_path)
     started = [holders.start("shared", 6) for _ in range(3)] + [holders.start("alone", 2) for _ in range(2)]

@@ -54,6 +54,7 @@ def test_the_tests_of_each_run_on_the_work_of_the_other_and_an_import_that_is_mi
     assert lab.fingerprint() == before
 
 
+@pytest.mark.slow
 def test_two_files_of_one_name_stand_side_by_side_and_what_was_run_is_not_run_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

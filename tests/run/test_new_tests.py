@@ -45,6 +45,7 @@ def test_a_new_test_that_the_base_fails_or_cannot_import_is_red_and_one_that_it_
     assert lab.fingerprint() == before
 
 
+@pytest.mark.slow
 def test_tests_in_a_changed_file_are_new_only_where_the_base_has_none_of_that_name(lab: Lab) -> None:
     side = rivals(lab)
     old = lab.read("tests/test_old.py")
@@ -61,6 +62,7 @@ def test_a_candidate_without_test_files_of_its_own_added_none_and_nothing_is_run
     assert found(side) == NewTests()
 
 
+@pytest.mark.slow
 def test_what_was_run_once_is_not_run_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     side = rivals(lab)
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})
@@ -69,12 +71,14 @@ def test_what_was_run_once_is_not_run_again(lab: Lab, monkeypatch: pytest.Monkey
     assert found(side) == first and first.red_on_base
 
 
+@pytest.mark.slow
 def test_the_base_is_looked_at_where_nobody_recorded_its_tests(lab: Lab) -> None:
     side = rivals(lab)
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING}, tested=None)
     assert len(found(side).added) == 2
 
 
+@pytest.mark.slow
 def test_the_worktree_may_be_gone(lab: Lab) -> None:
     side = rivals(lab)
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})
@@ -82,6 +86,7 @@ def test_the_worktree_may_be_gone(lab: Lab) -> None:
     assert len(found(side).red_on_base) == 2
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_on_its_own_work_or_is_skipped_on_the_base_is_unknown(lab: Lab) -> None:
     side = rivals(lab)
     skipping = "import app, pytest\n\ndef test_two():\n    if not hasattr(app, 'two'):\n        pytest.skip()\n"
@@ -129,6 +134,7 @@ def test_a_test_build_that_the_new_file_breaks_on_the_base_makes_its_tests_red(l
     assert len(seen.added) == 1 and seen.red_on_base == seen.added, seen
 
 
+@pytest.mark.slow
 def test_what_python_compiles_for_the_rooms_is_of_no_candidate_and_no_test_is_run_for_it(
     lab: Lab, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def by_program(side: Rivals, mode: str, **more: object) -> tuple[Preference, lis
     return found, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
+@pytest.mark.slow
 def test_a_preference_that_holds_in_both_orders_counts_with_its_reasons_and_its_cost(lab: Lab) -> None:
     found, asked = by_program(sides(lab), "priced")
     assert (found.one, found.other, found.result) == ("cc-opus", "cx", "one")
@@ -77,16 +78,19 @@ def test_the_other_one_is_preferred_where_it_is_the_better_one(lab: Lab) -> None
     assert by_program(sides(lab, WRONG, RIGHT), "honest")[0].result == "other"
 
 
+@pytest.mark.slow
 def test_a_judge_that_always_takes_the_first_one_comes_to_a_tie(lab: Lab) -> None:
     found, asked = by_program(sides(lab), "first")
     assert (found.result, len(asked)) == ("tie", 2)
     assert "do not agree" in found.reasons[0]
 
 
+@pytest.mark.slow
 def test_a_judge_that_sees_no_difference_says_so_in_both_orders(lab: Lab) -> None:
     assert by_program(sides(lab), "tie")[0].result == "tie"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "why"),
     [
@@ -130,6 +134,7 @@ def _nameless(sent: str) -> None:
     assert "iteration" not in sent and "by cc" not in sent
 
 
+@pytest.mark.slow
 def test_a_model_over_the_api_is_asked_the_same_way(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     side = sides(lab)
     side.config = Config.model_validate({"judge": {"backend": "anthropic", "model": "a-judge", "timeout": 10}})

@@ -139,6 +139,7 @@ def test_a_pass_beside_a_changed_file_of_the_commit_stands_for_nobody(lab: Lab) 
         assert "script" in started and found.findings[-1].status == "fail"
 
 
+@pytest.mark.slow
 def test_what_failed_at_the_base_is_known_to_the_others_of_the_arena_with_all_its_details(
     lab: Lab, arena: Path
 ) -> None:
@@ -234,6 +235,7 @@ with world_in(lab, who, lab.home / "aigon" / "arena" / "42") as world:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("arena")
 def test_loops_that_begin_together_run_the_checks_of_the_base_once(lab: Lab) -> None:
     base = lab.git("rev-parse", "HEAD")
