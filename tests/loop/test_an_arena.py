@@ -174,6 +174,7 @@ def test_ctrl_c_lets_all_finish_their_iteration_and_resume_goes_on_with_all(plai
     assert state(plain, "steady")["status"] == "met"
 
 
+@pytest.mark.slow
 def test_when_the_arena_itself_is_killed_its_loops_end_and_can_go_on(plain: Lab) -> None:
     waiting(plain)
     arena = plain.start("feature-implement", "42", "--loop", *ALL[:4])

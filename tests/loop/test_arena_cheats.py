@@ -87,7 +87,8 @@ PLANT = "printf '#!/bin/sh\\n' > {0}/validation.sh; chmod +x {0}/validation.sh"
 BREAK = "printf 'def add(a, b):\\n    return 0\\n' > calc.py; touch done.txt"
 
 
-@pytest.mark.parametrize("ignored", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("ignored", [True, False])
 def test_what_an_agent_plants_in_the_main_checkout_decides_no_later_run(rivals: Lab, ignored: bool) -> None:
     rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n" + ".aigon/\n" * ignored)
     rivals.spec("marked <!-- verify: test -f done.txt -->")

@@ -59,6 +59,7 @@ def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) 
     assert lab.state(".aigon/loop-state-42-steady.json")["mode"] == "arena"
 
 
+@pytest.mark.slow
 def test_where_all_are_refused_it_says_what_to_do_and_where_and_nothing_that_cannot_be_done(ready: Lab) -> None:
     ready.config(worktree={"setup": "touch left-behind.txt"})
     ready.commit("set-up")
@@ -69,6 +70,7 @@ def test_where_all_are_refused_it_says_what_to_do_and_where_and_nothing_that_can
     assert "feature-eval" not in ran.out and "can begin" not in ran.out
 
 
+@pytest.mark.slow
 def test_one_whose_turn_broke_off_is_told_to_resume_and_not_to_begin(ready: Lab) -> None:
     ready.agent("touch half.txt; kill -9 $PPID; sleep 5", name="crash")
     ready.commit("crash")

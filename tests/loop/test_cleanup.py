@@ -89,6 +89,7 @@ def test_the_list_says_how_every_worktree_is(case: Cleaning) -> None:
     assert from_inside.code == 0 and str(made["cx"]) in from_inside.out and "holds uncommitted work" in from_inside.out
 
 
+@pytest.mark.slow
 def test_one_that_is_gone_with_its_branch_is_not_listed(case: Cleaning) -> None:
     made = case.made()
     assert case.removed(made) == ""

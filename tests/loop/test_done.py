@@ -43,6 +43,7 @@ def test_a_target_that_has_moved_on_is_merged_once_the_result_is_proven(proven: 
     proven.sound()
 
 
+@pytest.mark.slow
 def test_what_is_proven_on_neither_side_alone_is_not_merged(proven: Lab) -> None:
     meanwhile(proven, "notes/theirs.txt")
     for start in (BRANCH, "main"):

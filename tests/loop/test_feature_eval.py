@@ -77,6 +77,7 @@ def by_label(found: dict[str, Any]) -> dict[str, Any]:
     return {each["label"]: each for each in found["candidates"]}
 
 
+@pytest.mark.slow
 def test_the_honest_smaller_one_wins_and_the_one_that_cheats_never_does(lab: Lab) -> None:
     lab.write("calc.py", CALC)
     lab.write("tests/run.sh", RUNNER)

@@ -36,6 +36,7 @@ def crossed(side: Rivals, **new: tuple[str, ...]) -> dict[tuple[str, str], Cross
     return {(pair.tests_of, pair.against): pair for pair in pairs}
 
 
+@pytest.mark.slow
 def test_the_tests_of_each_run_on_the_work_of_the_other_and_an_import_that_is_missing_is_no_failure(lab: Lab) -> None:
     side = rivals(lab)
     side.add("cc", {"app.py": TWO, "tests/test_two.py": OF_TWO, "tests/test_late.py": LATE})
