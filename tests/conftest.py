@@ -30,6 +30,15 @@ def nobodys_credentials() -> Iterator[None]:
     os.environ.update(taken)
 
 
+LONG = ("test_arena_tour.py", "test_an_arena.py", "test_tour.py", "test_wheel.py", "test_kinds.py")
+"""Files with tests of many seconds."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest: at the end it would keep one worker busy while the others have nothing left."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Whoever has nothing left takes tests from the others: else one worker ends minutes before the last.
