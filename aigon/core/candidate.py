@@ -76,6 +76,11 @@ def branch_of(feature: str, label: str, slug: str) -> str:
     return f"feature-{feature}-{label}-{slug}"
 
 
+def run_command(feature: str, label: str = "", option: str = "--resume") -> str:
+    """What a person types to let the agent called `label` ("" in solo mode) go on with a feature, or begin it."""
+    return f"aigon feature-implement {feature} {option}{f' --agent {label}' if label else ''}"
+
+
 def meant(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
     """The candidate that a person means by its label, by the agent's name, or by its `short` name."""
     for key in filter(None, (wanted, short)):

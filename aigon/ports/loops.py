@@ -24,14 +24,17 @@ def alive(state: Mapping[str, Any], home: Path | None) -> bool:
     pid = state.get("pid")
     if not isinstance(pid, int) or pid <= 0 or not _exists(pid):
         return False
-    held = is_held(home / "locks" / _lock(state)) if home else None
+    held = is_held(_lock(home, state)) if home else None
     return _is_as_old(pid, str(state.get("started_at"))) if held is None else held
 
 
-def _lock(state: Mapping[str, Any]) -> str:
-    """Each agent of an arena has a lock of its own."""
-    name = "-".join(filter(None, (str(state.get("feature_id")), str(state.get("label") or ""))))
-    return f"feature-{name}.lock"
+def loop_lock(home: Path, feature: str, label: str = "") -> Path:
+    """The lock that a loop on the feature holds; each agent in a worktree of its own, called `label`, has one."""
+    return home / "locks" / f"feature-{feature}{f'-{label}' if label else ''}.lock"
+
+
+def _lock(home: Path, state: Mapping[str, Any]) -> Path:
+    return loop_lock(home, str(state.get("feature_id")), str(state.get("label") or ""))
 
 
 def _exists(pid: int) -> bool:

@@ -13,6 +13,7 @@ from aigon.core.spending import LATELY
 from aigon.core.state import State, replay
 from aigon.ports.ledger import Ledger, Others
 from aigon.ports.ledger_file import Account
+from aigon.ports.loops import loop_lock
 from aigon.ports.store import is_held
 from aigon.run import candidates
 from aigon.run.job import Job
@@ -34,7 +35,7 @@ def ledger_of(home: Path, arena: Path, candidate: Candidate, limit: float | None
 def _others(home: Path, feature: str) -> Others:
     return Others(
         labels=lambda: tuple(each.label for each in candidates.of_feature(home, feature) if each.mode == "arena"),
-        runs=lambda label: is_held(home / "locks" / f"feature-{feature}-{label}.lock") is True,
+        runs=lambda label: is_held(loop_lock(home, feature, label)) is True,
         told=lambda label: _told(home, feature, label),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from aigon.core.candidate import Candidate
+from aigon.core.candidate import Candidate, run_command
 from aigon.core.concern import Concern
 from aigon.core.decisions import Decision
 from aigon.core.errors import usage
@@ -38,8 +38,7 @@ def decide(
         candidate = candidate_meant(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
     decided = _decided(checkout, root, candidate.feature if candidate else wanted, candidate, what, decision, why)
-    again = f"aigon feature-implement {wanted} --resume{f' --agent {candidate.label}' if candidate else ''}"
-    return decided, again
+    return decided, run_command(wanted, candidate.label if candidate else "")
 
 
 def _decided(

@@ -8,6 +8,7 @@ from aigon.core.candidate import Candidate
 from aigon.core.errors import AigonError, Exit, usage
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
+from aigon.ports.loops import loop_lock
 from aigon.ports.store import lock
 from aigon.run import bookkeeping, branch, done_unfinished
 from aigon.run.authority import require_person
@@ -96,10 +97,9 @@ def _target(chosen: Chosen) -> str:
 @contextmanager
 def _alone_with(errand: Errand, chosen: Chosen, landing: Landing, current: str) -> Iterator[None]:
     """Nobody else works on it, and that it began is noted, until everything is back or the target has it."""
-    label = f"-{chosen.label}" if chosen.label else ""
     place = Path(chosen.candidate.path) if chosen.candidate else None
     with ExitStack() as held:
-        held.enter_context(lock(errand.home / "locks" / f"feature-{chosen.name}{label}.lock", f"Feature {chosen.name}"))
+        held.enter_context(lock(loop_lock(errand.home, chosen.name, chosen.label), f"Feature {chosen.name}"))
         if place and place != errand.main.root:
             held.enter_context(checkout_lock(errand.home, place))
         note = Unfinished(chosen.name, chosen.label, chosen.branch, landing.target, landing.onto, current)

@@ -14,6 +14,7 @@ from aigon.core.protection import Protection
 from aigon.core.spec import known_failures
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
+from aigon.ports.loops import loop_lock
 from aigon.ports.store import is_held
 from aigon.run.bookkeeping import trusted
 from aigon.run.evaluation_change import change_of, seen
@@ -80,7 +81,7 @@ def _tip(contest: Contest, one: Contestant) -> str:
 
 def _running(contest: Contest, one: Contestant, entry: Entry) -> bool:
     """Its last run has not ended, and a process holds its lock."""
-    lock = repository_home(contest.main.common_dir) / "locks" / f"feature-{one.records.folder.name}.lock"
+    lock = loop_lock(repository_home(contest.main.common_dir), one.records.folder.name)
     return entry.outcome is None and is_held(lock) is True
 
 

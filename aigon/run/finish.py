@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 
 from aigon.core import best, report
-from aigon.core.candidate import branch_of
+from aigon.core.candidate import branch_of, run_command
 from aigon.core.concern import Concern
 from aigon.core.events import Event, RolledBack, RunFinished
 from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
@@ -60,8 +60,8 @@ def _undone(went: RolledBack, state: State) -> str:
 
 def next_command(job: Job, outcome: Outcome, concerns: Sequence[Concern] = ()) -> str:
     """What a person would type next."""
-    name, whose = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
-    resume = f"aigon feature-implement {name} --resume{whose}"
+    name = job.feature.name_for_people
+    resume = run_command(name, job.label)
     match outcome:
         case Met():
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"

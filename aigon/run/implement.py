@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from aigon.core.binding import bound
+from aigon.core.candidate import run_command
 from aigon.core.events import Notice, RunFinished
 from aigon.core.prompt import estimated_tokens
 from aigon.core.vacuity import own_proof
@@ -134,7 +135,7 @@ def say(text: str) -> None:
 
 
 def _answer(options: Options, seat: Seat) -> Callable[[str], None]:
-    again = f"aigon feature-implement {options.feature} --resume{f' --agent {seat.label}' if seat.label else ''}"
+    again = run_command(options.feature, seat.label)
     return lambda _signal: _say_how_to_stop(again)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from aigon.core.candidate import Candidate
 from aigon.ports.git import Checkout
+from aigon.ports.loops import loop_lock
 from aigon.ports.store import is_held
 from aigon.run.done_request import Left
 
@@ -34,7 +35,7 @@ def winner(main: Checkout, candidate: Candidate, *, keep: bool) -> Left:
 
 def running(home: Path, candidate: Candidate) -> bool:
     """Whether somebody holds the lock on a candidate's loop."""
-    return bool(is_held(home / "locks" / f"feature-{candidate.feature}-{candidate.label}.lock"))
+    return bool(is_held(loop_lock(home, candidate.feature, candidate.label)))
 
 
 def kept(main: Checkout, candidate: Candidate, tip: str | None) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aigon.core.candidate import run_command
 from aigon.core.events import Event
 from aigon.core.features import Feature
 from aigon.core.state import Spend
@@ -37,8 +38,7 @@ class Opening:
 
     def command(self, name: str, option: str) -> str:
         """What a person types to begin or go on with the feature called `name` here."""
-        candidate = self.seat.candidate
-        return f"aigon feature-implement {name} {option}{f' --agent {candidate.label}' if candidate else ''}"
+        return run_command(name, self.seat.label, option)
 
     @property
     def own_git(self) -> Path:

@@ -14,6 +14,7 @@ from aigon.core.history import history
 from aigon.core.model import Change
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
+from aigon.ports.loops import loop_lock
 from aigon.ports.main_checkout import around
 from aigon.ports.store import is_held
 from aigon.ports.view_file import write_view
@@ -180,8 +181,7 @@ def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[Change, ...]]:
 
 
 def _is_running(home: Path, feature: Feature, label: str) -> bool:
-    name = f"feature-{feature.name_for_people}{f'-{label}' if label else ''}"
-    return bool(is_held(home / "locks" / f"{name}.lock"))
+    return bool(is_held(loop_lock(home, feature.name_for_people, label)))
 
 
 def _account(checkout: Checkout, root: Path, feature: Feature, works: list[Work], home: Path | None) -> Account:

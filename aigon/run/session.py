@@ -14,6 +14,7 @@ from aigon.core.leaks import exclude_lines
 from aigon.core.state import State, replay
 from aigon.ports import reaper, secrets
 from aigon.ports.home import repository_home
+from aigon.ports.loops import loop_lock
 from aigon.ports.stop import Stop
 from aigon.ports.store import lock
 from aigon.run import branch, recover, specs
@@ -112,7 +113,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:
     records = records_of(opening.home, name, opening.seat.label)
-    held.enter_context(lock(opening.home / "locks" / f"feature-{records.folder.name}.lock", f"Feature {name}"))
+    held.enter_context(lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))
     return records
 
 

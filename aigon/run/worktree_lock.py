@@ -5,12 +5,13 @@ from pathlib import Path
 from aigon.core.candidate import Candidate
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
+from aigon.ports.loops import loop_lock
 from aigon.ports.store import is_held
 
 
 def feature_lock(home: Path, candidate: Candidate) -> Path:
     """The lock that a candidate's loop holds."""
-    return home / "locks" / f"feature-{candidate.feature}-{candidate.label}.lock"
+    return loop_lock(home, candidate.feature, candidate.label)
 
 
 def is_worked_in(main: Checkout, candidate: Candidate) -> bool:

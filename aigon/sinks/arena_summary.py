@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from aigon.core.amounts import dollars, duration
 from aigon.core.arena import ArenaEnded, Ended
+from aigon.core.candidate import run_command
 from aigon.core.quoting import folded
 from aigon.core.state import Spend
 
@@ -37,8 +38,8 @@ def total(spend: Spend) -> str:
 def again(feature: str, one: Ended) -> str:
     """The command with which a candidate goes on; empty for one that has nothing to go on with or to."""
     if one.resumable:
-        return f"aigon feature-implement {feature} --resume --agent {folded(one.label)}"
-    return f"aigon feature-implement {feature} --loop --agent {folded(one.label)}" if not one.criteria_total else ""
+        return run_command(feature, folded(one.label))
+    return run_command(feature, folded(one.label), "--loop") if not one.criteria_total else ""
 
 
 def _row(one: Ended) -> tuple[str, ...]:

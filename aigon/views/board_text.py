@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from aigon.core.candidate import run_command
 from aigon.core.quoting import folded
 from aigon.views.board import Card, Column, Ended, Lane, Working
 
@@ -116,7 +117,7 @@ def _lane(card: Card, lane: Lane) -> Iterator[Text]:
     if lane.working:
         yield from _loop(lane.working, label)
     elif lane.ended:
-        again = f"aigon feature-implement {card.feature.name_for_people} --resume --agent {label}"
+        again = run_command(card.feature.name_for_people, label)
         yield Text.assemble(f"{label}: ", _end(card, lane.ended, again))
 
 

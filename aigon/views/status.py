@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aigon.core.candidate import Candidate
+from aigon.core.candidate import Candidate, run_command
 from aigon.core.errors import environment
 from aigon.core.features import Feature
 from aigon.ports.loops import alive
@@ -62,7 +62,7 @@ class Lane:
             return ""
         if status == "not_started":
             return f"aigon feature-implement {who.feature} --loop --worktree --agent {who.agent}"
-        return f"aigon feature-implement {who.feature} --resume --agent {who.label}"
+        return run_command(who.feature, who.label)
 
 
 @dataclass(frozen=True, slots=True)

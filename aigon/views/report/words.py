@@ -2,6 +2,7 @@
 
 from aigon.core.account import Account, Work
 from aigon.core.amounts import spent
+from aigon.core.candidate import run_command
 from aigon.core.history import Step
 from aigon.core.model import CheckStatus, Finding, Turn, Verdict, VerdictStatus
 from aigon.core.outcome import Met, describe
@@ -89,8 +90,7 @@ def taking(account: Account) -> tuple[str, Work | None, str]:
     best = account.shown_first
     if any(work.running for work in account.works):
         return "Nothing to take yet. See how it goes on:", None, f"aigon feature-status {name}"
-    agent = f" --agent {best.label}" if best.label else ""
-    return "Nothing to take yet. Go on with:", best, f"aigon feature-implement {name} --resume{agent}"
+    return "Nothing to take yet. Go on with:", best, run_command(name, best.label)
 
 
 def _proposed(account: Account) -> Work | None:
