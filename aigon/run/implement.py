@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from typing import get_args
 
 from aigon.core.binding import bound
 from aigon.core.candidate import run_command
@@ -17,7 +18,8 @@ from aigon.ports.guardian import guarded
 from aigon.ports.stop import Stop
 from aigon.run import branch
 from aigon.run.briefing import prompt_text
-from aigon.run.drive import Observer, Recorder, drive
+from aigon.run.drive import Durable, Observer, Recorder, drive
+from aigon.run.fail_point import FailPoint, FailPoints, Stage, fail_points
 from aigon.run.hook_up import hooked, notified
 from aigon.run.job import Job
 from aigon.run.loop import Loop, run
@@ -51,6 +53,7 @@ def implement(
 
 
 def _implement(seat: Seat, options: Options, observers: Observers, confirm: Confirm, *, announce: bool) -> RunFinished:
+    points = fail_points(os.environ)
     stop = Stop([seat.main / name for name in branch.STOP_FILES], said=_answer(options, seat) if announce else _quiet)
     with (
         stop.handling(),
@@ -59,8 +62,9 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     ):
         reaper.adopt_orphans()
         session.world.guardian = guardian
-        records = (JournalSink(session.records.journal), StateFileSink.after(session.state_file, session.past))
-        recorder = Recorder(records, [*observers(session), *notified(session), *_written_for_people(session)])
+        recorder = Recorder(
+            _records(session, points), [*observers(session), *notified(session), *_written_for_people(session)]
+        )
         state = session.state
         loop: Loop | None = None
         try:
@@ -73,6 +77,16 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
                 loop.close()  # nothing of a look that broke off may still run when survivors are swept
             reaper.sweep()
             recorder.close()
+
+
+def _records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:
+    """The journal, then what is made of it; with fail points around them where a test asks for some."""
+    journal = JournalSink(session.records.journal)
+    state_file = StateFileSink.after(session.state_file, session.past)
+    if not points:
+        return (journal, state_file)
+    before, between, after = (FailPoints(stage, tuple(points)) for stage in get_args(Stage))
+    return (before, journal, between, state_file, after)
 
 
 def _written_for_people(session: Session) -> tuple[Observer, ...]:
