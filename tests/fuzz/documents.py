@@ -1,0 +1,35 @@
+"""Whole documents that no reader may be broken by, whatever it reads."""
+
+from tests.fuzz.of_documents import BOMB
+
+DOCUMENTS: dict[str, bytes] = {
+    "nothing": b"",
+    "a line end": b"\n",
+    "nul": b"\0" * 1000,
+    "no utf-8": b"\xff\xfe\x80" * 300,
+    "utf-16": '{"a": 1}\n- [ ] b\n'.encode("utf-16"),
+    "mark and crlf": b"\xef\xbb\xbf# A\r\n\r\n## Acceptance Criteria\r\n\r\n- [ ] a\r\n",
+    "lone surrogate": b'{"a": "\\ud800", "\\udfff": 1}',
+    "lists": b"[" * 100_000,
+    "objects": b'{"a":' * 20_000,
+    "flow": b"{a: " * 25_000,
+    "dashes": b"- " * 50_000,
+    "quotes": b"> " * 50_000,
+    "stairs": b"\n".join(b" " * depth + b"-" for depth in range(400)),
+    "whole lists": b"[" * 5_000 + b"]" * 5_000,
+    "elements": b"<a>" * 30_000,
+    "long number": b"9" * 5_000,
+    "long number inside": b'{"schema_version": ' + b"9" * 5_000 + b"}",
+    "no number": b'{"schema_version": NaN, "a": Infinity, "b": 1e999}',
+    "twice": b'{"a": 1, "a": 2}',
+    "laughs": BOMB,
+    "itself": b"a: &a [*a]\n",
+    "tag": b"!!python/object/apply:os.system [id]\n",
+    "no day": b"a: 2026-02-31\n",
+    "no int": b"a: !!int x\nb: !!bool x\nc: !!timestamp x\n",
+    "merge": b"a: &a {b: 1}\nc: {<<: [*a, *a]}\n",
+    "types": b'{"schema_version": 1, "accounts": [], "checks": 3, "tips": null, "finding": 0, "groups": {}, "a": [{}]}',
+    "list": b'[1, null, {}, [], "a"]',
+    "escapes": b'{"\\u001b[31m": "\\u001b]0;t\\u0007"}',
+    "escapes in yaml": b'"\\e[31m\\a": 1\n',
+}

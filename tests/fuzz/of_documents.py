@@ -1,0 +1,218 @@
+"""Readers of what people configure: JSON and YAML."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from aigon.agents._api.servers import FILE, servers
+from aigon.core import agent_kind, command_file, entries, keyed, price_file, profile
+from aigon.core.config import Config, load
+from aigon.core.endpoints.documents import either
+from aigon.core.endpoints.documents import value as document
+from aigon.core.endpoints.plan import unpacked
+from aigon.core.errors import AigonError
+from aigon.ports.project import ProjectOnDisk
+from aigon.ports.resources import profiles
+from tests.fuzz.of_specs import ROOT
+from tests.fuzz.target import Target
+
+JSON = (b'"', b"{", b"[", b'{"a":', b",", b":", b"null", b"1e9", b"\\u0000", b'"ralph": ', b'"agents": ', b'"paths": ')
+YAML = (
+    *(
+        b"- ",
+        b"a: ",
+        b"&a ",
+        b"*a",
+        b"[*a,*a]",
+        b"!!python/name:os.system ",
+        b"!!float ",
+        b"|\n  ",
+        b">",
+        b"? ",
+        b"{",
+        b"[",
+    ),
+    *(
+        b"extends: library\n",
+        b"detect: ",
+        b"roles: ",
+        b"any: ",
+        b"all: ",
+        b"not: ",
+        b"always: true",
+        b"<<: ",
+        b"%YAML 1.2\n",
+    ),
+)
+LAUGHS = b"".join(
+    b"%c: &%c [%s]\n" % (97 + n, 97 + n, b",".join([b"*%c" % (96 + n)] * 9) or b"x") for n in range(1, 20)
+)
+"""Anchors within anchors: a document of a kilobyte that stands for more values than any memory holds."""
+BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + LAUGHS
+
+
+def files(*patterns: str) -> Sequence[bytes]:
+    """What ships, by globs in the repository."""
+    return tuple(file.read_bytes() for pattern in patterns for file in sorted(ROOT.glob(pattern)) if file.is_file())
+
+
+@cache
+def configs() -> Sequence[bytes]:
+    found = files(".aigon.example/config.json", "templates/**/config.json", "tests/**/config.json")
+    server = (
+        b'{"endpoints": {"command": "serve", "requests": ["GET /a", {"path": "/b", "expect": {"json": {"a": 1}}}]}}'
+    )
+    more = b'{"hooks": {"before_loop": {"command": "x"}}, "guards": {"runTime": "1h"}, "paths": {"a": "web"}}'
+    return (
+        *found,
+        server,
+        more,
+        b'{"ladder": [{"turns": 1, "model": "a"}], "notify": [{"on": ["met"], "command": ["x"]}]}',
+    )
+
+
+def config(data: bytes) -> None:
+    """The project's configuration over a person's, and the other way round."""
+    person = ("config.json", b'{"ralph": {"maxIterations": 3}, "agents": {"mine": {"command": "x"}}}')
+    found = load([person, (".aigon/config.json", data)])
+    assert isinstance(found, Config) and 1 <= found.ralph.max_iterations <= 20
+    load([(".aigon/config.json", data), person])
+
+
+def _yaml(folder: str) -> Sequence[bytes]:
+    return (*files(f"{folder}/*.yaml"), BOMB, b"description: mine\nextends: library\ntimeouts: {tests: 20m}\n")
+
+
+@cache
+def _shipped() -> Mapping[str, bytes]:
+    return profiles()
+
+
+def own_profile(data: bytes) -> None:
+    """A project's profile, its own ecosystem, a shipped one's name, and one that extends itself."""
+    for name in ("library", "mine"):
+        found = profile.available(_shipped(), {name: data})
+        with tempfile.TemporaryDirectory() as folder:
+            profile.resolve(found[name], ProjectOnDisk(Path(folder), {}))
+
+
+def own_ecosystem(data: bytes) -> None:
+    """A project's ecosystem, with its rules of protection."""
+    shipped = {name: _shipped()[name] for name in ("ecosystems/make", "protection")}
+    profile.shared_parts(shipped, {"ecosystems/make": data})
+    profile.protections(shipped, {"ecosystems/mine": data})
+
+
+def protection(data: bytes) -> None:
+    """A project's rules for any project."""
+    profile.protections(_shipped(), {"protection": data})
+
+
+def overridden(data: bytes) -> None:
+    """The key `checks` of a configuration, on a profile."""
+    found = load([(".aigon/config.json", data)])
+    checks = {name: each.model_dump(exclude_unset=True) for name, each in found.checks.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        profile.resolve(profile.available(_shipped(), {})["generic"], ProjectOnDisk(Path(folder), {}), checks)
+
+
+def kind(data: bytes) -> None:
+    """A kind of agent."""
+    agent_kind.read("mine", data, "agents/mine.yaml")
+
+
+def prices(data: bytes) -> None:
+    """A table of prices."""
+    price_file.read(data, "prices.yaml")
+
+
+def template(data: bytes) -> None:
+    """A command for people, and whose file it is."""
+    command_file.standing(data)
+    command_file.is_aigons("a.md", data)
+
+
+def mcp(data: bytes) -> None:
+    """The servers of a project: what is wrong is noted."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, FILE).write_bytes(data)
+        servers(Path(folder), lambda _note: None)
+
+
+def project_files(data: bytes) -> None:
+    """Values in configuration files of tools."""
+    forms: tuple[entries.Format, ...] = ("toml", "json", "ini")
+    for form in forms:
+        try:
+            entries.values(form, data, ("tool", "*"))
+        except ValueError as error:
+            assert str(error) or form
+    text = data.decode("utf-8", "replace")
+    for path in ("package.json", "pyproject.toml", "setup.cfg"):
+        keyed.same(text, text + " ", path, ("tool.pytest", "scripts"))
+        keyed.with_keys_of("", text, path, ("tool.pytest", "scripts"))
+
+
+def conditions(data: bytes) -> None:
+    """A project in which a file that a tool is configured with holds anything, under every profile."""
+    for name in ("package.json", "pyproject.toml", "setup.cfg", "tsconfig.json", "Makefile"):
+        with tempfile.TemporaryDirectory() as folder, suppress(AigonError):
+            Path(folder, name).write_bytes(data)
+            project = ProjectOnDisk(Path(folder), {})
+            for found in _known().values():
+                profile.resolve(found, project)
+
+
+@cache
+def _known() -> Mapping[str, profile.Profile]:
+    return profile.available(_shipped(), {})
+
+
+def schema(data: bytes) -> None:
+    """A document beside the endpoints: a schema, OpenAPI, in JSON or YAML."""
+    document("a.yaml", data.decode("utf-8", "replace"))
+    either(data.decode("utf-8", "replace"))
+
+
+def plan(data: bytes) -> None:
+    """What the check of endpoints is started with."""
+    unpacked(data.decode("latin-1"))
+
+
+def _tools() -> Sequence[bytes]:
+    toml = b'[project]\nname = "a"\n[tool.pytest.ini_options]\naddopts = "-q"\n[tool.ruff]\nline-length = 100\n'
+    return (*files("templates/demo/**/*.toml", "pyproject.toml"), toml, b'{"scripts": {"test": "jest"}, "type": "a"}',
+            b"[tool:pytest]\naddopts = -q\n[flake8]\nmax = 1\n", b"a=[{b=1},{c=[2,3]}]\n")  # fmt: skip
+
+
+def _plans() -> Sequence[bytes]:
+    from aigon.core.endpoints.plan import Plan, Request, packed
+
+    return (packed(Plan((Request("a", "GET", "/"),))).encode(), packed(Plan()).encode())
+
+
+def known(module: ModuleType) -> str:
+    """A module's own name."""
+    return module.__name__.rpartition(".")[2]
+
+
+TARGETS = (
+    Target("config", config, configs, JSON),
+    Target("checks", overridden, lambda: (b'{"checks": {"lint": {"command": "ruff check", "timeout": "20m"}}}',), JSON),
+    Target("profile", own_profile, lambda: (*_yaml("profiles"), *_yaml(".aigon.example/profiles")), YAML),
+    Target("ecosystem", own_ecosystem, lambda: _yaml("profiles/ecosystems"), YAML),
+    Target("protection", protection, lambda: files("profiles/protection.yaml"), YAML),
+    Target("agent-kind", kind, lambda: _yaml("templates/agents"), YAML),
+    Target("prices", prices, lambda: files("templates/prices.yaml", ".aigon.example/prices.yaml"), YAML),
+    Target("commands", template, lambda: files("templates/commands/*"), (b"<!-- written by aigon", b"---\n")),
+    Target(
+        "mcp", mcp, lambda: (b'{"mcpServers": {"a": {"command": "x", "args": ["$" ], "env": {"A": "${B}"}}}}',), JSON
+    ),
+    Target("tool-files", project_files, _tools, (b"[", b"[[", b"a=", b"'''", b'"""', b"{a=", b"\\", b"\n ", *JSON)),
+    Target("conditions", conditions, _tools, (b"[", b"[[", b"a=", b"'''", *JSON)),
+    Target("schema", schema, lambda: (*files("templates/schemas/*.json"), BOMB), (*YAML, *JSON), (ValueError,)),
+    Target("endpoint-plan", plan, _plans, (b"A", b"="), (ValueError,)),
+)
