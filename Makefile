@@ -1,6 +1,6 @@
 # Shortcuts for people; everything here is written out in README.md and CONTRIBUTING.md.
 
-.PHONY: test slow real-agents real-projects report-pages ci
+.PHONY: test slow real-agents real-projects report-pages kill-matrix soak mechanisms fuzz ci
 
 test:
 	.venv/bin/pytest -n 3
@@ -23,6 +23,25 @@ real-projects:
 report-pages:
 	.venv/bin/pip install -q -e '.[dev,browser]'
 	.venv/bin/pytest -q tests/browser
+
+# Kills runs at every fail point and at 300 random moments, alone, in worktrees and in an arena, and resumes them: a good
+# half hour. MATRIX="--modes solo --random 20" takes less, MATRIX="--only TRIAL" repeats one.
+kill-matrix:
+	.venv/bin/python -m tests.faults $(MATRIX)
+
+# 1,000 iterations over resumes, with faults drawn from a seed: is anything lost, does anything grow? A quarter of an
+# hour; SOAK="--iterations 100" takes less.
+soak:
+	.venv/bin/python -m tests.faults.soak $(SOAK)
+
+# Takes out what each promise of docs/promises.md rests on, one mechanism after the other in a copy of the tree, and sees
+# its test fail: some ten minutes. ROWS="index.lock power" takes only those.
+mechanisms:
+	.venv/bin/python -m tests.faults.mechanisms $(ROWS)
+
+# Damaged input for every reader of what others wrote: SECONDS_EACH=600 TARGETS="spec journal" for more of these two.
+fuzz:
+	.venv/bin/python -m tests.fuzz $(if $(SECONDS_EACH),--seconds $(SECONDS_EACH)) $(TARGETS)
 
 ci:
 	bash .ci/run

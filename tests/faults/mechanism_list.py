@@ -1,0 +1,203 @@
+"""What each promise rests on, as text that can be taken out, and the test that has to be red without it."""
+
+from dataclasses import dataclass
+
+ROWS = "tests/faults/rows"
+RESUME = "tests/loop/test_resume.py"
+REFUSALS = "tests/loop/test_refusals.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """Without `text` of `file`, for which `instead` stands, the `test` fails; `row` is the fault that it is against."""
+
+    row: str
+    name: str
+    file: str
+    text: str
+    instead: str
+    test: str
+
+
+KILLED = (
+    Mechanism(
+        "kill -9 of the loop", "a published commit is found by the ref's value", "aigon/run/recover.py",
+        "    intended, tip = state.intended, workspace.tip()\n", "    intended, tip = None, workspace.tip()\n",
+        f"{RESUME}::test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn[False]",
+    ),
+    Mechanism(
+        "kill -9 of the loop", "the guardian ends what a killed loop left", "aigon/ports/guardian.py",
+        'guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()', "guardian = Guardian()",
+        "tests/ports/test_guardian.py::test_a_killed_loop_leaves_no_agent_and_nothing_that_the_agent_hid",
+    ),
+    Mechanism(
+        "kill -9 inside git", "a killed git's lock on the private index goes", "aigon/ports/workspace.py",
+        '        self._index.with_name("index.lock").unlink(missing_ok=True)\n', "",
+        f"{ROWS}/test_git_killed.py::"
+        "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[write-tree-1-rename-1]",
+    ),
+    Mechanism(
+        "kill -9 inside git", "a killed git's lock on the branch goes", "aigon/ports/branch_ref.py",
+        '== commit.encode() + b"\\n":', '== b"":',
+        f"{ROWS}/test_git_killed.py::"
+        "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[update-ref-1-rename-1]",
+    ),
+    Mechanism(
+        "kill -9 inside git", "only a lock that holds the checkpoint is aigon's", "aigon/ports/branch_ref.py",
+        'if self.lock.read_bytes() == commit.encode() + b"\\n":', "if self.lock.exists():",
+        f"{ROWS}/test_foreign_locks.py::test_a_lock_on_the_branch_is_removed_only_where_it_holds_our_commit",
+    ),
+    Mechanism(
+        "kill -9 inside git", "a branch that moved has moved, however git ended", "aigon/ports/workspace.py",
+        "if code and self.tip() != commit:", "if code:",
+        f"{ROWS}/test_foreign_locks.py::test_a_git_that_dies_after_it_moved_the_branch_has_moved_it",
+    ),
+    Mechanism(
+        "kill -9 inside git", "aigon's own lock on the checkout's index goes", "aigon/run/recover.py",
+        "        lock.unlink()\n", "        pass\n",
+        f"{RESUME}::test_a_kill_before_the_branch_moved_publishes_the_same_tree[True]",
+    ),
+)  # fmt: skip
+POWER = (
+    Mechanism(
+        "power cut", "the intention is on the disk before the branch moves", "aigon/ports/store.py",
+        "        if durable:\n            os.fdatasync(self._fd)",
+        "        if False:\n            os.fdatasync(self._fd)",
+        f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
+    ),
+    Mechanism(
+        "power cut", "the branch's file is flushed before it is renamed", "aigon/ports/trusted.py",
+        '"core.fsync=reference"', '"core.fsync=none"',
+        f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
+    ),
+    Mechanism(
+        "power cut", "packs are written out too", "aigon/ports/trusted.py",
+        '"core.fsync": "loose-object"', '"core.fsync": "loose-object,-pack,-pack-metadata"',
+        f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[packed]",
+    ),
+    Mechanism(
+        "power cut", "objects that the agent's git wrote are written out", "aigon/ports/branch_ref.py",
+        "        self.write_out()\n        code", "        code",
+        f"{ROWS}/test_durability.py::test_objects_that_the_agents_own_git_wrote_are_handed_over_too",
+    ),
+    Mechanism(
+        "power cut", "the branch's name is flushed on a disk of its own", "aigon/ports/branch_ref.py",
+        "            sync_folder(folder)\n", "            pass\n",
+        f"{ROWS}/test_durability.py::"
+        "test_on_a_disk_of_its_own_the_journal_says_done_only_once_the_branchs_folder_is_flushed",
+    ),
+    Mechanism(
+        "power cut", "a resume looks whether all objects are there", "aigon/run/take_up.py",
+        "    require_whole(checkout, state)\n", "",
+        f"{ROWS}/test_power_cut.py::"
+        "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[a blob gone]",
+    ),
+    Mechanism(
+        "power cut", "objects without a byte go", "aigon/run/lost_objects.py",
+        '    remove_empty(checkout.common_dir / "objects")\n', "",
+        f"{ROWS}/test_power_cut.py::test_before_the_branch_moved_the_work_tree_is_judged_again[objects empty]",
+    ),
+    Mechanism(
+        "power cut", "a branch that cannot be read is not called new", "aigon/run/recover.py",
+        "raise broken(checkout, branch, last) or deleted", "raise deleted",
+        f"{ROWS}/test_power_cut.py::"
+        "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[ref empty]",
+    ),
+)  # fmt: skip
+STOPPED = (
+    Mechanism(
+        "SIGINT / SIGTERM / SIGHUP", "the first Ctrl+C only asks", "aigon/ports/stop.py",
+        'if name == "SIGINT" and not self.reason and self._patient:', "if False:",
+        "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed",
+    ),
+    Mechanism(
+        "clock jump, suspend", "deadlines are counted on a monotonic clock", "aigon/ports/process.py",
+        "import time\n",
+        "import time as _clock\nfrom types import SimpleNamespace\n\n"
+        "time = SimpleNamespace(monotonic=lambda: _clock.time(), time=lambda: _clock.time())\n",
+        f"{ROWS}/test_clock.py::test_a_deadline_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
+    ),
+    Mechanism(
+        "clock jump, suspend", "a run's time is counted on a monotonic clock", "aigon/run/world.py",
+        "return time.monotonic() - self.begun - self.waited", "return time.time() - self.begun - self.waited",
+        f"{ROWS}/test_clock.py::test_a_runs_time_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
+    ),
+    Mechanism(
+        "agent hangs", "a deadline ends a turn", "aigon/ports/process.py",
+        "elif waiting.due is not None and time.monotonic() >= waiting.due:", "elif False:",
+        f"{ROWS}/test_clock.py::test_a_deadline_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
+    ),
+    Mechanism(
+        "agent forks daemons", "aigon adopts orphans", "aigon/ports/reaper.py",
+        "libc.prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0", "False",
+        "tests/ports/test_reaper.py::test_a_daemon_that_forked_twice_and_left_its_session_is_ended",
+    ),
+    Mechanism(
+        "429, 529", "a usage limit is waited for", "aigon/run/waiting.py",
+        "if math.isinf(until) or held.waited", "if True or held.waited",
+        "tests/loop/test_held_up.py::test_a_usage_limit_is_waited_for_until_it_resets_and_uses_up_no_iteration",
+    ),
+)  # fmt: skip
+MEANWHILE = (
+    Mechanism(
+        "index.lock held", "a foreign lock is waited for", "aigon/ports/index_file.py",
+        "LOCK_SECONDS = 10.0", "LOCK_SECONDS = 0.0",
+        f"{REFUSALS}::test_an_index_that_another_git_holds_is_waited_for",
+    ),
+    Mechanism(
+        "index.lock held", "the holder is named", "aigon/ports/index_file.py",
+        "who = holder(lock)", 'who = ""',
+        f"{ROWS}/test_foreign_locks.py::test_the_process_that_holds_the_index_is_named",
+    ),
+    Mechanism(
+        "index.lock held", "a foreign lock is not removed", "aigon/ports/index_file.py",
+        "left.read(100) == MARK", "True",
+        f"{REFUSALS}::test_an_index_held_for_long_is_refused_by_name_and_the_lock_stays",
+    ),
+    Mechanism(
+        "dirty tree", "uncommitted work is refused", "aigon/run/branch.py",
+        "if foreign := [path for path in changed if path not in own]:", "if foreign := []:",
+        f"{ROWS}/test_meanwhile.py::test_what_cannot_be_run_in_is_refused_with_every_byte_as_it_was[dirty]",
+    ),
+    Mechanism(
+        "detached HEAD", "a detached HEAD is refused", "aigon/run/branch.py",
+        "    if branch is None:\n", "    if branch is None and False:\n",
+        f"{ROWS}/test_meanwhile.py::test_what_cannot_be_run_in_is_refused_with_every_byte_as_it_was[detached]",
+    ),
+    Mechanism(
+        "branch checked out elsewhere", "it is refused", "aigon/run/branch.py",
+        "if other := checkout.checked_out_elsewhere(branch):", "if other := None:",
+        f"{REFUSALS}::test_a_branch_that_is_checked_out_elsewhere_is_refused",
+    ),
+    Mechanism(
+        "user commits meanwhile", "compare-and-swap", "aigon/ports/branch_ref.py",
+        "self._name, commit, old, headless=True", "self._name, commit, headless=True",
+        f"{ROWS}/test_meanwhile.py::"
+        "test_a_commit_that_a_person_makes_just_before_the_branch_moves_is_kept_and_so_is_aigons",
+    ),
+    Mechanism(
+        "two loops on one feature", "the system's lock", "aigon/run/locks.py",
+        'return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
+        "import contextlib\n\n    return contextlib.nullcontext()",
+        f"{REFUSALS}::test_a_second_loop_on_the_feature_names_the_holders_pid",
+    ),
+    Mechanism(
+        "spec edited by a person", "an edit waits for a word", "aigon/run/recover.py",
+        "    if accepted or confirm(", "    if True or confirm(",
+        f"{RESUME}::test_a_spec_that_a_person_edited_is_shown_and_waits_for_a_word",
+    ),
+    Mechanism(
+        "odd paths", "a path with a line end in git's configuration", "aigon/ports/trusted.py",
+        '.replace("\\n", "\\\\n")', "", f"{ROWS}/test_places.py::test_a_repository_may_have_any_name[with\\na line]",
+    ),
+    Mechanism(
+        "odd paths", "a path with a dollar sign", "aigon/ports/git.py",
+        ", expand_vars=False", "",
+        f'{ROWS}/test_places.py::test_a_repository_may_have_any_name[with "quotes" & $HOME]',
+    ),
+    Mechanism(
+        "LFS", "git-lfs that is missing is named", "aigon/ports/trusted.py",
+        'if not shutil.which("git-lfs"):', "if False:", f"{REFUSALS}::test_lfs_without_git_lfs_is_refused_by_name",
+    ),
+)  # fmt: skip
+MECHANISMS = (*KILLED, *POWER, *STOPPED, *MEANWHILE)

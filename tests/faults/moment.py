@@ -1,0 +1,79 @@
+"""When a run is killed: at a fail point, or after a part of the time that an uninterrupted run takes."""
+
+import random
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aigon.run.fail_point import NAMES
+
+STAGES = (".before", ".between", "")
+_MOMENT = re.compile(r"(?P<point>[a-z_]+(?:\.before|\.between)?(?:@\d+)?)|~(?P<part>[01]\.\d+)(?:/(?P<whom>[\w-]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A fail point of aigon's (`turn_ended.between@2`), or `part` (0 to 1) of the whole time.
+
+    `whom` is whose loop is killed in an arena; nobody's means the process that a person started. Written down it is
+    `turn_ended.between@2`, `~0.4312` or `~0.4312/two-step`.
+    """
+
+    point: str = ""
+    part: float = 0.0
+    whom: str = ""
+
+    def __str__(self) -> str:
+        return self.point or f"~{self.part:.4f}" + (f"/{self.whom}" if self.whom else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One way to kill runs of one scenario: at each moment once, and resumed after each. `solo:honest:~0.5+~0.1`."""
+
+    mode: str
+    agent: str
+    moments: tuple[Moment, ...]
+
+    def __str__(self) -> str:
+        return f"{self.mode}:{self.agent}:{'+'.join(map(str, self.moments))}"
+
+
+def trial_of(text: str) -> Trial:
+    """A trial as it was written down. Raises ValueError for anything else."""
+    mode, agent, moments = text.split(":", 2)
+    return Trial(mode, agent, tuple(_moment(word) for word in moments.split("+")))
+
+
+def _moment(word: str) -> Moment:
+    match = _MOMENT.fullmatch(word)
+    if not match or (match["point"] and re.split(r"[.@]", word)[0] not in NAMES):
+        raise ValueError(f"no moment: {word}")
+    return Moment(match["point"] or "", float(match["part"] or 0), match["whom"] or "")
+
+
+def at_every_point(mode: str, agent: str, counts: Mapping[str, int]) -> list[Trial]:
+    """A trial for every event that the scenario reaches, as often as it does, at every stage of recording it."""
+    points = [
+        f"{event}{stage}" + (f"@{nth}" if nth > 1 else "")
+        for event, count in counts.items()
+        for nth in range(1, count + 1)
+        for stage in STAGES
+    ]
+    return [Trial(mode, agent, (Moment(point),)) for point in points]
+
+
+def at_random(number: int, scenarios: Iterable[tuple[str, str, tuple[str, ...]]], seed: int) -> list[Trial]:
+    """So many trials at moments drawn from `seed`, shared out among `scenarios` (mode, agent, labels).
+
+    In an arena each second one kills one loop alone. Each fourth trial kills the resume as well.
+    """
+    drawn, ways, trials = random.Random(seed), list(scenarios), []
+    for at in range(number):
+        mode, agent, labels = ways[at % len(ways)]
+        whom = drawn.choice(labels) if mode == "arena" and drawn.random() < 0.5 else ""
+        moments = [Moment(part=round(drawn.random(), 4), whom=whom)]
+        if at % 4 == 3:
+            moments.append(Moment(part=round(drawn.random(), 4)))
+        trials.append(Trial(mode, agent, tuple(moments)))
+    return trials

@@ -1,0 +1,58 @@
+"""What a power cut leaves of a checkpoint: a run rewound to where its journal had the intention and no more."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.lab import BRANCH, DONE_WHEN, Lab
+from tests.loop.processes import LOOP
+
+AGENT = """
+    echo turn >> "$HOME/turns"; cp .git/index "$HOME/index"
+    echo one > one.txt; touch done.txt
+"""
+
+
+def journal(lab: Lab) -> Path:
+    """The journal of feature 42."""
+    (found,) = (lab.home / "state").glob("repos/*/features/42/journal.jsonl")
+    return found
+
+
+def events(lab: Lab) -> list[dict[str, Any]]:
+    """What it holds."""
+    return [json.loads(line.partition(" ")[2]) for line in journal(lab).read_text().splitlines()]
+
+
+def intended(lab: Lab, *, moved: bool) -> str:
+    """A checkpoint that was intended when the power went, and whose branch had `moved` or not; its commit."""
+    lab.config(proof="in-place")
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent(AGENT)
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.err
+    commit = lab.git("rev-parse", "HEAD")
+    lines = journal(lab).read_bytes().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if b'"event":"checkpoint_intended"' in line)
+    journal(lab).write_bytes(b"".join(lines[: last + 1]))
+    if not moved:
+        lab.git("update-ref", f"refs/heads/{BRANCH}", "HEAD^")
+        lab.path(".git/index").write_bytes((lab.home / "index").read_bytes())
+    return commit
+
+
+def loose(lab: Lab, name: str) -> Path:
+    """The file of an object."""
+    return lab.path(".git/objects") / name[:2] / name[2:]
+
+
+def new_objects(lab: Lab, commit: str) -> list[Path]:
+    """The files of what `commit` holds beyond its parent, itself included."""
+    listed = lab.git("rev-list", "--objects", f"{commit}^..{commit}").splitlines()
+    return [file for file in (loose(lab, line.split(" ")[0]) for line in listed) if file.exists()]
+
+
+def empty(file: Path) -> None:
+    """What ext4 and others leave of a file whose name was on the disk before its content."""
+    file.chmod(0o644)
+    file.write_bytes(b"")

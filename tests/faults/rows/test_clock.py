@@ -1,0 +1,37 @@
+"""A clock that is set, or stands still while the machine sleeps, moves no deadline."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from aigon.ports import process
+from aigon.ports.stop import Stop
+from aigon.run.world import World
+from tests.ports.test_process import bash
+
+FORWARD, BACK = 10 * 365 * 86400.0, -10 * 365 * 86400.0
+
+
+@pytest.mark.parametrize("jump", [FORWARD, BACK])
+def test_a_deadline_is_counted_on_a_clock_that_nobody_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    begun = time.time()
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + (jump if real() > begun + 0.2 else 0))
+    exited = bash("sleep 0.5; echo whole", tmp_path, Stop([]), deadline=60)
+    assert (exited.exit_code, exited.timed_out) == (0, False)
+    ladder: process.Ladder = ((signal.SIGKILL, 1.0),)
+    exited = bash("sleep 60", tmp_path, Stop([]), deadline=0.3, ladder=ladder)
+    assert exited.timed_out
+
+
+@pytest.mark.parametrize("jump", [FORWARD, BACK])
+def test_a_runs_time_is_counted_on_a_clock_that_nobody_sets(monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    world = World.__new__(World)
+    world.begun, world.waited = time.monotonic(), 0.0
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + jump)
+    assert 0 <= world.elapsed() < 60
