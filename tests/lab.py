@@ -53,6 +53,8 @@ def scrubbed(home: Path, **more: str) -> dict[str, str]:
         "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "AIGON_STATE_HOME": str(home / "state"),
+        "AIGON_SANDBOX": "none",
+        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},  # another copy's aigon
         **more,
     }
 

@@ -28,6 +28,11 @@ PAGES = (
     "docs/profiles.md",
     "docs/parsers.md",
     "docs/run-folder.md",
+    "docs/arena.md",
+    "docs/promises.md",
+    "docs/sandbox.md",
+    "docs/judges.md",
+    "docs/speed.md",
     ".aigon.example/README.md",
 )
 DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"

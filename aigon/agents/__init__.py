@@ -21,7 +21,7 @@ from aigon.core.agent_kind import Kind
 from aigon.core.errors import usage
 from aigon.core.judging import Answer
 from aigon.core.model import Turn
-from aigon.ports.resources import agent_kinds
+from aigon.ports.resources import agent_kinds, document
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _adapter(of: Kind) -> Adapter:
 
 @cache
 def _kind(name: str, file: Path) -> Kind:
-    return checked(agent_kind.read(name, file.read_bytes(), str(file)), str(file))
+    return checked(agent_kind.read(name, document(file), str(file)), str(file))
 
 
 def checked(found: Kind, file: str) -> Kind:

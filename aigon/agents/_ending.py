@@ -3,6 +3,7 @@
 import sys
 
 from aigon.core.agent import Agent, Ask, Exited
+from aigon.core.duration import short
 from aigon.core.fingerprint import plain
 from aigon.core.model import TurnEnd
 
@@ -25,6 +26,8 @@ def environment(agent: Agent, ask: Ask) -> dict[str, str]:
 
 def ending(exited: Exited) -> tuple[TurnEnd, str]:
     """How the program ended, and the reason where it is not simply done."""
+    if exited.timed_out and exited.silent:
+        return "timed_out", f"no output for {short(exited.silent)} (guards.idleTimeout)"
     if exited.timed_out:
         return "timed_out", f"ran into its deadline after {exited.duration:.0f} s"
     if exited.killed:

@@ -17,6 +17,8 @@ from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
 from aigon.core.model import TurnEnd, Usage
 
 PROGRAM = Path(__file__).with_name("_api") / "__main__.py"
+OF_THE_PROJECT = (".mcp.json", "mcp_endpoints.json", ".aigon/mcp_endpoints.json", ".aigon/prices.yaml")
+"""What it reads in the main checkout, also when it works in a worktree."""
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
@@ -38,7 +40,8 @@ def launch(agent: Agent, ask: Ask) -> Launch:
 
     base = _program.launch(agent.kind or kind("api"), agent, ask)
     places = ("--workspace", ask.workspace, "--checkout", ask.checkout, "--folder", os.path.dirname(ask.prompt_file))  # noqa: PTH120
-    return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env)
+    reads = tuple(f"{ask.checkout}/{name}" for name in OF_THE_PROJECT)
+    return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env, reads=reads)
 
 
 def seen(exited: Exited) -> Seen:

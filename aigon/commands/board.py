@@ -17,10 +17,12 @@ def command(everything: bool, as_json: bool) -> int:
     Proven is what aigon saw at its last look; ticked, where no run has looked, is what boxes claim. It reads files
     alone, so a loop that is running does not notice; in a linked worktree it shows the main checkout's.
     """
+    from aigon.commands.leftovers import offer_around
     from aigon.run.board import board
     from aigon.views.board import document
 
     columns = board(Path.cwd(), everything=everything or as_json)
+    offer_around(Path.cwd())
     if as_json:
         answer(document(columns), "", as_json=True)
         return 0

@@ -36,9 +36,12 @@ class Duration(click.ParamType[float]):
 
 @contextmanager
 def here() -> Iterator[Checkout]:
-    """The checkout around the current folder."""
+    """The checkout around the current folder, after a look for what a killed aigon left running there."""
+    from aigon.commands.leftovers import offer_to_end
+
     forget_inherited_repository()
     with Checkout.open(Path.cwd()) as checkout:
+        offer_to_end(checkout.root, checkout.common_dir)
         yield checkout
 
 

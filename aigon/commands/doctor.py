@@ -6,24 +6,53 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
+from aigon.core.errors import usage
 
 
 @click.command("doctor")
+@click.argument("feature", metavar="[ID]", required=False)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Keep what is damaged of aigon's own records and make it anew; with ID, of that feature alone.",
+)
 @json_option
-def command(as_json: bool) -> int:
-    """Say which agents can work here, and what is missing: programs, versions, logins, git, isolation.
+def command(feature: str | None, repair: bool, as_json: bool) -> int:
+    """Say which agents can work here, and what is missing: programs, versions, logins, git, isolation, a sandbox.
 
     Every agent's program is asked for its version; no model is asked, nothing is changed. Of credentials it looks
-    only whether they are there. Works outside of a repository too.
+    only whether they are there. Works outside of a repository too; inside of one it says which of aigon's records are
+    damaged.
 
-    Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 git or the machine is
-    not fine, 2 the configuration is wrong.
+    With --repair, what is damaged of these (journals, state files, what a run left for people) is kept as
+    NAME.corrupt and made anew. Without ID, processes and files that killed loops left are ended and removed as well.
+    A loop that runs is left alone, your files and commits are not touched.
+
+    Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 git, the machine or a
+    record is not fine, 2 the configuration is wrong. With --repair: 0, or 7 where a run cannot go on even so.
     """
+    if repair:
+        return _repair(feature, as_json)
+    if feature:
+        raise usage("A feature is named for --repair only", hint=f"aigon doctor --repair {feature}")
+    from aigon.commands.leftovers import offer_around
     from aigon.ports.git import forget_inherited_repository
     from aigon.run.doctor import diagnose
     from aigon.views.doctor import document, text
 
     forget_inherited_repository()
+    offer_around(Path.cwd())
     found = diagnose(Path.cwd(), dict(os.environ))
     answer(document(found), text(found), as_json)
     return int(found.exit_code)
+
+
+def _repair(feature: str | None, as_json: bool) -> int:
+    from aigon.ports.git import forget_inherited_repository
+    from aigon.run.repair import repair
+    from aigon.views.repair import document, text
+
+    forget_inherited_repository()
+    done = repair(Path.cwd(), feature)
+    answer(document(done), text(done), as_json)
+    return int(done.exit_code)

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     type=Duration(),
     help="End an agent turn after this long.  [default: 30m]",
 )
+@click.option("--idle-timeout", envvar="AIGON_IDLE_TIMEOUT", type=Duration(),
+              help="End a turn in which nothing is printed or computed for so long.  [default: never]")  # fmt: skip
 @click.option(
     "--max-consecutive-failures",
     "--max-consec-fails",
@@ -86,6 +88,12 @@ if TYPE_CHECKING:
 )
 @click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Several agents: so many at a time.")
 @click.option("--first-proven", is_flag=True, help="Several agents: end the rest once one is proven.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "bwrap", "landlock", "none"]),
+    envvar="AIGON_SANDBOX",
+    help="What keeps agents from the rest of your files; auto: bwrap, else landlock, else none.  [default: auto]",
+)
 @click.option("--on-partial", type=click.Choice(["keep", "rollback", "ask"]), default="keep", show_default=True,
               help="After a run that stopped short: keep the branch, or go back to the best checkpoint.")  # fmt: skip
 @click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,

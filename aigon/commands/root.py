@@ -7,7 +7,7 @@ import sys
 import click
 
 from aigon.cli import VERBS, help_text
-from aigon.core.errors import AigonError, Exit, as_document, environment, explained, usage
+from aigon.core.errors import AigonError, Exit, as_document, explained, usage
 
 
 class LazyVerbs(click.Group):
@@ -78,11 +78,9 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.INTERNAL
     except OSError as error:  # a full disk, a file system that is read-only
-        where = str(error.filename or "")
-        refusal = environment(
-            f"The system refused: {error.strerror or error}", where=where, hint="Mend that, then try again"
-        )
-        return _explain(refusal, "--json" in arguments)
+        from aigon.ports.lacking import refusal
+
+        return _explain(refusal("The system refused", error), "--json" in arguments)
 
 
 def _as_usage(error: click.ClickException) -> AigonError:

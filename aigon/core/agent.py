@@ -35,7 +35,9 @@ Find = Callable[[str], str | None]
 class Agent:
     """A configured agent. `command` is for the command adapter, `recording` a folder for the replay adapter.
 
-    `kind` is what is known of its kind as the run began; None: what ships with aigon under the adapter's name.
+    `kind` is what is known of its kind as the run began; None: what ships with aigon under the adapter's name. `home`
+    is what a sandbox lets it write beyond what its kind has. `passed` are names of variables that it sees although they
+    look like somebody else's credentials.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Agent:
     env: Mapping[str, str] = field(default_factory=dict)
     recording: str = ""
     kind: Kind | None = None
+    home: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +78,23 @@ class Ask:
 class Launch:
     """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all.
 
-    `env` comes over the person's environment, of which `unset` is taken away.
+    `env` comes over the person's environment, of which `unset` is taken away. `reads` are files, absolute, that it
+    reads beside what every agent may, where they are there.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: Literal["prompt", "nothing"] = "prompt"
     unset: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Exited:
     """What is left of a program that ran. `exit_code` is negative for a signal, None when it never started.
 
-    `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch.
+    `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch; `silent` is
+    for how many seconds it had shown no sign of life where that was why its time was up, else 0.
     """
 
     exit_code: int | None
@@ -99,6 +106,7 @@ class Exited:
     duration: float = 0.0
     report: bytes = b""
     ended: float = 0.0
+    silent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

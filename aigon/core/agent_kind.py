@@ -19,19 +19,26 @@ Cost = Literal["reported", "tokens", "unknown"]
 
 _KEYS = (
     "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
-    "argv", "approval", "approval_as_root", "permission_flags", "model", "effort", "budget", "session", "env", "unset",
-    "leaves", "reads", "cost", "ladder", "commands", "note",
+    "home", "argv", "approval", "approval_as_root", "permission_flags", "model", "effort", "budget", "session", "env",
+    "unset", "leaves", "reads", "cost", "ladder", "commands", "note",
 )  # fmt: skip
-_LISTS = ("aliases", "version", "argv", "approval", "approval_as_root", "permission_flags", "model", "effort", "budget",
-          "session", "unset", "leaves")  # fmt: skip
+_LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", "permission_flags", "model", "effort",
+          "budget", "session", "unset", "leaves")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Where a login or a key may be: variables, and files (`~/` is the person's home). Only whether, never what."""
+    """Where a login or a key may be: variables, and files (`~/` is the person's home). Only whether, never what.
+
+    Of the variables that look like credentials or belong to a provider, an agent of this kind sees those in `env`,
+    those that a glob in `more` names, and by `when` others: where a variable is switched on, or for a model
+    (`model:bedrock/*`).
+    """
 
     env: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +70,12 @@ class CommandFiles:
 class Kind:
     """A kind of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
-    `env` are variables that are set unless the person sets them, `unset` are taken away; `leaves` are lines of an
-    exclude file for what the program leaves in the work tree for itself; `permission_flags` are those that take the
-    place of `approval` when a person gives them; `tested` is the version that the adapter was written against and
-    `source` whether it was run or only read about; `cost` says what the program tells of its cost: dollars, tokens,
-    nothing.
+    `env` are variables that are set unless the person sets them, `unset` are taken away; `home` is what a sandbox lets
+    it write beside the workspace, its settings and sessions: a folder with a `/` at its end is made where it is
+    missing; `leaves` are lines of an exclude file for what the program leaves in the work tree for itself;
+    `permission_flags` are those that take the place of `approval` when a person gives them; `tested` is the version
+    that the adapter was written against and `source` whether it was run or only read about; `cost` says what the
+    program tells of its cost: dollars, tokens, nothing.
     """
 
     name: str
@@ -92,6 +100,7 @@ class Kind:
     session: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
     reads: str = ""
     cost: Cost = "unknown"
@@ -148,8 +157,9 @@ def _step(node: Node) -> Step:
 
 
 def _credentials(node: Node) -> Credentials:
-    fields = node.fields(("env", "files"))
-    return Credentials(*(fields[key].texts() if key in fields else () for key in ("env", "files")))
+    fields = node.fields(("env", "files", "more", "when"))
+    when = {name: names.texts() for name, names in fields["when"].pairs().items()} if "when" in fields else {}
+    return Credentials(**{key: node.texts() for key, node in fields.items() if key != "when"}, when=when)
 
 
 def _commands(node: Node) -> CommandFiles:

@@ -1,6 +1,6 @@
 """An attempt with the look after it, beside the looks before: what got better, what is the same, what came back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from aigon.core.attempt import Attempt, Returned
@@ -30,15 +30,16 @@ def looked(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt])
         criteria=len(event.verdicts),
         open=still_open(event.verdicts),
         promises=event.promises,
-        again=_latest([(each.number, each.fingerprint) for each in looks], event.fingerprint),
-        same_tree=_latest([(each.number, each.tree) for each in looks], event.tree),
+        again=_latest(((each.number, each.fingerprint) for each in reversed(looks)), event.fingerprint),
+        same_tree=_latest(((each.number, each.tree) for each in reversed(looks)), event.tree),
         returned=_returned(checks, looks),
     )
     return _with_changes(seen, event.changes)
 
 
-def _latest(known: Sequence[tuple[int, str]], wanted: str) -> int | None:
-    return next((number for number, name in reversed(known) if wanted and name == wanted), None)
+def _latest(known: Iterable[tuple[int, str]], wanted: str) -> int | None:
+    """The number of the first one of that name; `known` are the newest first, of which few are looked at as a rule."""
+    return next((number for number, name in known if name == wanted), None) if wanted else None
 
 
 def _with_changes(attempt: Attempt, changes: Sequence[Change]) -> Attempt:
@@ -52,7 +53,7 @@ def _with_changes(attempt: Attempt, changes: Sequence[Change]) -> Attempt:
 
 def _returned(checks: Sequence[Checked], looks: Sequence[Attempt]) -> tuple[Returned, ...]:
     """What is red now, was not at the look before, and had been at one before that."""
-    if len(looks) < 2:
+    if len(looks) < 2 or not any(check.red for check in checks):
         return ()
     before = _failures(looks[-1:])
     known = _failures(looks[:-1]) - before

@@ -104,8 +104,10 @@ class Attempts:
         attempt = next((each for each in reversed(self.all) if each.number == event.number), Attempt(event.number))
         if attempt is self.now:
             attempt = replace(attempt, notes=_put_back(self.notes, self.turns))
-        earlier = tuple(each for each in self.done if each.number < event.number)
-        later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
+        earlier, later = self.done, self.done[:0]
+        if self.done and self.done[-1].number >= event.number:
+            earlier = tuple(each for each in self.done if each.number < event.number)
+            later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
         looks = tuple(each for each in (self.base, *earlier) if each and each.judged)
         return Attempts(self.base, (*earlier, looked(attempt, event, looks), *later))
 

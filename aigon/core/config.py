@@ -6,8 +6,9 @@ the file, the key and the nearest known key. pydantic does the checking; this mo
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -15,7 +16,13 @@ from pydantic.alias_generators import to_camel
 from aigon.core import duration
 from aigon.core.endpoint_config import Endpoints
 from aigon.core.errors import AigonError, usage
+from aigon.core.quoting import clipped
+from aigon.core.size_limit import MIB, too_large
 
+LARGEST = MIB
+"""Bytes of a configuration: a thousand requests of endpoints, the most there may be, have half of it."""
+SHOWN = 200
+"""Characters of a wrong value that a message shows."""
 MAX_ITERATIONS = 20
 """Never above, whatever the configuration says (DESIGN.md, Defaults)."""
 
@@ -81,6 +88,12 @@ class AgentConfig(_Section):
     env: dict[str, str] = Field(default_factory=dict)
     recording: str = ""
     ladder: list[Rung] | None = None
+    home: list[str] = Field(
+        default_factory=list, description="Files and folders of its own, which a sandbox lets it write"
+    )
+    pass_: list[str] = Field(
+        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
+    )
 
 
 class HookConfig(_Section):
@@ -89,6 +102,9 @@ class HookConfig(_Section):
     command: list[str] | str = Field(default_factory=list)
     timeout: Duration = 30.0
     veto: bool = False
+    pass_: list[str] = Field(
+        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
+    )
 
 
 class NotifyConfig(_Section):
@@ -100,6 +116,9 @@ class NotifyConfig(_Section):
     webhook: str | None = None
     command: list[str] | str = Field(default_factory=list)
     timeout: Duration = 30.0
+    pass_: list[str] = Field(
+        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
+    )
 
 
 class JudgeConfig(_Section):
@@ -112,6 +131,9 @@ class JudgeConfig(_Section):
     mode: Literal["all", "each"] = "all"
     command: list[str] | str = Field(default_factory=list)
     agent: str = ""
+    pass_: list[str] = Field(
+        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
+    )
 
 
 class Proof(_Section):
@@ -168,19 +190,44 @@ class Guards(_Section):
     repeated_error: int = Field(default=3, ge=0)
     stall: int = Field(default=4, ge=0)
     iteration_timeout: Duration = 1800.0
+    idle_timeout: Duration | None = None
     run_time: Duration | None = None
     max_cost: float | None = Field(default=None, gt=0)
     disk_free: int = Field(default=500_000_000, ge=0)
     memory_free: int = Field(default=200_000_000, ge=0)
+    by_history: bool = True
     max_wait: Duration | Literal[0] = 21600.0
     first_wait: Duration = 30.0
     allow_unknown_cost: bool = False
 
 
 class Env(_Section):
-    """Which credential-shaped variables checks may see all the same."""
+    """Which credential-shaped variables agents, checks, hooks and judges may see all the same."""
 
     pass_: list[str] = Field(default_factory=list, alias="pass")
+
+
+class SandboxConfig(_Section):
+    """What agents may reach beside the workspace, and whether there is a network."""
+
+    mode: Literal["auto", "bwrap", "landlock", "none"] = Field(
+        default="auto", description="How agents are kept in; the first that works here with `auto`"
+    )
+    write: list[str] = Field(
+        default_factory=list, description="More paths that agents may write; `~/`, `$NAME`, or from the main checkout"
+    )
+    read: list[str] = Field(default_factory=list, description="More paths that agents may read, likewise")
+    network: Literal["open", "closed"] = Field(default="open", description="The network of agents")
+    checks_network: Literal["open", "closed"] = Field(
+        default="open", description="The network of checks in the clean room; closed leaves loopback"
+    )
+
+
+class Secrets(_Section):
+    """What looks like a secret and may be committed all the same, and who else looks for secrets."""
+
+    allow: list[str] = Field(default_factory=list)
+    scanner: Literal["auto", "none", "gitleaks", "betterleaks"] = "auto"
 
 
 class WorktreeConfig(_Section):
@@ -249,6 +296,8 @@ class Config(_Section):
     endpoints: Endpoints | None = Field(default=None, description="The root's server, and what that has to answer")
     guards: Guards = Guards()
     env: Env = Env()
+    secrets: Secrets = Secrets()
+    sandbox: SandboxConfig = SandboxConfig()
     proof: Annotated[
         Proof, BeforeValidator(_proof, json_schema_input_type=Proof | Literal["clean-room", "in-place"])
     ] = Proof()
@@ -276,16 +325,37 @@ def load(sources: Sequence[tuple[str, bytes]]) -> Config:
 
 
 def _document(name: str, content: bytes) -> dict[str, Any]:
+    if len(content) > LARGEST:
+        hint = "Keep in it what aigon reads; documents of an API have files of their own"
+        raise too_large("The configuration", len(content), LARGEST, where=name, hint=hint)
     try:
-        document = json.loads(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
+        document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError:
         raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
     except json.JSONDecodeError as error:
         where = f"{name}:{error.lineno}:{error.colno}"
         raise usage(f"The configuration is not valid JSON: {error.msg}", where=where, hint="Mend that line") from None
+    except RecursionError:
+        raise usage("The configuration is nested too deeply", where=name, hint="It has a few levels only") from None
+    except ValueError as error:  # a number of thousands of digits, NaN, a key that stands twice
+        raise usage(f"The configuration is not valid JSON: {error}", where=name, hint="Mend it there") from None
     if not isinstance(document, dict):
         raise usage("The configuration is not a JSON object", where=name, hint="It starts with { and ends with }")
     return document
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON takes the last of two equal keys without a word, so that half of what was written would be lost."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        (twice, _), *_rest = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice[:80]!r} stands twice in one object")
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")
 
 
 def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -310,7 +380,7 @@ def _explained(name: str, error: Any, document: Mapping[str, Any]) -> AigonError
         return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
     if error["type"] == "missing":
         return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
-    value = json.dumps(_value(document, path), default=str)
+    value = clipped(json.dumps(_value(document, path), default=str), SHOWN)
     said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
     return usage(f"Bad value for '{key}': {said}", where=name, hint=f"It is {value}")
 

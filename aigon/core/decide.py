@@ -12,13 +12,17 @@ from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
 from aigon.core.model import Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
+from aigon.core.room import lacking_disk, lacking_length, lacking_memory
 from aigon.core.spending import affordable, expected
 from aigon.core.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off."""
+    """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off.
+
+    With `by_history` also before a turn for which too little is left by what this run's iterations took so far.
+    """
 
     iterations: int = 5
     consecutive_failures: int = 3
@@ -28,6 +32,7 @@ class Limits:
     max_cost: float | None = None
     disk_free: int = 0
     memory_free: int = 0
+    by_history: bool = True
     single: bool = False
     ladder: tuple[Rung, ...] = ()
     allow_unknown_cost: bool = False
@@ -143,20 +148,18 @@ def barred(limits: Limits, state: State, probe: Probe) -> bool:
     return any(guard(limits, state, probe) for guard in GUARDS if guard is not unavailable)
 
 
-def disk(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
-    """Not enough room for another turn."""
-    if probe.disk_free is None or probe.disk_free >= limits.disk_free:
-        return None
-    free, wanted = _megabytes(probe.disk_free), _megabytes(limits.disk_free)
-    return Stopped("disk", f"{free} MB of disk are free, guards.diskFree wants {wanted} MB", Exit.ENVIRONMENT)
+def disk(limits: Limits, state: State, probe: Probe) -> Outcome | None:
+    """Not enough room on disk for another turn, or none that can be written to."""
+    said = lacking_disk(probe.volumes, limits.disk_free, state.greed if limits.by_history else {})
+    said = said or lacking_length(probe.longest_file)
+    return Stopped("disk", said, Exit.ENVIRONMENT) if said else None
 
 
-def memory(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
+def memory(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """Not enough memory for another turn."""
-    if probe.memory_free is None or probe.memory_free >= limits.memory_free:
-        return None
-    free, wanted = _megabytes(probe.memory_free), _megabytes(limits.memory_free)
-    return Stopped("memory", f"{free} MB of memory are free, guards.memoryFree wants {wanted} MB", Exit.ENVIRONMENT)
+    greed = state.greed if limits.by_history else {}
+    said = lacking_memory(probe.memory_free, probe.memory_limit, limits.memory_free, greed)
+    return Stopped("memory", said, Exit.ENVIRONMENT) if said else None
 
 
 def unavailable(_limits: Limits, state: State, probe: Probe) -> Outcome | None:
@@ -187,6 +190,11 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
         return Stopped("cost", spent, Exit.SPENT)
     if state.unpriced and not limits.allow_unknown_cost:
         why = f"{state.unpriced} does not say what its turns cost, so a limit of ${limits.max_cost:.2f} cannot be kept"
+        return Stopped("cost", f"{why}; guards.allowUnknownCost lets it go on all the same", Exit.SPENT)
+    if state.lost and not limits.allow_unknown_cost:
+        why = (
+            f"what a lost part of the run's record cost is unknown, so a limit of ${limits.max_cost:.2f} cannot be kept"
+        )
         return Stopped("cost", f"{why}; guards.allowUnknownCost lets it go on all the same", Exit.SPENT)
     usual = usual_cost(limits, state)
     said = "such a turn used to cost" if usual is not None else "the next turn is reckoned to cost"
@@ -296,7 +304,3 @@ def _waiting(red: Sequence[Finding], verdicts: Sequence[Verdict]) -> NeedsHuman:
 def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """The guards of exit 3."""
     return next((outcome for guard in LAST_GUARDS if (outcome := guard(limits, state, probe))), None)
-
-
-def _megabytes(value: int) -> int:
-    return value // 1_000_000

@@ -1,7 +1,7 @@
 """What a person decided on a criterion, and for how long it holds."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from aigon.core.model import Criterion, Verdict
@@ -23,6 +23,20 @@ class Decision:
     commit: str
     who: str
     at: str
+
+
+def decision_of(document: Mapping[str, object]) -> Decision:
+    """The decision in a document. Raises ValueError, with what is wrong, for what is none."""
+    number = document.get("criterion")
+    for name in fields(Decision):
+        value = document.get(name.name)
+        if not isinstance(value, int if name.name == "criterion" else str) or isinstance(value, bool):
+            raise ValueError(f"'{name.name}'")
+    if extra := set(document) - {field.name for field in fields(Decision)}:
+        raise ValueError(f"'{sorted(extra)[0]}'")
+    if document["decision"] not in ("approve", "reject"):
+        raise ValueError("'decision'")
+    return Decision(number, **{key: value for key, value in document.items() if key != "criterion"})  # type: ignore[arg-type]
 
 
 def applying(decisions: Iterable[Decision], criterion: Criterion, content: str) -> Decision | None:

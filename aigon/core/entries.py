@@ -14,7 +14,13 @@ def values(kind: Format, raw: bytes, keys: tuple[str, ...]) -> list[object]:
 @lru_cache(maxsize=16)
 def _parsed(kind: Format, raw: bytes) -> object:
     """The document in `raw`. Raises ValueError (every parser's own error is one)."""
-    text = raw.decode("utf-8-sig")
+    try:
+        return _read(kind, raw.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _read(kind: Format, text: str) -> object:
     if kind == "ini":
         return _ini(text)
     if kind == "json":

@@ -37,10 +37,12 @@ class AigonError(Exception):
 
 
 def explained(error: AigonError) -> str:
-    """What is wrong, where, and what to do, on a line each."""
+    """What is wrong, where, and what to do, on a line each. It quotes files: nothing in it reaches a terminal as is."""
+    from aigon.core.quoting import clean
+
     where = f"\n  where: {error.where}" if error.where else ""
     hint = f"\n  do:    {error.hint}" if error.hint else ""
-    return f"{error.what}.{where}{hint}"
+    return clean(f"{error.what}.{where}{hint}")
 
 
 def as_document(error: AigonError) -> dict[str, object]:

@@ -12,6 +12,7 @@ from aigon.core.concern import Concern
 from aigon.core.model import Change, CostStatus, Finding, Turn, Verdict
 from aigon.core.outcome import Outcome
 from aigon.core.promise import Promise
+from aigon.core.room import Taken
 
 HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
 
@@ -21,6 +22,8 @@ class RunStarted:
     """A run began, or (`resumed`) goes on: the count against the iteration limit starts anew.
 
     `spent_before` US dollars went to earlier runs of the feature, of which `unknown_before` turns did not say.
+    Commits between `since` and `head` may be an agent's, of a turn that is still to be judged or was broken off; ""
+    where there are none.
     """
 
     at: str
@@ -44,6 +47,7 @@ class RunStarted:
     host: str = ""
     spent_before: float = 0.0
     unknown_before: int = 0
+    since: str = ""
     event: Literal["run_started"] = "run_started"
 
 
@@ -99,10 +103,14 @@ class IterationStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The agent's turn is over and none of its processes is left. DURABLE: its cost is known from here on."""
+    """The agent's turn is over and none of its processes is left. DURABLE: its cost is known from here on.
+
+    `took` is what it needed of disk and memory at its peak.
+    """
 
     at: str
     turn: Turn
+    took: tuple[Taken, ...] = ()
     event: Literal["turn_ended"] = "turn_ended"
 
 
@@ -139,7 +147,7 @@ class IterationFinished:
     (criteria met, checks green, tests passed); `content` names what the tree holds beyond the base, aigon's own
     files left out, where anything asked for it; `concerns` are the integrity findings, looked for only where all else
     is proven; `tree` names what the tree holds, where that was known at no cost; `promises` are those that the agent
-    made, kept or broken.
+    made, kept or broken; `took` is what turn and look together needed of disk and memory at their peak.
     """
 
     at: str
@@ -156,6 +164,7 @@ class IterationFinished:
     concerns: tuple[Concern, ...] = ()
     tree: str = ""
     promises: tuple[Promise, ...] = ()
+    took: tuple[Taken, ...] = ()
     event: Literal["iteration_finished"] = "iteration_finished"
 
     @property
@@ -197,6 +206,25 @@ class RolledBack:
     ref: str
     why: str
     event: Literal["rolled_back"] = "rolled_back"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMended:
+    """The record was damaged and is written anew up to here; `lost` lines of it tell nothing any more. DURABLE.
+
+    They were of between `since` and `until` ("" where nothing says). `number` is the highest number that an iteration
+    is known to have had, in what is left of them or in the branch's commits; `usd` is what of them still said that it
+    was spent (US dollars): what else was is unknown. The damaged record is kept as `kept_as`.
+    """
+
+    at: str
+    number: int
+    lost: int
+    since: str
+    until: str
+    usd: float
+    kept_as: str
+    event: Literal["record_mended"] = "record_mended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,10 +294,11 @@ Event = (
     | CheckpointIntended
     | IterationFinished
     | RolledBack
+    | RecordMended
     | Spent
     | Notice
     | HookRan
     | RunFinished
 )
 
-DURABLE = (RunStarted, IterationStarted, TurnEnded, Parked, CheckpointIntended, RolledBack, RunFinished)
+DURABLE = (RunStarted, IterationStarted, TurnEnded, Parked, CheckpointIntended, RolledBack, RecordMended, RunFinished)

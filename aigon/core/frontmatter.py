@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from aigon.core.errors import AigonError, usage
+from aigon.core.yaml_nodes import Absurd, value
 
 _HINT = "Write `key: value` lines between two `---` lines, or remove both; a file must not begin with a `---` rule"
 
@@ -15,10 +16,12 @@ def read(content: str) -> Mapping[str, object]:
     import yaml
 
     try:
-        found = yaml.load(content, Loader=yaml.BaseLoader)
+        found = value(content, yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise _refusal(f"The frontmatter is not valid YAML: {_problem(error)}", _line(content, error)) from None
-    except (ValueError, OverflowError, RecursionError):  # escapes beyond Unicode, thousands of open brackets
+    except Absurd as error:
+        raise _refusal(f"The frontmatter is not valid YAML: {error}", (error.line or 1) + 1) from None
+    except (ValueError, OverflowError, RecursionError):  # escapes beyond Unicode
         raise _refusal("The frontmatter is not valid YAML", 2) from None
     if found is None:
         return {}

@@ -13,6 +13,7 @@ from aigon.core.events import (
     IterationStarted,
     Notice,
     Parked,
+    RecordMended,
     RolledBack,
     RunFinished,
     RunStarted,
@@ -177,6 +178,9 @@ class _Reader:
             case RolledBack():
                 for number in [each for each in self.steps if each > event.number]:
                     self.steps[number] = replace(self.steps[number], undone=True)
+            case RecordMended():
+                self.spend, self.unpaid = self.spend.plus(event.usd), False
+                self._pay(None, "unknown")
             case Parked():
                 self.parked.append(event)
             case Notice():

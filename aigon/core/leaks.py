@@ -6,9 +6,10 @@ name says what to look for. What is kept out stays in the work tree; a spec can 
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from aigon.core.token_shapes import Found, is_stand_in, tokens
 
@@ -28,6 +29,9 @@ FINE_NAMES = (
 """Exceptions: samples, public halves, encrypted files, source code, the keystore that every Android project shares."""
 AFTER_ALL = (".env*.local",)
 """Exceptions to those: frameworks keep a person's own values in `.env.test.local` and the like."""
+
+
+HOW_TO_ALLOW = "a person can allow its path (`allow` in the spec, `secrets.allow` in .aigon/config.json)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +73,39 @@ def exclude_lines(allowed: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def leak(
-    path: str, data: bytes, *, tracked: bool = False, known: Callable[[bytes], bool] = lambda _value: False
+    path: str,
+    data: bytes,
+    *,
+    tracked: bool = False,
+    known: Callable[[bytes], bool] = lambda _value: False,
+    values: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Leak | None:
     """Why a file with this name and content must not be committed; None where there is no reason not to.
 
     `tracked`: the base has a file of this name, so the name is a person's decision. `known` says of a credential
-    that the base holds it already, in whatever file.
+    that the base holds it already, in whatever file. `values` are secrets of the person, with what they are called.
     """
     if not tracked and (why := _by_name(path, data)):
         return Leak(path, why)
-    for found in sorted((*tokens(data), *secret_values(path, data)), key=lambda each: each.line):
+    text = _as_bytes(data)
+    for found in sorted((*tokens(text), *secret_values(path, text), *_held(values, text)), key=lambda each: each.line):
         if not known(found.value):
             return Leak(path, f"it holds {found.kind}", found.line)
     return None
+
+
+def _as_bytes(data: bytes) -> bytes:
+    """A text in UTF-16 or UTF-32, as some shells and editors write it, as if it were in ASCII; other data as it is."""
+    head = data[:256]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(head) > 8 and head.count(0) * 5 > len(head) * 2):
+        return data.replace(b"\0", b"")
+    return data
+
+
+def _held(values: Mapping[bytes, str], data: bytes) -> Iterator[Found]:
+    for value, name in values.items():
+        if (at := data.find(value)) >= 0:
+            yield Found(f"the value of {name}", data.count(b"\n", 0, at) + 1, value)
 
 
 def _by_name(path: str, data: bytes) -> str:
@@ -89,6 +113,8 @@ def _by_name(path: str, data: bytes) -> str:
         return "files of this name hold secrets"
     if (path.endswith(".pem") and not _is_public(data)) or (path.endswith(".key") and _is_key(data)):
         return "it looks like a private key"
+    if named := tokens(path.encode("utf-8", "surrogateescape")):
+        return f"its name holds {named[0].kind}"
     return ""
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from aigon.core.room import Volume
+
 CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
 Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
@@ -239,14 +241,18 @@ class Change:
 class Probe:
     """What the world looks like when `decide` asks. Seconds are monotonic; bytes are free bytes; None is unknown.
 
+    `volumes` are the file systems that the run writes to; `memory_limit` names what bounds the memory, where that is
+    less than the machine's own; `longest_file` is how many bytes a file may have (None is any number).
     `detail` is what a hook said that stopped the run; `given_up`: no agent will be able to work in time. US dollars, in
     an arena: `elsewhere` is what its other agents spent or have set aside for turns under way, the latter `set_aside`;
     `reckoned` is what the next turn is taken to cost (None where nothing says).
     """
 
     elapsed: float = 0.0
-    disk_free: int | None = None
+    volumes: tuple[Volume, ...] = ()
     memory_free: int | None = None
+    memory_limit: str = ""
+    longest_file: int | None = None
     interrupt: Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"] = ""
     detail: str = ""
     given_up: bool = False

@@ -49,10 +49,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions."""
+    """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions.
+
+    `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration).
+    """
 
     rules: tuple[Rule, ...] = ()
     allow: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
     def found(self) -> tuple[Rule, ...]:
         """The rules that were read from the project's own scripts."""
@@ -69,6 +73,10 @@ class Protection:
     def allowed(self, path: str) -> bool:
         """Whether the spec's frontmatter permits any change of this file."""
         return any(covers(pattern, path) for pattern in self.allow)
+
+    def may_hold_secrets(self, path: str) -> bool:
+        """Whether the spec or the configuration lets a file be committed whatever it looks like."""
+        return any(covers(pattern, path) for pattern in (*self.allow, *self.secrets))
 
     def rules_of(self, path: str) -> tuple[Rule, ...]:
         """The rules that count for a file; none for one that is free or that the spec allows.

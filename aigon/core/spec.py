@@ -16,12 +16,17 @@ from aigon.core.annotation import metric_parts
 from aigon.core.errors import usage
 from aigon.core.model import Criterion, Spec, SpecWarning
 from aigon.core.page import Page, line_of, one_line
+from aigon.core.size_limit import MIB, too_large
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 __all__ = ["known_failures", "metric_parts", "parse", "require_criteria", "tick"]
 
+LARGEST = MIB
+"""Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
+TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another kind may stand under the spec's name"
+"""What to do about a larger one."""
 _LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
 _SHELLS = ("", "bash", "sh", "shell", "zsh")
 _EXAMPLE = """Add a section like this one:
@@ -36,8 +41,10 @@ _EXAMPLE = """Add a section like this one:
 def parse(raw: bytes) -> Spec:
     """The spec in `raw`, whatever its bytes, line endings and encoding.
 
-    Raises a usage error for frontmatter that is not a YAML mapping and for a malformed annotation.
+    Raises a usage error for frontmatter that is not a YAML mapping, a malformed annotation, and more than `LARGEST`.
     """
+    if len(raw) > LARGEST:
+        raise too_large("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
     read = page.read(raw)
     found = list(task_list.items(read))
     warnings = [item for item in found if isinstance(item, SpecWarning)] + [*_not_run(read), *page.unclosed(read)]

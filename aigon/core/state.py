@@ -1,6 +1,6 @@
 """Where a run stands: the fold of its events, and nothing that is not in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -12,6 +12,7 @@ from aigon.core.events import (
     Event,
     IterationFinished,
     IterationStarted,
+    RecordMended,
     RolledBack,
     RunFinished,
     RunStarted,
@@ -20,6 +21,7 @@ from aigon.core.events import (
 )
 from aigon.core.model import Turn
 from aigon.core.outcome import Outcome, Refused
+from aigon.core.room import Greed, greedier
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,10 @@ class State:
     (it was not held up, locked out or missing); `model` and `effort` are those that were asked for. `tried` is what is
     known of every iteration, `paid` are the turns that said what they cost, `unpriced` names the last agent that did
     not. `earlier` is what runs before this one spent on the feature. `durations` says how long each check took when it
-    last ran. `looks` are the last looks at the commits that the branch can go back to, by iteration, each with its
-    commit as `checkpoint`: none before what a person committed. `rolled_back` says that it went back; iterations up to
-    number `undone` are not in the branch since.
+    last ran. `greed` is the most that an iteration took of disk and memory. `looks` are the last looks at the commits
+    that the branch can go back to, by iteration, each with its commit as `checkpoint`: none before what a person
+    committed. `rolled_back` says that it went back; iterations up to number `undone` are not in the branch since.
+    `lost`: a part of the record is, and with it what that cost.
     """
 
     started: RunStarted | None = None
@@ -98,15 +101,20 @@ class State:
     unpriced: str = ""
     earlier: Spend = Spend()
     durations: Durations = field(default_factory=dict)
+    greed: Greed = field(default_factory=dict)
     looks: Mapping[int, IterationFinished] = field(default_factory=dict)
     rolled_back: RolledBack | None = None
     undone: int = 0
+    lost: bool = False
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
         after, tried = self._after(event), self.tried.apply(event)
         if isinstance(event, IterationFinished):
             after = replace(after, looks=self._with_look(event, after.checkpoint))
+        if isinstance(event, IterationFinished | TurnEnded) and event.took:
+            number = event.turn.number if isinstance(event, TurnEnded) else event.number
+            after = replace(after, greed=greedier(self.greed, event.took, number))
         return after if tried is self.tried else replace(after, tried=tried)
 
     def _with_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:
@@ -155,6 +163,8 @@ class State:
                 return self._after_iteration(event)
             case RolledBack():
                 return self._gone_back(event)
+            case RecordMended():
+                return self._mended(event)
             case RunFinished():
                 return replace(self, outcome=event.outcome)
             case _:
@@ -179,6 +189,25 @@ class State:
             rolled_back=event,
         )
 
+    def _mended(self, event: RecordMended) -> "State":
+        """As in the middle of a turn of which nothing is known: what it left is nobody's finished work.
+
+        No number is given twice, and the branch goes back to nothing that was meant before.
+        """
+        finished = max(self.last_number, event.number)
+        return replace(
+            self,
+            iteration=finished + 1,
+            finished=finished,
+            turn=None,
+            turn_open=False,
+            intended=None,
+            rolled_back=None,
+            outcome=None,
+            spend=self.spend.plus(event.usd).plus(None),
+            lost=True,
+        )
+
     def _begun(self, event: RunStarted) -> "State":
         """A new invocation: its counts start anew, what is known stays; a broken-off turn is repeated."""
         fresh = replace(self, started=event, began=event.at, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
@@ -191,7 +220,7 @@ class State:
             turn=self.turn if self.iteration > self.finished else None,
             unpriced="",
             earlier=Spend(event.spent_before, event.unknown_before),
-            checkpoint=event.head,
+            checkpoint=event.since or event.head,
             # A person's commits, or a spec that they changed: the branch does not go back before these.
             looks=self.looks if event.head == self.checkpoint else {},
             rolled_back=None,
@@ -259,6 +288,6 @@ def _worked(turn: Turn) -> bool:
     return not turn.held and turn.end not in ("not_started", "bad_credentials", "unavailable")
 
 
-def replay(events: "list[Event]") -> State:
+def replay(events: Iterable[Event]) -> State:
     """The state that a run's events lead to."""
     return reduce(State.apply, events, State())

@@ -1,12 +1,10 @@
-"""What credentials of known providers look like, and what only looks like one: samples from documentation, stand-ins.
-
-Sources are the providers' own pages on their token formats and on secret scanning. A JSON Web Token is not among them:
-most of those in a repository are samples, and those that are not expire.
-"""
+"""Credentials of known shapes in a text, and what only looks like one: samples from documentation, stand-ins."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from aigon.core.known_shapes import SHAPES, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,102 +16,6 @@ class Found:
     value: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """`hints` are literals, in lower case, one of which a file has to hold before `pattern` is tried on it.
-
-    With `alone` the hint is part of the token itself, so that only long words have to be looked at.
-    """
-
-    kind: str
-    hints: tuple[bytes, ...]
-    pattern: re.Pattern[bytes]
-    alone: bool = False
-
-
-def _shape(kind: str, pattern: bytes, *hints: bytes) -> _Shape:
-    """A token by itself: neither the end of a longer word nor the beginning of one."""
-    whole = rb"(?<![A-Za-z0-9_])(?P<value>" + pattern + rb")(?![A-Za-z0-9_])"
-    return _Shape(kind, hints, re.compile(whole), alone=True)
-
-
-_SHAPES = (
-    _shape("an Anthropic key", rb"sk-ant-[A-Za-z0-9_-]{20,}", b"sk-ant-"),
-    _shape("an OpenAI key", rb"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}", b"sk-"),
-    _shape("an OpenRouter key", rb"sk-or-v1-[0-9a-f]{64}", b"sk-or-"),
-    _shape("an API key", rb"sk-(?=[A-Za-z]*[0-9])[A-Za-z0-9]{32,}", b"sk-"),
-    _shape("a GitHub token", rb"gh[pousr]_[A-Za-z0-9]{36,}", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"),
-    _shape("a GitHub token", rb"github_pat_[A-Za-z0-9_]{30,}", b"github_pat_"),
-    _shape(
-        "a GitLab token",
-        rb"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas|imt)-[A-Za-z0-9_.-]{20,}",
-        b"glpat-",
-        b"gldt-",
-        b"glrt-",
-        b"glcbt-",
-        b"glptt-",
-        b"glft-",
-        b"glsoat-",
-        b"glagent-",
-        b"gloas-",
-        b"glimt-",
-    ),
-    _shape(
-        "a Slack token", rb"xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{12,}|xapp-[0-9]-[A-Za-z0-9-]{20,}", b"xox", b"xapp"
-    ),
-    _shape(
-        "a Slack webhook",
-        rb"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
-        b"hooks.slack",
-    ),
-    _shape("an AWS access key", rb"(?:AKIA|ASIA)[A-Z0-9]{16}", b"akia", b"asia"),
-    _shape("a Google API key", rb"AIza[0-9A-Za-z_-]{35}", b"aiza"),
-    _shape("a Google OAuth secret", rb"GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{30,}", b"gocspx-", b"ya29."),
-    _shape("a Stripe key", rb"[sr]k_live_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{32,}", b"k_live_", b"whsec_"),
-    _shape("an npm token", rb"npm_[A-Za-z0-9]{36}", b"npm_"),
-    _shape("a PyPI token", rb"pypi-Ag[A-Za-z0-9_-]{50,}", b"pypi-"),
-    _shape("a Hugging Face token", rb"(?:hf|api_org)_[A-Za-z0-9]{30,}", b"hf_", b"api_org_"),
-    _shape("a SendGrid key", rb"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{32,}", b"sg."),
-    _shape("a DigitalOcean token", rb"do[opr]_v1_[a-f0-9]{64}", b"_v1_"),
-    _shape("a Shopify token", rb"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}", b"shp"),
-    _shape("a Telegram bot token", rb"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", b":aa"),
-    _shape("a Databricks token", rb"dapi[a-f0-9]{32}", b"dapi"),
-    _shape("a Vault token", rb"hv[sb]\.[A-Za-z0-9_-]{24,}", b"hvs.", b"hvb."),
-    _shape("a Groq key", rb"gsk_[A-Za-z0-9]{40,}", b"gsk_"),
-    _shape("an xAI key", rb"xai-[A-Za-z0-9]{60,}", b"xai-"),
-    _shape("a Perplexity key", rb"pplx-[A-Za-z0-9]{40,}", b"pplx-"),
-    _shape("a Replicate token", rb"r8_[A-Za-z0-9]{37}", b"r8_"),
-    _shape("a Supabase token", rb"sb[ps]_(?:secret_)?[A-Za-z0-9_-]{30,}", b"sbp_", b"sbs_"),
-    _shape("a Linear key", rb"lin_(?:api|oauth)_[A-Za-z0-9]{32,}", b"lin_"),
-    _shape("a Grafana token", rb"gl(?:sa|c)_[A-Za-z0-9_=+/]{32,}", b"glsa_", b"glc_"),
-    _shape("a Postman key", rb"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", b"pmak-"),
-    _shape("a Terraform token", rb"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}", b".atlasv1."),
-    _shape("an age key", rb"AGE-SECRET-KEY-1[A-Z0-9]{58}", b"age-secret-key-1"),
-    _Shape(
-        "an AWS secret key",
-        (b"secret_access_key", b"secretaccesskey", b"secret_key", b"secretkey"),
-        re.compile(
-            rb"(?:secret_?access_?key|aws_?secret_?key)[\"']?\s{0,3}(?:=>|[=:,])\s{0,3}[\"']?"
-            rb"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-            re.I,
-        ),
-    ),
-    _Shape(
-        "an Azure storage key",
-        (b"accountkey", b"sharedaccesskey"),
-        re.compile(rb"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{42,86}={1,2})", re.I),
-    ),
-    _Shape(
-        "a private key",
-        (b"private key",),
-        # In source the line break may be written out, or the text put together from several strings.
-        re.compile(
-            rb"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            rb"(?:\\r|\\n|[\s\"'+,;\\(]|[A-Za-z-]+: [^\n]{0,200}\n)*(?P<value>[A-Za-z0-9+/]{16,})"
-        ),
-    ),
-    _Shape("a PuTTY private key", (b"putty-user-key-file",), re.compile(rb"(?P<value>PuTTY-User-Key-File-[23]: \S+)")),
-)
 _STAND_IN = re.compile(
     rb"example|placeholder|redacted|change_?me|x{6}|\*{4}|your[_-]?(?:own[_-]?)?(?:api|access|secret|private|auth|token|key)",
     re.I,
@@ -124,29 +26,41 @@ _SAMPLES = frozenset({b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErC
 _PREFIX = re.compile(rb"^[A-Za-z0-9]{2,7}[_-](?:[A-Za-z0-9]{1,8}[_-])*")
 
 
+WINDOW = 1 << 20
+"""Bytes that are looked at in one go: what is made of a text on the way takes several times its size."""
+OVERLAP = 16 << 10
+"""Bytes of which two windows have both, so that no token is cut."""
+
+
 def tokens(data: bytes) -> tuple[Found, ...]:
     """Credentials of known shapes in `data`, in the order of lines; what is plainly a stand-in is not counted."""
-    lowered, words = data.lower(), _long_words(data).lower()
     found: dict[int, tuple[str, bytes]] = {}
-    for shape in _SHAPES:
-        text = words if shape.alone else lowered
-        if any(hint in text for hint in shape.hints):
-            found |= {match.start("value"): (shape.kind, match["value"]) for match in _counted(shape, data)}
+    for start in range(0, max(1, len(data) - OVERLAP), WINDOW - OVERLAP):
+        piece = data[start : start + WINDOW]
+        found |= {start + at: known for at, known in _tokens(piece)}
     return tuple(Found(kind, data.count(b"\n", 0, at) + 1, value) for at, (kind, value) in sorted(found.items()))
 
 
-_SHORTEST = 16
+def _tokens(data: bytes) -> Iterator[tuple[int, tuple[str, bytes]]]:
+    """Where each token is, of what kind, and what it says."""
+    lowered, words = data.lower(), long_words(data)
+    for shape in SHAPES:
+        if any(hint in (words if shape.alone else lowered) for hint in shape.hints):
+            yield from ((match.start("value"), (shape.kind, match["value"])) for match in _counted(shape, data))
+
+
+SHORTEST = 15
 """No token is shorter."""
 _OF_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=:")
 _WORDS = bytes(byte if byte in _OF_WORDS else ord(" ") for byte in range(256))
 
 
-def _long_words(data: bytes) -> bytes:
-    """What could be tokens: a sixth of usual source code."""
-    return b" ".join([word for word in data.translate(_WORDS).split() if len(word) >= _SHORTEST])
+def long_words(data: bytes) -> bytes:
+    """What could be tokens, each once: a sixth of usual source code."""
+    return b" ".join({word for word in data.translate(_WORDS).split() if len(word) >= SHORTEST})
 
 
-def _counted(shape: _Shape, data: bytes) -> Iterator[re.Match[bytes]]:
+def _counted(shape: Shape, data: bytes) -> Iterator[re.Match[bytes]]:
     return (match for match in shape.pattern.finditer(data) if not is_stand_in(match["value"]))
 
 

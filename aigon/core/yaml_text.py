@@ -4,30 +4,36 @@ from typing import Any
 
 from aigon.core.document import Node
 from aigon.core.errors import usage
+from aigon.core.size_limit import MIB, too_large
+from aigon.core.yaml_nodes import Absurd, value
 
 MEND = "Mend it there, or just above: brackets, quotes, indentation"
+
+
+LARGEST = MIB
+"""Bytes of a document: the largest that ships has 40 kB, and it is read by every command."""
 
 
 def parsed(document: bytes, file: str) -> Node:
     """The document in `document`. Raises AigonError (usage) with file and line for anything that is not YAML."""
     import yaml
 
+    if len(document) > LARGEST:
+        raise too_large("The document", len(document), LARGEST, where=file, hint="Keep in it what aigon reads")
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(document)
-        try:
-            root = loader.get_single_node()
-            _no_key_twice(root, file, set())
-            value = loader.construct_document(root) if root else None
-        finally:
-            loader.dispose()
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        found = value(document, loader, lambda root: _no_key_twice(root, file, set()))
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise usage(f"Not valid YAML: {error.problem or error}", where=file + line, hint=MEND) from None
-    except (yaml.YAMLError, RecursionError) as error:
+    except Absurd as error:
+        where = f"{file}:{error.line}" if error.line else file
+        raise usage(f"Not valid YAML: {error}", where=where, hint="Write it plainly, with fewer levels") from None
+    except yaml.YAMLError as error:
         raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file, hint=MEND) from None
-    if value is None:
+    if found is None:
         raise usage("The file is empty", where=file, hint="Write a description and roles, or remove the file")
-    return Node(value, file)
+    return Node(found, file)
 
 
 def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:

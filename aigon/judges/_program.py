@@ -33,7 +33,7 @@ def _command(argv: Sequence[str], settings: JudgeSettings, stdin: Path, cwd: Pat
         stdin=stdin,
         deadline=settings.timeout,
         merge=False,
-        redact=secrets.redactor(settings.env),
+        redact=secrets.redactor(os.environ, settings.env),
         ladder=process.AT_ONCE,
     )
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from aigon.core.errors import environment
@@ -48,6 +48,10 @@ class Room:
         Paths of the workspace in either are taken for the same paths in the room. Safe to call from several threads.
         """
         return self.enclosure.enclosed(argv, cwd)
+
+    def offline(self, argv: Sequence[str], cwd: Path) -> list[str]:
+        """The same without a network but loopback; only where `isolation.best` was asked for this."""
+        return replace(self.enclosure, closed=True).enclosed(argv, cwd)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ class Enclosure:
 
     `lent` are read-only: relative path in the export -> the folder that is shown there; `kept` stays reachable and
     writable whatever is hidden, `shown` readable; an empty folder of `scratch` is in the place of each cache in a lent
-    folder.
+    folder. With `closed` there is no network but loopback; that takes mounts.
     """
 
     isolation: Isolation
@@ -34,6 +34,7 @@ class Enclosure:
     lent: Mapping[str, Path] = field(default_factory=dict)
     kept: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
+    closed: bool = False
 
     @property
     def seen_as(self) -> Path:
@@ -64,7 +65,7 @@ class Enclosure:
 
     def _launcher(self, cwd: Path) -> list[str]:
         view = self._mounts() if self.mounts else self._rights()
-        plan = marshal.dumps({"isolation": self.isolation, "cwd": str(cwd), **view}).hex()
+        plan = marshal.dumps({"isolation": self.isolation, "cwd": str(cwd), "closed": self.closed, **view}).hex()
         return [sys.executable, "-I", "-S", str(Path(__file__).with_name("entrance.py")), plan]
 
     def _mounts(self) -> dict[str, object]:
@@ -84,6 +85,7 @@ class Enclosure:
         ]
         # Root's processes keep their capabilities otherwise, this one to unmount what is mounted here.
         options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent", "--dev-bind", "/", "/"]
+        options += ["--unshare-net"] if self.closed else []
         options += [word for path in hidden for word in ("--tmpfs", path)]
         options += [word for bind in binds for word in bind]
         options += [word for path in hidden for word in ("--remount-ro", path)]

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.core.errors import AigonError, environment
+from aigon.core.lacking import Lacking
 from aigon.ports import process, submodules
+from aigon.ports.lacking import of_git
 from aigon.ports.trusted import IMPORTED, TrustedGit
 
 BRANCH = "refs/heads/proof"
@@ -58,12 +60,28 @@ class _Source:
         whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
         code, out, err = process.output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
         if code:
-            raise environment(
-                "The files to prove could not be exported: an object of the repository is missing or damaged",
+            said = err.decode(errors="replace").strip()
+            what = "The files to prove could not be exported"
+            raise of_git(what, said, (*self.git.places, cwd or self.worktree)) or environment(
+                f"{what}: an object of the repository is missing or damaged",
                 where=str(self.worktree),
-                hint=f"Run `git fsck --full`. git said: {err.decode(errors='replace').strip() or f'exit {code}'}",
+                hint=f"Run `git fsck --full`. git said: {said or f'exit {code}'}",
             )
         return out
+
+    def writing_to(self, objects: Path) -> dict[str, str]:
+        """Read as ever, and write new objects and packs there: git renames its drafts, on one file system."""
+        read = (self.objects["GIT_OBJECT_DIRECTORY"], self.objects.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""))
+        found = os.pathsep.join((_quoted(read[0]), *filter(None, read[1:])))
+        return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": found}
+
+
+def _quoted(path: str) -> str:
+    """A path in a list with colons, as git reads one that has a colon itself."""
+    if os.pathsep not in path and not path.startswith('"'):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def export(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Exported:
@@ -89,7 +107,8 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
     own = folder / ".git"
     (own / "objects" / "pack").mkdir(parents=True)
     tree = source.run("rev-parse", "--verify", f"{revision}^{{tree}}").decode().strip()
-    source.run("pack-objects", "--revs", *PACKING, str(own / "objects" / "pack" / "pack"), stdin=f"{tree}\n".encode())
+    packing = ("pack-objects", "--revs", *PACKING, str(own / "objects" / "pack" / "pack"))
+    source.run(*packing, stdin=f"{tree}\n".encode(), env=source.writing_to(own / "objects"))
     renamed = {"GIT_OBJECT_DIRECTORY": str(own / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
     for pack in (own / "objects" / "pack").glob("*.pack"):
         pack.with_suffix(".idx").unlink()
@@ -177,6 +196,8 @@ def _written(source: _Source, path: str, commit: str, folder: Path) -> tuple[_So
     inner = _Source(source.git, source.worktree / path, objects, settings)
     try:
         _write(inner, commit, folder)
+    except Lacking:
+        raise
     except AigonError:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,8 @@ agent could have planted.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from aigon.core.errors import AigonError, environment
+from aigon.ports.lacking import of_git
 
 if TYPE_CHECKING:
     import git
@@ -77,7 +79,7 @@ class Checkout:
         """The checkout around `start`. Raises AigonError (exit 7) outside a work tree."""
         git = _library()
         try:
-            repo = git.Repo(start, search_parent_directories=True)
+            repo = git.Repo(start, search_parent_directories=True, expand_vars=False)
         except (git.InvalidGitRepositoryError, git.NoSuchPathError):
             raise environment(
                 "This is not a git repository", where=str(start), hint="Run `git init` here, or go to your repository"
@@ -111,7 +113,9 @@ class Checkout:
             return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], start_new_session=True))
         except git.GitCommandError as error:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
-            raise environment(f"git {arguments[0]} failed", where=str(self.root), hint=said) from error
+            what = f"git {command_of(arguments)} failed"
+            lack = of_git(what, said, (self.root, self.common_dir, self.git_dir))
+            raise lack or environment(what, where=str(self.root), hint=said or _how(error.status)) from error
 
     def ask(self, *arguments: str) -> str | None:
         """Like `git`, None where git exits non-zero: for questions whose answer may be no."""
@@ -179,6 +183,21 @@ class Checkout:
         """Check out `branch`, made at `create_at` where given; hooks do not run."""
         extra = ("-c", branch, create_at) if create_at else (branch,)
         self.git(*NO_HOOKS, "switch", "-q", *extra)
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """The git command among these arguments: what is left of them after options of git itself (`-c name=value`)."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("-c", "-C") else rest[1:]
+    return rest[0] if rest else ""
+
+
+def _how(status: object) -> str:
+    """How a git ended that said nothing; a signal is a negative number."""
+    if status == -signal.SIGXFSZ:
+        return "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
+    return f"It ended with {status} and said nothing"
 
 
 def _library() -> ModuleType:

@@ -10,9 +10,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aigon.ports import process
+from aigon.ports.running import Running
 
 _WAIT = r"""
 sessions=
@@ -54,17 +55,20 @@ while time.monotonic() < limit and (found := list(left())):
 
 @dataclass(slots=True)
 class Guardian:
-    """The end of the pipe that aigon holds; None where there is no guardian."""
+    """The end of the pipe that aigon holds; None where there is no guardian. What it is told is noted down as well."""
 
     pipe: int | None = None
+    running: Running = field(default_factory=Running)
 
     def begun(self, pid: int) -> None:
-        """A program was started that leads the session `pid`."""
+        """A program was started that leads the session `pid`. Any thread may say so."""
         self._say(f"begun {pid}")
+        self.running.begun(pid)
 
     def over(self) -> None:
-        """That program is over and swept: its number may be another's soon."""
+        """All programs are over and swept: their numbers may be others' soon."""
         self._say("over")
+        self.running.over()
 
     def farewell(self) -> None:
         """All is in order: the guardian may go without doing anything."""
@@ -80,12 +84,14 @@ class Guardian:
 
 
 @contextmanager
-def guarded(invocation: str) -> Iterator[Guardian]:
+def guarded(invocation: str, running: Running | None = None) -> Iterator[Guardian]:
     """A guardian over what `invocation` starts, for as long as the context lasts. Only where there is /proc.
 
     It knows its own by AIGON_INVOCATION in their environment. Not by the run: a resume goes on under the same one.
+    `running` is the note about what runs.
     """
     guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()
+    guardian.running = running or Running()
     try:
         yield guardian
     finally:

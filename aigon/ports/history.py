@@ -88,15 +88,14 @@ def contents(git: TrustedGit, names: Iterable[str], largest: int) -> Iterator[tu
     for name, kind, length in (line.split() for line in sizes.decode().splitlines() if not line.endswith("missing")):
         if kind != "blob":
             continue
+        if int(length) > largest:  # of what is not read to its end the rest is not held either
+            yield name, git.beginning("cat-file", "blob", name, most=largest)
+            continue
         if batch and size + int(length) > AT_ONCE:
-            yield from _batch(git, batch, largest)
+            yield from objects(git, batch)
             batch, size = [], 0
         batch, size = [*batch, name], size + int(length)
-    yield from _batch(git, batch, largest)
-
-
-def _batch(git: TrustedGit, names: Sequence[str], largest: int) -> Iterator[tuple[str, bytes]]:
-    return ((name, data[:largest]) for name, data in objects(git, names))
+    yield from objects(git, batch)
 
 
 def objects(git: TrustedGit, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -14,8 +14,15 @@ import os
 import uuid
 from pathlib import Path
 
-from aigon.core.errors import environment
+from aigon.core.errors import Exit, environment
+from aigon.core.lacking import is_lack
+from aigon.ports import bounded
+from aigon.ports.lacking import refusal
 from aigon.ports.store import write_atomic
+
+LONGEST = 60
+"""Characters of a repository's own name that go into that of its folder: at most 240 bytes, where 255 are allowed."""
+_MEND = "Remove the file: aigon then begins with new records; the old ones stay in its state folder"
 
 
 def state_home() -> Path:
@@ -38,6 +45,8 @@ def repository_home(common_dir: Path) -> Path:
         if not os.access(home, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(home))
     except OSError as error:
+        if is_lack(error.errno):
+            raise refusal("aigon's records cannot be written", error) from error
         raise environment(
             f"The state folder cannot be written: {error.strerror}",
             where=str(repos),
@@ -64,8 +73,9 @@ def _known(repos: Path, common_dir: Path) -> Path | None:
     marker = common_dir / "aigon" / "id"
     if not marker.exists():
         return None
-    home = repos / marker.read_text().strip()
-    if not (home / "repository.json").exists():
+    home = repos / _name(marker)
+    # Its description alone may be gone, which must not make everything else that is in it forgotten.
+    if not ((home / "repository.json").exists() or (home / "features").exists()):
         return None
     seen = _described(home)
     if seen == common_dir:
@@ -73,11 +83,22 @@ def _known(repos: Path, common_dir: Path) -> Path | None:
     if (
         seen
         and seen.joinpath("aigon", "id").exists()
-        and seen.joinpath("aigon", "id").read_text() == marker.read_text()
+        and seen.joinpath("aigon", "id").read_bytes() == marker.read_bytes()
     ):
         return None
     _describe(home, common_dir)
     return home
+
+
+def _name(marker: Path) -> str:
+    """The folder that a repository names, of any bytes: one name, which leads nowhere else. Raises AigonError (exit 7).
+
+    An agent can write to it, and to forged records it must not lead.
+    """
+    name = os.fsdecode(bounded.content(marker, 4096, "The repository's id", hint=_MEND, code=Exit.ENVIRONMENT)).strip()
+    if not name or "/" in name or "\0" in name or name in (".", "..") or len(os.fsencode(name)) > 255:
+        raise environment("The repository's id is damaged", where=str(marker), hint=_MEND)
+    return name
 
 
 def _made(repos: Path, common_dir: Path) -> Path:
@@ -93,21 +114,21 @@ def _made(repos: Path, common_dir: Path) -> Path:
 
 def _new(repos: Path, common_dir: Path) -> Path:
     """Described before the repository names it: a folder that is named is complete."""
-    name = f"{common_dir.parent.name or 'repository'}-{uuid.uuid4().hex[:12]}"
+    name = f"{common_dir.parent.name[:LONGEST] or 'repository'}-{uuid.uuid4().hex[:12]}"
     home = repos / name
     home.mkdir()
     _describe(home, common_dir)
-    write_atomic(common_dir / "aigon" / "id", f"{name}\n".encode())
+    write_atomic(common_dir / "aigon" / "id", os.fsencode(f"{name}\n"), lasting=True)
     return home
 
 
 def _described(home: Path) -> Path | None:
-    """The git directory that the folder was last seen with; None where its description is damaged."""
+    """The git directory that the folder was last seen with; None where its description is damaged or gone."""
     try:
         return Path(json.loads((home / "repository.json").read_text())["git_dir"])
-    except (ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _describe(home: Path, common_dir: Path) -> None:
-    write_atomic(home / "repository.json", json.dumps({"git_dir": str(common_dir)}).encode() + b"\n")
+    write_atomic(home / "repository.json", json.dumps({"git_dir": str(common_dir)}).encode() + b"\n", lasting=True)

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aigon.core.errors import environment
+from aigon.ports.file_holder import holder
 
 MARK = b"held by aigon\n"
 """What a lock holds that has no index of its own to hold: nobody else's does."""
@@ -37,7 +38,7 @@ def locked(index: Path, new: Path | None = None) -> Iterator[Path]:
 def replace(index: Path, new: Path) -> None:
     """Put a copy of `new` over the `index` that is locked, and give up the lock."""
     draft = _draft(index)
-    shutil.copyfile(new, draft)
+    _copy(new, draft)
     draft.replace(index)
     index.with_name("index.lock").unlink()
 
@@ -53,6 +54,8 @@ def _taken(lock: Path, new: Path | None) -> Iterator[None]:
         try:
             held.write(new.read_bytes() if new else MARK)
             held.flush()
+            if new:
+                _same_age(new, draft)
             with suppress(OSError):  # a file system without it: what a kill leaves there stays
                 fcntl.flock(held, fcntl.LOCK_EX)
             _link(draft, lock)
@@ -79,7 +82,8 @@ def _link(draft: Path, lock: Path) -> None:
         if time.monotonic() > limit:
             hint = "Let it finish; if none is running, remove that file. Then run again, with --resume after a turn"
             what = "Another git command holds the index of this checkout"
-            raise environment(what, where=str(lock), hint=hint)
+            who = holder(lock)
+            raise environment(what, where=f"{lock}, held by {who}" if who else str(lock), hint=hint)
         time.sleep(0.05)
 
 
@@ -96,7 +100,7 @@ def _linked(draft: Path, lock: Path) -> bool:
         except FileExistsError:
             return False
         if draft.read_bytes() != MARK:
-            shutil.copyfile(draft, lock)
+            _copy(draft, lock)
     return True
 
 
@@ -109,5 +113,19 @@ def copied(index: Path, target: Path, directory: Path) -> bool:
         return False
     for shared in index.parent.glob("sharedindex.*"):
         shutil.copyfile(shared, directory / shared.name)
-    shutil.copyfile(index, target)
+    _copy(index, target)
     return True
+
+
+def _copy(index: Path, target: Path) -> None:
+    shutil.copyfile(index, target)
+    _same_age(index, target)
+
+
+def _same_age(index: Path, copy: Path) -> None:
+    """Make a copy as old as what it is a copy of: git looks only into files that are not older than the index.
+
+    One that changed after it was staged, in the same second and to the same size, would pass for unchanged otherwise.
+    """
+    then = index.stat()
+    os.utime(copy, ns=(then.st_atime_ns, then.st_mtime_ns))

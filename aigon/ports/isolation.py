@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.core.errors import environment
+from aigon.core.sandbox import Network
 from aigon.ports import process
 from aigon.ports.enclosure import Enclosure, bubblewrap
 from aigon.ports.enclosure import Isolation as Isolation
@@ -16,6 +17,8 @@ Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 IN_ORDER: tuple[Isolation, ...] = ("namespaces", "bwrap", "landlock")
 """Best first. Namespaces of aigon's own before bubblewrap: the command replaces the program that makes them, so it
 gets every signal itself and its exit code is its own, and root stays able to do what root can."""
+CLOSING: tuple[Isolation, ...] = ("namespaces", "bwrap")
+"""Those that can close the network and leave loopback: Landlock refuses both or none."""
 LACKING = {
     "bwrap": "Install bubblewrap, and allow user namespaces (sysctl kernel.unprivileged_userns_clone,"
     " kernel.apparmor_restrict_unprivileged_userns)",
@@ -28,12 +31,15 @@ PROBE = 'cat "$1/token"; ls -A "$2/$3"'
 nothing, or the export."""
 
 
-def best(workspace: Path, wanted: Wanted = "auto") -> Isolation:
+def best(workspace: Path, wanted: Wanted = "auto", network: Network = "open") -> Isolation:
     """The mechanism to use: the first that really works here, or the one that is wanted.
 
     Each is tried once per process by running a program in it. "none" is what is left where nothing works. Raises
-    AigonError (exit 7) for one that is wanted by name and does not work, saying what is missing.
+    AigonError (exit 7) for one that is wanted by name and does not work, saying what is missing, and where none can
+    close a `network` that is to be closed.
     """
+    if network == "closed":
+        return _closing(workspace, wanted)
     if wanted == "auto":
         return next((name for name in IN_ORDER if not flaw(workspace, name)), "none")
     if wanted != "none" and (why := flaw(workspace, wanted)):
@@ -45,23 +51,40 @@ def best(workspace: Path, wanted: Wanted = "auto") -> Isolation:
     return wanted
 
 
+def _closing(workspace: Path, wanted: Wanted) -> Isolation:
+    """The first that works without a network, of those that are wanted. Raises AigonError (exit 7) where none does."""
+    among = [name for name in CLOSING if wanted in ("auto", name)]
+    lacks = {name: flaw(workspace, name, closed=True) for name in among}
+    if found := next((name for name in among if not lacks[name]), None):
+        return found
+    why = "; ".join(f"{name}: {lack}" for name, lack in lacks.items()) or f"{wanted} leaves it open, or takes loopback"
+    raise environment(
+        f"The network of checks cannot be closed on this machine: {why}",
+        where="sandbox.checksNetwork",
+        hint=f'{LACKING["namespaces"]}; or set sandbox.checksNetwork to "open"',
+    )
+
+
 @functools.cache
-def flaw(workspace: Path, isolation: Isolation) -> str:
-    """What goes wrong when a program is really run in isolation from `workspace`; empty when nothing does."""
+def flaw(workspace: Path, isolation: Isolation, *, closed: bool = False) -> str:
+    """What goes wrong when a program is really run in isolation from `workspace`; empty when nothing does.
+
+    With `closed` it is run without a network.
+    """
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
     if isolation == "bwrap" and not bubblewrap():
         return "there is no bwrap that belongs to the system"
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
-        return _tried(workspace, isolation, Path(folder))
+        return _tried(workspace, isolation, Path(folder), closed=closed)
 
 
-def _tried(workspace: Path, isolation: Isolation, folder: Path) -> str:
+def _tried(workspace: Path, isolation: Isolation, folder: Path, *, closed: bool) -> str:
     export, scratch = folder / "export", folder / "scratch"
     for made in (export, scratch):
         made.mkdir()
     (export / "token").write_text("token\n")
-    enclosure = Enclosure(isolation, workspace, export, scratch)
+    enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
     parts = os.path.split(os.path.realpath(workspace))
     argv = enclosure.enclosed(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
     _, out, err = process.output(argv, cwd=folder, env=os.environ)

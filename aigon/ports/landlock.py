@@ -52,11 +52,11 @@ def enter(plan: dict[str, Any]) -> None:
     restrict(ruleset)
 
 
-def beside(hidden: Sequence[Path]) -> Iterator[Path]:
-    """The paths that together hold everything but the hidden ones, the fewest that do."""
+def beside(hidden: Sequence[Path], top: str = "/") -> Iterator[Path]:
+    """The paths that together hold everything below `top` but the hidden ones, the fewest that do."""
     closed = {str(path) for path in hidden}
     leading = {str(folder) for path in hidden for folder in path.parents}
-    folders = ["/"]
+    folders = [top]
     for folder in folders:
         paths = [os.path.join(folder, entry) for entry in _entries(Path(folder))]  # noqa: PTH118 - may be thousands
         folders += [path for path in paths if path in leading and path not in closed]

@@ -1,39 +1,90 @@
 """Secrets among the changed files of a work tree, and keeping them out of aigon's index."""
 
+import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.core.leaks import Leak, leak
+from aigon.ports.history import contents
 from aigon.ports.trusted import TrustedGit
 
-LARGEST = 2 << 20
+LARGEST = 32 << 20
 """Bytes of a file that are looked at: what people and tools write secrets into is smaller."""
 Allowed = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is asked only about what looks like a secret.
+
+    `tracked` says whether the base has a path, `held` whether it holds a credential in any file, `allowed` whether
+    a person lets a path through; `values` are secrets of the person, with what they are called.
+    """
+
+    tracked: Callable[[str], bool]
+    held: Callable[[bytes], bool]
+    allowed: Allowed
+    values: Mapping[bytes, str] = field(default_factory=dict)
+
+    def leak(self, path: str, data: bytes) -> Leak | None:
+        """Why a file of this name and content must not be committed; None where it may be."""
+        if leak(path, data, values=self.values) is None or self.allowed(path):
+            return None
+        return leak(path, data, tracked=self.tracked(path), known=self.held, values=self.values)
 
 
 def leaks(
     root: Path, changed: Iterable[str], tracked: Callable[[str], bool], known: Callable[[bytes], bool], allowed: Allowed
 ) -> tuple[Leak, ...]:
-    """Which of the `changed` paths below `root` must not be committed. Links are not followed; what is gone is fine.
+    """Which of the `changed` paths below `root` must not be committed. Links are not followed; what is gone is fine."""
+    asked = Known(tracked, known, allowed)
+    contents = ((path, data) for path in changed if (data := on_disk(root, path)) is not None)
+    return tuple(found for path, data in contents if (found := asked.leak(path, data)))
 
-    `tracked` says whether the base has a path, `known` whether it holds a credential in any file, `allowed` whether
-    the spec lets a path through. The last three are asked only about what looks like a secret.
+
+def staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, bytes]]:
+    """Every plain file of the private index that the commit `parent` does not have so, by path, with its beginning.
+
+    What lies in the work tree is read, unless git made something else of it, or it was changed since: then what git
+    has. So nothing gets into a commit by being exchanged while checks run.
     """
-    suspects = ((path, data) for path in changed if (data := _content(root, path)) is not None and leak(path, data))
-    checked = (leak(path, data, tracked=tracked(path), known=known) for path, data in suspects if not allowed(path))
-    return tuple(found for found in checked if found)
+    listed = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff", parent)
+    fields = iter(listed.split(b"\0"))
+    rest: dict[str, list[str]] = {}
+    for head in fields:
+        if not head:
+            break
+        path, (_, mode, _, name, _) = os.fsdecode(next(fields)), head.decode().split(" ")
+        if not mode.startswith("100"):
+            continue
+        data = on_disk(root, path)
+        if data is not None and _is_blob(name, data):
+            yield path, data
+        else:
+            rest.setdefault(name, []).append(path)
+    for name, data in contents(git, rest, LARGEST) if rest else ():
+        yield from ((path, data) for path in rest[name])
 
 
-def _content(root: Path, path: str) -> bytes | None:
+def _is_blob(name: str, data: bytes) -> bool:
+    """Whether git knows exactly these bytes under this name."""
+    made = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
+    made.update(data)
+    return made.hexdigest() == name
+
+
+def on_disk(root: Path, path: str) -> bytes | None:
     """The beginning of a plain file; None for anything else. A pipe is never waited for."""
     try:
         handle = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        return os.read(handle, LARGEST) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+        about = os.fstat(handle)
+        return os.read(handle, min(LARGEST, about.st_size + 1)) if stat.S_ISREG(about.st_mode) else None
     except OSError:
         return None
     finally:

@@ -2,14 +2,13 @@
 
 import json
 import math
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from aigon.core.errors import environment
-from aigon.ports.store import write_atomic
+from aigon.ports.store import keep_damaged, write_atomic
 
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a file of another form raises."""
@@ -47,8 +46,8 @@ def begin(path: Path, labels: Collection[str]) -> None:
 
 
 def keep_aside(path: Path) -> dict[str, Account]:
-    """Keep a copy of a damaged file, which is in its place until it is written anew; no accounts."""
-    shutil.copyfile(path, path.with_suffix(".corrupt"))
+    """Keep a damaged file, which is in its place until it is written anew; no accounts."""
+    keep_damaged(path)
     return {}
 
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 NEW_NAMESPACES = 0x10000000 | 0x00020000
 """CLONE_NEWUSER and CLONE_NEWNS, from <linux/sched.h>."""
+NEW_NETWORK = 0x40000000
+"""CLONE_NEWNET."""
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+"""From <linux/sockios.h> and <linux/if.h>."""
 READ_ONLY, NO_SETUID, NO_DEVICES, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 """Flags of mount(2), from <linux/mount.h>."""
 KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
@@ -28,7 +32,9 @@ def enter(plan: "dict[str, Any]") -> None:
 
     Raises OSError where the machine does not allow it.
     """
-    _unshare()
+    _unshare(NEW_NETWORK if plan.get("closed") else 0)
+    if plan.get("closed"):
+        _raise_loopback()
     _mount(None, "/", RECURSIVE | PRIVATE)
     # Opened before anything is hidden: the export itself lies among aigon's records.
     sources = [os.open(source, os.O_PATH) for source, _, _ in plan["binds"]]
@@ -68,11 +74,21 @@ def _mount(source: str | None, target: str, flags: int) -> None:
     call("mount", source and os.fsencode(source), os.fsencode(target), None, flags, None)
 
 
-def _unshare() -> None:
+def _raise_loopback() -> None:
+    """A network of one's own begins with a loopback that is down."""
+    import fcntl
+    import socket
+    import struct
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        fcntl.ioctl(asked, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def _unshare(more: int = 0) -> None:
     """Enter new namespaces in which users and groups are who they were, as far as this process may say so."""
     maps = {kind: _same(_read(f"/proc/self/{kind}_map")) for kind in ("uid", "gid")}
     user, group = os.geteuid(), os.getegid()
-    if not _mapped_from_outside(maps):
+    if not _mapped_from_outside(maps, more):
         # A user may name only itself, and must give up changing groups first (user_namespaces(7)).
         _write_map("self", "setgroups", "deny")
         _write_map("self", "uid_map", f"{user} {user} 1")
@@ -90,7 +106,7 @@ def _same(known: str) -> str:
     return "".join(f"{inside} {inside} {count}\n" for inside, _, count in extents)
 
 
-def _mapped_from_outside(maps: dict[str, str]) -> bool:
+def _mapped_from_outside(maps: dict[str, str], more: int) -> bool:
     """Enter the namespaces, and have a child that stayed outside write the maps: only there can the right to be had."""
     waiting, go = os.pipe()
     child = os.fork()
@@ -99,7 +115,7 @@ def _mapped_from_outside(maps: dict[str, str]) -> bool:
         os.read(waiting, 1)
         os._exit(_write_maps(os.getppid(), maps))
     try:
-        call("unshare", NEW_NAMESPACES)
+        call("unshare", NEW_NAMESPACES | more)
     finally:
         os.close(go)
         os.close(waiting)

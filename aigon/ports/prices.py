@@ -15,11 +15,14 @@ from aigon.core.document import nearest
 from aigon.core.errors import usage
 from aigon.core.price_file import read as parsed
 from aigon.core.prices import MILLION, Group, Price, Table, over, quoted
+from aigon.core.yaml_text import LARGEST
+from aigon.ports import bounded
 from aigon.ports.resources import resource
 
 Read = Callable[[str], bytes | None]
 """A file of the project by its path; None where there is none."""
 PROJECT_FILE = ".aigon/prices.yaml"
+_FEWER = "Keep the models that the project uses; the others' prices ship with aigon"
 _ASKED = 1000
 """Tokens of a call that genai-prices is asked about: far too few for the price of a long prompt."""
 _CALLS: tuple[Mapping[str, int], ...] = (
@@ -70,7 +73,7 @@ def knowing(table: Table, *models: str) -> Table:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes() if path.is_file() else None
+        return bounded.content(path, LARGEST, "The file of prices", hint=_FEWER) if path.is_file() else None
     except OSError as error:
         raise usage(f"The prices cannot be read: {error.strerror}", where=str(path)) from error
 

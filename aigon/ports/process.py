@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.core.agent import Exited
+from aigon.ports import reaper
 from aigon.ports.capture import Capture, open_log
+from aigon.ports.followed import LOOK_SECONDS, Followed
+from aigon.ports.idle import Idle
 from aigon.ports.stop import POLL_SECONDS, Stop
 
 Ladder = tuple[tuple[signal.Signals, float], ...]
@@ -27,6 +30,7 @@ CHUNK = 65536
 class Command:
     """A program to run. `deadline` in seconds, `ladder` what follows it; `stdin` is a file it reads, None for nothing.
 
+    `idle` is for how many seconds it may neither print nor compute (`aigon.ports.idle`), None for as long as it likes.
     With `merge` standard error goes into standard output, in the order written.
     """
 
@@ -40,21 +44,27 @@ class Command:
     redact: Callable[[bytes], bytes] = field(default=lambda b: b)
     started: Callable[[int], None] = field(default=lambda _pid: None)
     ladder: Ladder = DEADLINE
+    idle: float | None = None
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """What is still to happen to a running group: the next signal and when it is due (monotonic)."""
+    """What is still to happen to a running group: the next signal and when it is due (monotonic).
+
+    `idle` watches over its silence, until the ladder begins; `silent` says that this was why.
+    """
 
     steps: Ladder
     due: float | None
+    idle: Idle | None = None
+    silent: bool = False
     timed_out: bool = False
     killed: bool = False
 
     def escalate(self, group: int) -> None:
         (number, seconds), self.steps = self.steps[0], self.steps[1:] or self.steps[-1:]
         signal_group(group, number)
-        self.due = time.monotonic() + seconds
+        self.due, self.idle = time.monotonic() + seconds, None
 
 
 def signal_group(group: int, number: signal.Signals) -> None:
@@ -77,12 +87,16 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
     except OSError as error:
         return Exited(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
     command.started(process.pid)
-    waiting = _Waiting(command.ladder, begun + command.deadline if command.deadline else None)
+    idle = Idle(command.idle) if command.idle else None
+    waiting = _Waiting(command.ladder, begun + command.deadline if command.deadline else None, idle)
+    followed = None if reaper.SUBREAPER else Followed(process.pid)
     with _captures(process, command) as captures:
-        _attend(process, captures, waiting, stop)
+        _attend(process, captures, waiting, stop, followed)
         code = _exit_code(process.pid)
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
+        if followed:
+            followed.end()
         _drain(captures)
         out = [capture.close() for capture in captures.values()]
     return Exited(
@@ -93,6 +107,7 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
         killed=waiting.killed or code is None,
         duration=time.monotonic() - begun,
         ended=time.time(),
+        silent=(command.idle or 0.0) if waiting.silent else 0.0,
     )
 
 
@@ -137,7 +152,11 @@ def _captures(process: "subprocess.Popen[bytes]", command: Command) -> Iterator[
 
 
 def _attend(
-    process: "subprocess.Popen[bytes]", captures: dict[int, Capture], waiting: _Waiting, stop: Stop | None
+    process: "subprocess.Popen[bytes]",
+    captures: dict[int, Capture],
+    waiting: _Waiting,
+    stop: Stop | None,
+    followed: Followed | None,
 ) -> None:
     """Drain until the leader has exited (it stays a zombie, so that its group can still be signalled)."""
     with exit_notice(process) as exited:
@@ -145,10 +164,14 @@ def _attend(
         for fd in (exited, *captures, *([stop.fileno()] if stop else [])):
             poll.register(fd, select.POLLIN)
         while True:
-            ready = dict(poll.poll(_patience(waiting)))
+            ready = dict(poll.poll(min(_patience(waiting), LOOK_SECONDS * 1000) if followed else _patience(waiting)))
+            if followed:
+                followed.look()
             for fd in captures.keys() & ready.keys():
                 if not _read(fd, captures[fd]):
                     poll.unregister(fd)
+                elif waiting.idle:
+                    waiting.idle.heard()
             if exited in ready:
                 return
             _mind(process.pid, waiting, stop, poll)
@@ -168,6 +191,9 @@ def _mind(group: int, waiting: _Waiting, stop: Stop | None, poll: "select.poll")
         waiting.escalate(group)
     elif waiting.due is not None and time.monotonic() >= waiting.due:
         waiting.timed_out = waiting.timed_out or not waiting.killed
+        waiting.escalate(group)
+    elif waiting.idle is not None and waiting.idle.over():
+        waiting.timed_out = waiting.silent = True
         waiting.escalate(group)
 
 
@@ -228,10 +254,12 @@ def output(
 ) -> tuple[int, bytes, bytes]:
     """Exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
 
-    It gets a session of its own, so that Ctrl+C in the terminal never hits it half-way.
+    It gets a session of its own, so that Ctrl+C in the terminal never hits it half-way. A file that may not grow any
+    more (SIGXFSZ, which Python ignores) is an error to it as to aigon: killed by that signal git leaves its locks.
     """
     process = subprocess.Popen(
         argv,
+        restore_signals=False,
         cwd=cwd,
         env=env,
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
@@ -241,6 +269,19 @@ def output(
     )
     out, err = process.communicate(stdin)
     return process.returncode, out, err
+
+
+def beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:
+    """The first `most` bytes that a short, trusted program prints. It is ended as soon as they are there."""
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=null, stdout=subprocess.PIPE, stderr=null, start_new_session=True
+    )
+    with process:
+        assert process.stdout is not None
+        data = process.stdout.read(most)
+        process.kill()
+    return data
 
 
 Running = subprocess.Popen[bytes]

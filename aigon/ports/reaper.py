@@ -1,7 +1,8 @@
 """No survivor: whatever a program leaves behind becomes aigon's child, and is ended.
 
 Signalling a group misses children that called `setsid`. As a child subreaper (Linux) aigon inherits them, whatever
-they did to hide. Elsewhere only the group is signalled. Nothing else may run during a sweep: an orphan has no owner.
+they did to hide. Elsewhere the group is signalled, and what was seen to descend from a program or has aigon's mark in
+its environment (`followed.py`, `survivors.py`). Nothing else may run during a sweep: an orphan has no owner.
 """
 
 import contextlib
@@ -9,8 +10,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+SUBREAPER = sys.platform.startswith("linux")
+"""Whether this system gives orphans to whoever asked for them."""
 PR_SET_CHILD_SUBREAPER = 36
 """From <linux/prctl.h>."""
 SWEEP_SECONDS = 5.0
@@ -18,14 +23,42 @@ PAUSE_SECONDS = 0.001
 """Between two looks at processes that have been sent SIGKILL: they need about that long to go."""
 
 
-def adopt_orphans() -> bool:
-    """Become the reaper of every descendant; False where the system has no such thing."""
-    if not sys.platform.startswith("linux"):
+def adopt_orphans(*, adopt: bool = True) -> bool:
+    """Become the reaper of every descendant, or be it no more; False where the system has no such thing."""
+    if not SUBREAPER:
         return False
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
-    return bool(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    return bool(libc.prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0)
+
+
+@contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """Of what is started in here nothing outlives it, and what ran before is let be.
+
+    For a program that runs before any loop: it must not be one's reaper for good, or the guardian that is posted later
+    would be a descendant.
+    """
+    before = frozenset(descendants())
+    adopt_orphans()
+    try:
+        yield
+    finally:
+        _sweep_new(before)
+        adopt_orphans(adopt=False)
+
+
+def _sweep_new(before: frozenset[int]) -> None:
+    """End every descendant but these, and collect those: nobody else's exit code is taken away."""
+    limit = time.monotonic() + SWEEP_SECONDS
+    while time.monotonic() < limit and (living := [pid for pid in descendants() if pid not in before]):
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):  # a grandchild: it is one's own once its parent is gone
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(PAUSE_SECONDS)
 
 
 def children(pid: int | str = "self") -> list[int]:

@@ -5,7 +5,8 @@ A wheel holds them in `aigon/_data/`; an editable install and a checkout have th
 
 from pathlib import Path
 
-from aigon.core.errors import AigonError, Exit
+from aigon.core.errors import AigonError, Exit, usage
+from aigon.ports import bounded
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -24,11 +25,21 @@ def resource(*parts: str) -> Path:
 def profiles(folder: Path | None = None) -> dict[str, bytes]:
     """The YAML documents in `folder` by path without suffix (`library`, `ecosystems/python`).
 
-    Without `folder` the shipped ones; a folder that does not exist holds none.
+    Without `folder` the shipped ones; a folder that does not exist holds none. Raises AigonError (exit 2).
     """
     root = resource("profiles") if folder is None else folder
     found = [path for path in sorted(root.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
-    return {path.relative_to(root).with_suffix("").as_posix(): path.read_bytes() for path in found}
+    return {path.relative_to(root).with_suffix("").as_posix(): document(path) for path in found}
+
+
+def document(path: Path) -> bytes:
+    """The bytes of a YAML document. Raises AigonError (exit 2) for one that is too large, or cannot be read."""
+    from aigon.core.yaml_text import LARGEST
+
+    try:
+        return bounded.content(path, LARGEST, "The document", hint="Keep in it what aigon reads")
+    except OSError as error:
+        raise usage(f"The document cannot be read: {error.strerror}", where=str(path), hint="Mend its mode") from None
 
 
 def agent_kinds(folder: Path | None = None) -> dict[str, Path]:

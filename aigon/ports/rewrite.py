@@ -1,57 +1,95 @@
 """An agent's own commits without the secrets that they hold: the same messages, people, dates and merges."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aigon.ports.history import Commit, Entry, again, commits, contents, entries, objects
 from aigon.ports.leaks import LARGEST
 from aigon.ports.trusted import TrustedGit
 
-IsBlocked = Callable[[str, bytes], bool]
-"""Whether a file of this path and content must not be in a commit."""
+Blocked = Callable[[Sequence[tuple[str, bytes]]], Iterable[tuple[str, bytes]]]
+"""Which of these files, by path and content, must not be in a commit."""
+Redact = Callable[[bytes], bytes]
 _Overlay = dict[str, Entry | None]
 """Where the tree of a commit that was written again differs from the old one: path -> entry, None for nothing there."""
 
 
-def without(git: TrustedGit, old: str, tip: str, is_blocked: IsBlocked, known: Sequence[str] = ()) -> str | None:
-    """The commits `old..tip` without blocked files: the new tip, or None when none of them brought one in.
+def without(
+    git: TrustedGit,
+    old: str,
+    tip: str,
+    blocked: Blocked,
+    known: Sequence[str] = (),
+    redact: Redact = lambda text: text,
+) -> str | None:
+    """The commits `old..tip` without blocked files, their messages redacted: the new tip, or None for the old one.
 
     A blocked file that was there before the commit stays as it was before; commits that become empty stay. Commits
     that one of `known` contains (branches of people) are left as they are. The old commits stay in git's reflogs;
     no ref is made, none moves. Raises AigonError (exit 7) when git cannot write.
     """
     chain = commits(git, tip, (old, *known))
-    blocked = _blocked(git, chain, is_blocked)
-    if not blocked:
+    found = _blocked(git, chain, blocked)
+    raw = dict(objects(git, [commit.name for commit in chain]))
+    messages = {name: clean for name, data in raw.items() if (clean := _redacted(data, redact)) != data}
+    if not found and not messages:
         return None
-    return _Rewriting(git, chain, blocked).all().get(tip)
+    return _Rewriting(git, chain, found, raw, messages).all().get(tip)
 
 
-def _blocked(git: TrustedGit, chain: Sequence[Commit], is_blocked: IsBlocked) -> set[tuple[str, Entry]]:
+def _redacted(raw: bytes, redact: Redact) -> bytes:
+    """A commit with its message redacted."""
+    head, gap, message = raw.partition(b"\n\n")
+    return head + gap + redact(message)
+
+
+def _blocked(git: TrustedGit, chain: Sequence[Commit], blocked: Blocked) -> set[tuple[str, Entry]]:
     """Paths and entries that some commit brought in and that are blocked; each is looked at once."""
     paths: dict[str, set[tuple[str, Entry]]] = {}
     for commit in chain:
         for path, entry in commit.brought.items():
             if entry.is_file:
                 paths.setdefault(entry.name, set()).add((path, entry))
-    found = contents(git, paths, LARGEST)
-    return {pair for name, data in found for pair in paths[name] if is_blocked(pair[0], data)}
+    found: set[tuple[str, Entry]] = set()
+    batch: list[tuple[tuple[str, bytes], Entry]] = []
+    for name, data in contents(git, paths, LARGEST):
+        batch += [((path, data), entry) for path, entry in paths[name]]
+        if sum(len(data) for (_, data), _ in batch) > LARGEST:
+            found |= _among(batch, blocked)
+            batch = []
+    return found | _among(batch, blocked)
+
+
+def _among(batch: Sequence[tuple[tuple[str, bytes], Entry]], blocked: Blocked) -> set[tuple[str, Entry]]:
+    held = {*map(_key, blocked([file for file, _ in batch]))} if batch else set()
+    return {(file[0], entry) for file, entry in batch if _key(file) in held}
+
+
+def _key(file: tuple[str, bytes]) -> tuple[str, int]:
+    return file[0], id(file[1])
 
 
 class _Rewriting:
     """Goes through the commits, parents first, and knows of each that is new how its tree differs from the old one."""
 
-    def __init__(self, git: TrustedGit, chain: Sequence[Commit], blocked: set[tuple[str, Entry]]) -> None:
+    def __init__(
+        self,
+        git: TrustedGit,
+        chain: Sequence[Commit],
+        blocked: set[tuple[str, Entry]],
+        raw: Mapping[str, bytes],
+        messages: Mapping[str, bytes],
+    ) -> None:
         self._git, self._chain, self._blocked = git, chain, blocked
+        self._raw, self._messages = {**raw, **messages}, messages
         self._names: dict[str, str] = {}
         self._overlays: dict[str, _Overlay] = {}
-        self._raw = dict(objects(git, [commit.name for commit in chain]))
 
     def all(self) -> Mapping[str, str]:
         """Old names and new ones, of those that changed."""
         for commit in self._chain:
             overlay = self._overlay(commit)
-            if overlay or any(parent in self._names for parent in commit.parents):
+            if overlay or commit.name in self._messages or any(parent in self._names for parent in commit.parents):
                 tree = self._tree(commit, overlay) if overlay else None
                 self._overlays[commit.name] = overlay
                 self._names[commit.name] = again(self._git, self._raw[commit.name], tree, self._names)

@@ -2,33 +2,20 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-_CREDENTIAL = re.compile(
-    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS|PWD|CREDENTIALS?|AUTH)(?:_|$)|PASSWORD|PASSWD|PASSPHRASE", re.I
-)
-_PROVIDER = re.compile(
-    r"^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_API|MISTRAL|OPENROUTER|CLAUDE|CODEX|AWS|AZURE|GH|GITHUB)_", re.I
-)
-_HARMLESS = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY", "PWD"})
-_SHAPES = re.compile(
-    rb"(?<![A-Za-z0-9])(?:sk-(?:ant-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"
-    rb"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})"
-)
-"""Token shapes that providers document."""
-_BEGUN = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_KEY = re.compile(_BEGUN.pattern + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=\\\s]*")
-"""A private key with its headers, up to the line that ends it."""
+from aigon.core.credential_names import holds_secret, is_credential
+from aigon.core.redaction import BEGUN, GONE, redacted
+from aigon.core.spellings import spellings
+from aigon.core.token_shapes import is_stand_in
+
+__all__ = ["for_checks", "is_credential", "redactor", "unfinished", "worth_finding"]
+
 SHORTEST = 8
 """A shorter value is as likely a word of the output as a secret."""
 SHORTEST_LINE = 16
 """The same for one line of a value that has several."""
-
-
-def is_credential(name: str) -> bool:
-    """Whether a variable of this name looks like a credential or belongs to a model or cloud provider."""
-    return name not in _HARMLESS and bool(_CREDENTIAL.search(name) or _PROVIDER.match(name))
+Redact = Callable[[bytes], bytes]
 
 
 def for_checks(env: Mapping[str, str], allowed: Sequence[str] = ()) -> dict[str, str]:
@@ -36,16 +23,17 @@ def for_checks(env: Mapping[str, str], allowed: Sequence[str] = ()) -> dict[str,
     return {name: value for name, value in env.items() if name in allowed or not is_credential(name)}
 
 
-def redactor(*environments: Mapping[str, str]) -> Callable[[bytes], bytes]:
-    """A function that takes known secret values and token shapes out of output."""
+def redactor(*environments: Mapping[str, str]) -> Redact:
+    """A function that takes known secret values and token shapes out of output, inside base64 too."""
     values = {value for env in environments for value in _values(env)}
-    longest_first = sorted(map(re.escape, values), key=len, reverse=True)
-    known = re.compile(b"|".join(longest_first)) if values else None
+    spelled = {each for value in values for each in spellings(value) if len(each) >= SHORTEST}
+    longest_first = sorted(spelled, key=len, reverse=True)
 
     def redact(chunk: bytes) -> bytes:
-        if known:
-            chunk = known.sub(b"[redacted]", chunk)
-        return _SHAPES.sub(b"[redacted]", _KEY.sub(b"[redacted]", chunk))
+        for value in longest_first:
+            if value in chunk:
+                chunk = chunk.replace(value, GONE)
+        return redacted(chunk)
 
     return redact
 
@@ -53,15 +41,27 @@ def redactor(*environments: Mapping[str, str]) -> Callable[[bytes], bytes]:
 def _values(env: Mapping[str, str]) -> Iterator[bytes]:
     """The values that credential-shaped variables hold, as they are and as they stand in JSON, and their lines."""
     for name, value in env.items():
-        if _CREDENTIAL.search(name) and name not in _HARMLESS and len(value) >= SHORTEST:
+        if holds_secret(name) and len(value) >= SHORTEST:
             yield os.fsencode(value)
             yield json.dumps(value)[1:-1].encode()
             if "\n" in value:
                 yield from (os.fsencode(line) for line in value.splitlines() if len(line) >= SHORTEST_LINE)
 
 
+def worth_finding(env: Mapping[str, str]) -> dict[bytes, str]:
+    """Values of secret variables that are nothing else wherever they stand, with the names of the variables."""
+    values = {os.fsencode(value): name for name, value in env.items() if holds_secret(name) and "\n" not in value}
+    return {value: f"${name}" for value, name in values.items() if _telling(value)}
+
+
+def _telling(value: bytes) -> bool:
+    """Long, of letters and digits, and no stand-in: not `postgres`, not a path."""
+    mixed = any(48 <= byte < 58 for byte in value) and any(byte > 64 for byte in value)
+    return len(value) >= SHORTEST_LINE and mixed and value[:1] not in (b"/", b"~") and not is_stand_in(value)
+
+
 def unfinished(output: bytes) -> int:
     """Where a private key begins that has not ended yet; the length of `output` where there is none."""
     last = output.rfind(b"-----BEGIN ")
-    begun = _BEGUN.match(output, last) if last >= 0 else None
+    begun = BEGUN.match(output, last) if last >= 0 else None
     return last if begun and b"-----END" not in output[begun.end() :] else len(output)

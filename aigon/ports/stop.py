@@ -1,6 +1,7 @@
 """What asks a run to end: signals and stop files. Handlers only set a flag and wake whoever waits."""
 
 import os
+import select
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,10 @@ class Stop:
     def fileno(self) -> int:
         """A descriptor that is readable once `now` is set."""
         return self._read
+
+    def rest(self, seconds: float) -> None:
+        """Wait for so many seconds, or until `now` is set."""
+        select.select([self._read], [], [], seconds)
 
     def veto(self, text: str) -> None:
         """A hook does not let the run go on. Who asked for the end before keeps being the reason."""

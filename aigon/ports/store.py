@@ -4,22 +4,74 @@ import contextlib
 import errno
 import json
 import os
-import socket
 import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aigon.core.errors import environment
+from aigon.core.errors import AigonError, environment
+from aigon.ports.holder import holder_of, still_there, told
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes, *, lasting: bool = False) -> None:
     """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one.
 
-    Its name begins like the file's, so that what ignores the one ignores the other, should a kill leave it.
+    Its name begins like the file's, so that what ignores the one ignores the other, should a kill leave it. With
+    `lasting` the new one is there after a power cut too: for records, not for what is made anew from them.
     """
     _renamed(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data, durable=True)
+    if lasting:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder outlast a power cut: that of a new or renamed file is not flushed with the file."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def make_lasting(folder: Path) -> None:
+    """Make a folder and those above it that are missing, so that they outlast a power cut."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        sync_folder(each.parent)
+
+
+def keep_damaged(path: Path) -> Path:
+    """Give what stands at `path` a second name, `NAME.corrupt` (`.corrupt-2`, ...), and say it; nothing is overwritten.
+
+    The file stays at `path`, until it is written anew: there is no moment in which it is gone.
+    """
+    number = 1
+    while True:
+        kept = path.with_name(f"{path.name}.corrupt{f'-{number}' if number > 1 else ''}")
+        try:
+            if path.is_dir() and not path.is_symlink():
+                if not os.path.lexists(kept):
+                    return path.rename(kept)
+            else:
+                _second_name(path, kept)
+                return kept
+        except FileExistsError:
+            pass
+        number += 1
+
+
+def _second_name(path: Path, kept: Path) -> None:
+    try:
+        os.link(path, kept, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links of this kind
+        with kept.open("xb") as file:
+            file.write(path.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def write_whole(path: Path, data: bytes, asides: Sequence[Path]) -> None:
@@ -59,16 +111,18 @@ class Journal:
     """An append-only file of checksummed lines: eight hex digits of CRC-32, a space, one JSON document."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_lasting(path.parent)
         self._cut_torn_end(path)
+        new = not path.exists()
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self.path = path
+        if new:  # else a power cut could take the name of what is flushed line by line
+            sync_folder(path.parent)
 
     def append(self, document: str, *, durable: bool) -> None:
         """Append one line; with `durable` it is on disk when this returns, and all before it are too."""
         self._follow()
-        data = document.encode("utf-8", "replace")
-        line = b"%08x %s\n" % (zlib.crc32(data), data)
+        line = as_line(document)
         written = os.write(self._fd, line)
         if written < len(line):  # a full disk: half a line must not stay
             os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
@@ -92,27 +146,68 @@ class Journal:
     @staticmethod
     def _cut_torn_end(path: Path) -> None:
         """A line without its end was being written when the machine stopped: it never counted."""
-        if path.exists() and (data := path.read_bytes()) and not data.endswith(b"\n"):
-            os.truncate(path, data.rfind(b"\n") + 1)
+        if path.exists() and _is_torn(path):
+            os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether the last line of a file has no end."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"
 
 
 def read_journal(path: Path) -> list[dict[str, object]]:
-    """The documents of a journal, oldest first.
+    """The documents of a journal, oldest first; a torn last line, which never counted, is left out.
 
-    Raises AigonError (exit 7) for a line whose checksum does not hold: the record is damaged, nothing is guessed.
+    Raises AigonError (exit 7) for a line that is damaged: nothing is guessed.
     """
-    lines = path.read_bytes().split(b"\n")
-    documents = []
-    for number, line in enumerate(lines[:-1], 1):
-        checksum, _, data = line.partition(b" ")
-        if checksum != b"%08x" % zlib.crc32(data):
-            raise environment(
-                "The journal of this run is damaged",
-                where=f"{path}:{number}",
-                hint="Start a new run with --loop (the old journal is archived; commits are untouched)",
-            )
-        documents.append(json.loads(data))
-    return documents
+    return list(journal_documents(path))
+
+
+def journal_documents(path: Path) -> Iterator[dict[str, object]]:
+    """The same one by one: a journal of a thousand iterations takes up 40 MB when it is read at once.
+
+    Raises AigonError (exit 7) when it comes to a line that is damaged.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            document = _document(line[:-1])
+            if document is None:
+                raise damaged("The journal of this run", f"{path}:{number}")
+            yield document
+
+
+def sound_lines(data: bytes) -> list[dict[str, object] | None]:
+    """What each whole line of a journal holds; None for one whose sum is wrong, or that is no JSON object."""
+    return [_document(line) for line in data.split(b"\n")[:-1]]
+
+
+def _document(line: bytes) -> dict[str, object] | None:
+    checksum, _, data = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(data):
+        return None
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def as_line(document: str) -> bytes:
+    """A document as a line of a journal."""
+    data = document.encode("utf-8", "replace")
+    return b"%08x %s\n" % (zlib.crc32(data), data)
+
+
+def damaged(what: str, where: str, feature: str = "") -> AigonError:
+    """That a record is damaged, and how it is mended. Its journal or file is left as it is."""
+    hint = f"aigon doctor --repair{f' {feature}' if feature else ''}"
+    return environment(f"{what} is damaged", where=where, hint=f"{hint}   keeps it and makes of it what can be made")
 
 
 def end_of_journal(path: Path, size: int, mark: bytes) -> list[bytes]:
@@ -133,29 +228,41 @@ def end_of_journal(path: Path, size: int, mark: bytes) -> list[bytes]:
 
 @contextmanager
 def lock(path: Path, what: str) -> Iterator[None]:
-    """Hold the system's lock on `path`; who holds it is written beside it.
+    """Hold the system's lock on `path`; who holds it, and since when, is written beside it.
 
-    Raises AigonError (exit 7) at once when another process holds it, naming that process.
+    Raises AigonError (exit 7) at once when another process holds it, naming that process, and where there can be no
+    lock. What a killed process left hinders nobody: the system lets go of its lock, and its words name a process that
+    is gone.
     """
     from filelock import FileLock, Timeout
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     holder = path.with_suffix(".holder")
     held = FileLock(path, timeout=0)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         held.acquire()
     except Timeout:
-        raise environment(
-            f"{what} is in use by another aigon",
-            where=_holder(holder),
-            hint="Wait for it, or stop it with Ctrl+C there",
-        ) from None
+        raise _taken(what, holder_of(holder)) from None
+    except OSError as error:
+        hint = "Make it writable, or point AIGON_STATE_HOME at a folder that is"
+        raise environment(f"No lock can be had: {error.strerror}", where=str(path), hint=hint) from error
     try:
-        holder.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
-        yield
+        if other := still_there(holder):  # its lock was deleted by hand, which frees nothing
+            raise _taken(what, other)
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without words
+            holder.write_text(told())
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                holder.unlink(missing_ok=True)
     finally:
-        holder.unlink(missing_ok=True)
         held.release()
+
+
+def _taken(what: str, who: str) -> AigonError:
+    hint = "Wait for it, or stop it with Ctrl+C there"
+    return environment(f"{what} is in use by another aigon", where=who, hint=hint)
 
 
 def is_held(path: Path) -> bool | None:
@@ -174,10 +281,3 @@ def is_held(path: Path) -> bool | None:
     except OSError:
         return None
     return False
-
-
-def _holder(path: Path) -> str:
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        who = json.loads(path.read_text())
-        return f"pid {who['pid']} on {who['host']}"
-    return "its holder did not say who it is"

@@ -7,13 +7,16 @@ safely is refused by name. Never gc, repack, prune, fetch or merge in it: it hol
 
 import os
 import shutil
+import signal
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.core.errors import environment
+from aigon.core.errors import AigonError, environment
 from aigon.core.runtime_files import IGNORED_LINES
 from aigon.ports import process
-from aigon.ports.git import Checkout, Identity
+from aigon.ports.git import Checkout, Identity, command_of
+from aigon.ports.lacking import of_git
 
 FLUSH = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
 """A checkpoint is flushed once, with the ref that names it; its objects are written out before, as they come. That is
@@ -46,7 +49,7 @@ FIXED = {
     "core.hookspath": "/dev/null",
     "core.untrackedcache": "false",
     "core.splitindex": "false",
-    "core.fsync": "loose-object",
+    "core.fsync": "loose-object",  # git adds it to what it flushes anyway: packs, into which a large file goes at once
     "core.fsyncmethod": "writeout-only",
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -94,9 +97,23 @@ class TrustedGit:
         """Standard output of a git command. Raises AigonError (exit 7) with git's words."""
         code, out, err = self.attempt(*arguments, stdin=stdin, index=index)
         if code:
-            said = err.decode(errors="replace").strip()
-            raise environment(f"git {arguments[0]} failed", where=str(self.root), hint=said or f"It exited with {code}")
+            raise self.failed(f"git {command_of(arguments)} failed", err.decode(errors="replace").strip(), code)
         return out
+
+    def failed(self, what: str, said: str, code: int = 1) -> AigonError:
+        """`what` is wrong, by what a git said that ended with `code`: in plain words where room is what it lacked."""
+        if lack := of_git(what, said, self.places):
+            return lack
+        if code < 0:
+            how = f"git was killed ({signal.strsignal(-code)})"
+            return environment(what, where=str(self.root), hint=f"{how}: run again, after a turn with --resume")
+        return environment(what, where=str(self.root), hint=said or f"It exited with {code}")
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where git writes: objects, aigon's own git directory, the work tree, the git directory, temporary files."""
+        objects = Path(self.env["GIT_OBJECT_DIRECTORY"])
+        return (objects, self.directory, self.root, self.git_dir, Path(tempfile.gettempdir()))
 
     def attempt(
         self, *arguments: str, stdin: bytes | None = None, index: Path | None = None
@@ -105,11 +122,27 @@ class TrustedGit:
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
         return process.output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
-    def refs(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs."""
+    def beginning(self, *arguments: str, most: int) -> bytes:
+        """The first `most` bytes of what a git command prints; it is ended then."""
+        return process.beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
+
+    def refs(self, *arguments: str, headless: bool = False) -> tuple[int, str]:
+        """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs.
+
+        With `headless` HEAD is not the checkout's, and names no branch: git locks nothing but the ref that is named.
+        """
         fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
-        code, out, err = process.output((self.program, *fixed, *arguments), cwd=self.root, env=self._ref_env)
+        env = {**self._ref_env, "GIT_DIR": str(self._headless())} if headless else self._ref_env
+        code, out, err = process.output((self.program, *fixed, *arguments), cwd=self.root, env=env)
         return code, (out or err).decode(errors="replace").strip()
+
+    def _headless(self) -> Path:
+        """A folder that is to git a worktree of the repository; written each time, as others may write there too."""
+        folder = self.directory / "headless"
+        folder.mkdir(exist_ok=True)
+        (folder / "HEAD").write_text("ref: refs/heads/aigon\n")
+        (folder / "commondir").write_text(f"{self.common_dir}\n")
+        return folder
 
 
 def _clean() -> dict[str, str]:
@@ -180,11 +213,23 @@ def _filters_used(checkout: Checkout) -> set[str]:
     """Filters named by attributes in force that the person's configuration defines; others do nothing."""
     config = checkout.config
     defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
-    listed = checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes").split("\0")
+    listed = _listed(checkout).split("\0")
     texts = [_text(checkout.root / path) for path in listed if path]
     texts += [_text(checkout.common_dir / "info" / "attributes"), _text(_global_file(checkout, "attributes"))]
     words = {word.removeprefix("filter=") for text in texts for word in text.split() if word.startswith("filter=")}
     return {word for word in words if word.lower() in defined or word == "lfs"}
+
+
+def _listed(checkout: Checkout) -> str:
+    """The files with attributes in the index. Raises AigonError (exit 7) for an index that a power cut spoiled."""
+    try:
+        return checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes")
+    except AigonError as error:
+        if "index file" not in error.hint and "bad signature" not in error.hint:
+            raise
+        index = checkout.git_dir / "index"
+        hint = f"rm {index} && git reset -q   makes it anew, your files stay as they are\n{error.hint}"
+        raise environment("git cannot read the index of this checkout", where=str(index), hint=hint) from None
 
 
 def _text(path: Path) -> str:
@@ -230,7 +275,7 @@ def _config_text(settings: Mapping[str, str]) -> str:
         section, _, key = name.rpartition(".")
         head, _, sub = section.partition(".")
         title = f'{head} "{sub}"' if sub else head
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'[{title}]\n\t{key} = "{escaped}"\n'
 
     return "".join(entry(name, value) for name, value in sorted(settings.items()))
@@ -246,7 +291,7 @@ def _copy_rules(checkout: Checkout, directory: Path) -> None:
     (info / "attributes").write_text(_text(common / "attributes"))
     (directory / "attributes").write_text(everywhere)
     with (directory / "config").open("a") as config:
-        config.write(f'[core]\n\tattributesFile = "{directory / "attributes"}"\n')
+        config.write(_config_text({"core.attributesfile": str(directory / "attributes")}))
     for source, target in (
         (checkout.git_dir / "info" / "sparse-checkout", info / "sparse-checkout"),
         (checkout.common_dir / "shallow", directory / "shallow"),

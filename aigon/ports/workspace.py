@@ -16,14 +16,19 @@ from pathlib import Path
 from aigon.core.errors import AigonError, environment
 from aigon.core.model import Change
 from aigon.ports import submodules
+from aigon.ports.branch_ref import BranchRef
 from aigon.ports.git import UNDER_WAY, Checkout
 from aigon.ports.hidden import hidden, is_sparse
 from aigon.ports.index_file import copied, locked
+from aigon.ports.lacking import of_git
 from aigon.ports.obstacles import obstacles
 from aigon.ports.store import write_atomic, write_whole
 from aigon.ports.trusted import TrustedGit
 
 _NESTED = "warning: adding embedded git repository: "
+_RESUME = "Run again with --resume"
+MESSAGES = 1 << 20
+"""Bytes that are read of what an agent says in the messages of its commits: words of people take a thousandth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class Workspace:
         self._index = Path(self.trusted.env["GIT_INDEX_FILE"])
         self._checkout_index = checkout.git_dir / "index"
         self._ref_file = checkout.common_dir / "refs" / "heads" / branch
+        self.ref = BranchRef(self.trusted, branch)
         self._head_file = checkout.git_dir / "HEAD"
         self._own = checkout.git_dir / "aigon"
         self._sparse = is_sparse(checkout)
@@ -59,7 +65,11 @@ class Workspace:
         return self._own
 
     def take_over_index(self) -> None:
-        """Start from a copy of the checkout's index: its stat data, its sparse bits, and nothing hidden in it."""
+        """Start from a copy of the checkout's index: its stat data, its sparse bits, and nothing hidden in it.
+
+        A lock on the private index is what a git that was killed left: there is one aigon at a time in a checkout.
+        """
+        self._index.with_name("index.lock").unlink(missing_ok=True)
         if not copied(self._checkout_index, self._index, self.trusted.directory):
             self._index.unlink(missing_ok=True)
             tip = self.tip()
@@ -114,7 +124,9 @@ class Workspace:
         code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors", "--sparse")
         lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
         if code not in (0, 1):
-            raise environment("The work tree cannot be staged", where=str(self.root), hint="\n".join(lines))
+            raise self.trusted.failed("The work tree cannot be staged", "\n".join(lines), code)
+        if code and (lack := of_git("The work tree cannot be staged", "\n".join(lines), self.trusted.places)):
+            raise lack  # what git left out for want of room is nobody's fault
         nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
         nested = self._without_submodules(nested) if nested else []
         if nested:  # kept out, so that the next snapshot sees it again: a link to it would hold none of its files
@@ -224,25 +236,29 @@ class Workspace:
         move it, or another git holds the index for longer than 10 s (before the branch moves).
         """
         with locked(self._checkout_index, self._index) as lock:
-            code, said = self.trusted.refs("update-ref", "-m", "aigon", f"refs/heads/{self.branch}", commit, old)
-            if code:
-                raise self._refused(commit, old, said)
+            code, said = self.ref.move(commit, old)
+            if code and self.tip() != commit:  # what is killed after that has moved it
+                raise self._refused(commit, old, said or f"git ended with {code}")
             lock.rename(self._checkout_index)
 
     def _refused(self, commit: str, old: str, said: str) -> AigonError:
         where = said.splitlines()[0] if said else ""
+        own = self.ref.remove_own_lock(commit)
         if (self.tip() or "0" * len(old)) == old:
-            return environment(
-                f"git could not move the branch {self.branch} to the checkpoint",
-                where=where,
-                hint="Remove what is in the way (a .lock file that no running git holds), then run again with --resume",
-            )
+            if lack := of_git(f"git could not move the branch {self.branch}", said, self.trusted.places):
+                return lack
+            what = f"git could not move the branch {self.branch} to the checkpoint"
+            return environment(what, where=where, hint=_RESUME if own else self._in_the_way())
         kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
         return environment(
             f"The branch {self.branch} moved while aigon was working; both commits are kept, ours as {kept}",
             where=where,
             hint="Look at both with `git log --oneline --all`, then run again with --resume",
         )
+
+    def _in_the_way(self) -> str:
+        lock = self.ref.lock if self.ref.lock.exists() else "what is in the way"
+        return f"Remove {lock} (a lock only once no git runs that holds it), then run again with --resume"
 
     def history(self, base: str) -> list[tuple[str, str]]:
         """Hash and subject of the branch's commits since `base`, newest first; at most 50."""
@@ -252,8 +268,8 @@ class Workspace:
         return [(commit, subject) for commit, _, subject in entries]
 
     def messages(self, old: str, new: str) -> list[str]:
-        """The messages of the commits between two, newest first; at most 200."""
-        out = self._git("log", "-z", "--format=%B", "-200", f"{old}..{new}")
+        """The messages of the commits between two, newest first; at most 200, and `MESSAGES` bytes of them all."""
+        out = self.trusted.beginning("log", "-z", "--format=%B", "-200", f"{old}..{new}", most=MESSAGES)
         return [text for text in out.decode(errors="replace").split("\0") if text]
 
     def file_at(self, commit: str, path: str, root: Path) -> bytes | None:
@@ -275,6 +291,7 @@ class Workspace:
 
     def keep(self, name: str, commit: str) -> str:
         """Park a commit under `refs/aigon/parked/<name>`, numbered where that is taken; the ref."""
+        self.ref.write_out()
         for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
             ref = f"refs/aigon/parked/{name}{suffix}"
             code, said = self.trusted.refs("update-ref", ref, commit, "")
@@ -282,7 +299,8 @@ class Workspace:
                 return ref
             if "exists" not in said and "unable to resolve" not in said and "reference already" not in said:
                 break
-        raise environment("Work could not be parked", where=ref, hint=said)
+        lack = of_git("Work could not be parked", said, self.trusted.places)
+        raise lack or environment("Work could not be parked", where=ref, hint=said)
 
     def obstacles(self, commit: str) -> tuple[str, ...]:
         """What the snapshot does not hold and a `restore` of `commit` has to move away."""

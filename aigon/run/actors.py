@@ -137,7 +137,7 @@ def chosen_judge(
     own = config.judge or JudgeConfig()
     for name in (chosen,) if chosen else IN_TURN:
         agent = _asked(root, config, agents, own.agent) if name == "agent" else None
-        settings = settings_of(name, own, root, env, agent)
+        settings = settings_of(name, own, root, env, agent, config.env.pass_)
         why = why_not(settings)
         if not why:
             return settings

@@ -8,6 +8,7 @@ from aigon.core.candidate import Candidate
 from aigon.core.commit_message import adopted as adopted_message
 from aigon.core.errors import AigonError, Exit, usage
 from aigon.core.features import ROOT
+from aigon.core.leaks import HOW_TO_ALLOW
 from aigon.core.quoting import folded
 from aigon.core.runtime_files import is_runtime
 from aigon.ports.commit_paths import fresh
@@ -136,9 +137,9 @@ def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> 
     options = Options(landing.chosen.name)
     prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
     git, base = bookkeeping.trusted(place), landing.onto
-    found = leaks(place.root, paths, tracked_in(git, base), holds(git, base), prepared.protection.allowed)
+    found = leaks(place.root, paths, tracked_in(git, base), holds(git, base), prepared.protection.may_hold_secrets)
     if found:
-        hint = "Take it out on that branch; where it is none, the spec can `allow` the path"
+        hint = f"Take it out on that branch; where it is none, {HOW_TO_ALLOW}"
         raise usage(found[0].sentence, where=f"--adopt {folded(found[0].path)}", hint=hint)
 
 

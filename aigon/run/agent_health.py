@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.core.agent import Agent
+from aigon.core.agent_env import kept_from, listed
 from aigon.core.agent_kind import Kind
+from aigon.core.credential_names import holds_secret
 from aigon.core.diagnosis import Health
 from aigon.run.agent_obstacles import Obstacles, is_root, obstacles
 from aigon.run.first_ready import NEVER
@@ -102,4 +104,13 @@ def _remarks(one: _Examined, version: Said, env: Mapping[str, str]) -> tuple[str
         "known from its documentation alone, never run by aigon's tests" if kind.source == "docs" else "",
         f"as root: {kind.as_root}" if works_as_root and kind.as_root.lower() != "works" else "",
         kind.note if kind.name not in NEVER else "",
+        _kept(one.patient, env),
     )
+
+
+def _kept(patient: Patient, env: Mapping[str, str]) -> str:
+    """A program that nothing is known of is told nothing: its person has to know why it finds no key."""
+    kept = [name for name in kept_from(env, patient.agent, patient.kind) if holds_secret(name)]
+    if patient.kind.name != "command" or not kept:
+        return ""
+    return f"kept from it: {listed(kept)} (agents.{patient.agent.name}.pass lets one through)"

@@ -2,14 +2,16 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent
+from aigon.core.agent_env import kept_from, listed
 from aigon.core.agent_kind import Kind
+from aigon.core.credential_names import holds_secret
 from aigon.run.judge_settings import program
 from aigon.run.node_of import node_of
 
@@ -39,7 +41,8 @@ def obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
     if lacks or not path:  # what is not there has no other problems that matter
         return Obstacles(path or "", (lacks,) if lacks else (), seen(known, theirs))
     found = seen(known, theirs)
-    problems = (_of_root(known, theirs), _of_node(known, path, theirs), _of_login(known, found))
+    kept = [name for name in kept_from(env, agent, known) if holds_secret(name)]
+    problems = (_of_root(known, theirs), _of_node(known, path, theirs), _of_login(agent, known, found, kept))
     return Obstacles(path, tuple(problem for problem in problems if problem), found)
 
 
@@ -86,7 +89,12 @@ def _of_node(kind: Kind, path: str, env: Mapping[str, str]) -> str:
     return f"it needs Node {wanted} or newer, and there is no `{node}`"
 
 
-def _of_login(kind: Kind, found: tuple[str, ...]) -> str:
-    if found or not (kind.credentials.env or kind.credentials.files):
+def _of_login(agent: Agent, kind: Kind, found: tuple[str, ...], kept: Sequence[str]) -> str:
+    """A login that is only under a name of somebody else's is none: the agent does not get to see it."""
+    passed = any(name in agent.passed or name in agent.env for name in (*kept, *agent.passed))
+    if found or passed or not (kind.credentials.env or kind.credentials.files):
         return ""
-    return "no login is seen" + (f": {kind.login}" if kind.login else "")
+    how = f": {kind.login}" if kind.login else ""
+    if not kept:
+        return f"no login is seen{how}"
+    return f"no login is seen{how}; kept from it: {listed(kept)} (agents.{agent.name}.pass lets one through)"

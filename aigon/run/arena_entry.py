@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aigon.agents import kinds
 from aigon.core.candidate import Candidate
-from aigon.core.errors import usage
+from aigon.core.errors import AigonError, usage
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.store import lock
@@ -13,6 +13,7 @@ from aigon.run import branch, candidates
 from aigon.run.arena import ArenaObserver, run_arena
 from aigon.run.configured import person_folder
 from aigon.run.options import Options
+from aigon.run.records import Records
 from aigon.run.seat import main_checkout
 from aigon.run.setting_up import Say, set_up
 from aigon.run.sharing_seat import begin
@@ -59,7 +60,15 @@ def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> froze
     """Those that have something to go on with."""
     if not options.resume:
         return frozenset()
-    return frozenset(each.label for each in made if candidates.records(home, each).journal.exists())
+    return frozenset(each.label for each in made if _begun(candidates.records(home, each)))
+
+
+def _begun(records: Records) -> bool:
+    """Whether a run was written down. A damaged record is the loop's to speak of; one without a word was killed."""
+    try:
+        return bool(records.events())
+    except AigonError:
+        return True
 
 
 def _settle_what_is_shared(main: Checkout) -> None:

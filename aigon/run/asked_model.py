@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from aigon.core.cleaned import cleaned
 from aigon.core.judging import Answer, Question
 from aigon.core.model import Criterion
 from aigon.core.proposals import Proposal, Surroundings
@@ -40,6 +41,7 @@ def asked(
     answer = backend(settings.backend).ask(
         _redacted(prepared, question.question(spec, criteria, plain, around)), settings
     )
+    answer = cleaned(answer, secrets.redactor(prepared.env))
     if answer.failure:
         return Model(settings.backend, settings.model, answer, {}, {})
     proposals, wrong = question.read(answer.text, criteria, around)

@@ -8,7 +8,6 @@ from aigon.core.events import CriterionJudged, Event, Notice
 from aigon.core.fingerprint import fingerprint
 from aigon.core.model import Check, Finding, Problem, Verdict
 from aigon.core.state import State
-from aigon.ports import reaper
 from aigon.run import criteria, sharing
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
@@ -30,7 +29,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     ran = list(results[: len(each)])
     ran += yield from _final(job, world, plan, results)
     snapshot.settle()
-    reaper.sweep()  # what a check left running could change the tree, and would outlive the run
+    world.sweep()  # what a check left running could change the tree, and would outlive the run
     yield from _put_back(job, world, snapshot)
     yield from keep_secrets_out(job, world, snapshot)
     findings = tuple(result.finding for result in _of_checks(job, ran)) + _git_check(
@@ -44,6 +43,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     human = state.human_ticks
     verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
     verdicts = supported(findings, (yield from judged(job, world, snapshot.number, verdicts, findings)))
+    world.sweep()  # a judge may be a program, too
     if world.stop.now:
         return Look(findings, tuple(_undecided(verdict) for verdict in verdicts), content, complete=False)
     for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):

@@ -54,7 +54,7 @@ class BaseLooks:
         file = self._folder / f"{name}.json"
         try:
             return {str(key): str(value) for key, value in json.loads(file.read_bytes()).items()}
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             self._folder.mkdir(parents=True, exist_ok=True)
             write_atomic(file, json.dumps(dict(said)).encode())
             return dict(said)
@@ -67,6 +67,6 @@ class BaseLooks:
         try:
             document = json.loads((self._folder / f"{key}.json").read_bytes())
             found = None if document["by"] == self._label else result_of(document, root, log)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return found if found and found.finding.status == "fail" else None

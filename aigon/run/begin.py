@@ -4,6 +4,7 @@ from aigon.core.errors import environment
 from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch
+from aigon.run.earlier_spend import earlier_spend
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, relocated
 from aigon.run.records import Origin, Records
@@ -24,6 +25,7 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     branch.take_up(workspace.trusted, feature, [*own, *moved])
     workspace.take_over_index()
     head = str(workspace.tip())
+    before = earlier_spend(records)
     records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
     origin = _origin(opening, records, workspace, head)
     last = old.checkpoint
@@ -35,7 +37,7 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
         head,
         origin,
         since=since,
-        before=old.earlier.and_(old.spend),
+        before=before,
     )
 
 

@@ -9,6 +9,7 @@ from aigon.core.errors import AigonError, explained
 from aigon.core.features import ROOT, Feature
 from aigon.core.model import Spec
 from aigon.core.quoting import folded
+from aigon.ports import bounded
 from aigon.ports.home import known_home
 from aigon.ports.loops import alive
 from aigon.ports.main_checkout import Repository, around
@@ -133,10 +134,10 @@ def _heard_of(told: Told) -> str:
 
 def _spec(path: Path) -> tuple[Spec | None, str]:
     """The spec, or why there is none to be read."""
-    from aigon.core.spec import parse
+    from aigon.core.spec import LARGEST, TOO_MUCH, parse
 
     try:
-        return parse(path.read_bytes()), ""
+        return parse(bounded.content(path, LARGEST, "The spec", hint=TOO_MUCH)), ""
     except AigonError as error:
         return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
     except OSError as error:

@@ -10,6 +10,7 @@ from queue import SimpleQueue
 
 from aigon.core.errors import AigonError
 from aigon.core.events import CheckFinished, CheckStarted, Event
+from aigon.core.lacking import Lacking, is_lack
 from aigon.core.model import Check
 from aigon.core.state import State
 from aigon.run import one_check
@@ -103,6 +104,8 @@ def _one(
     try:
         result = _result(world, check, plan, halt, put)
     except Exception as error:  # a thread's error would otherwise leave the loop waiting for a finding
+        if isinstance(error, Lacking) or (isinstance(error, OSError) and is_lack(error.errno)):
+            world.meter.trouble = world.meter.trouble or error
         why = error.what if isinstance(error, AigonError) else repr(error)
         result = Result(one_check.error(check, f"aigon could not run it: {why}"))
     red = result.finding.status in ("fail", "error") and check.name not in plan.known_failures

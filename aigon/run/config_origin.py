@@ -14,7 +14,7 @@ from aigon.run.config_secrets import hidden
 from aigon.run.finding import shown
 from aigon.run.options import Options
 from aigon.run.project_checks import DEFAULT_SCRIPT, Checks, checks_of
-from aigon.run.settings import PROJECT_FILE, configuration, user_file, work_tree
+from aigon.run.settings import PROJECT_FILE, configuration, user_content, user_file, work_tree
 
 OPTIONS: Mapping[str, Keys] = {
     "profile": ("profile",),
@@ -22,8 +22,10 @@ OPTIONS: Mapping[str, Keys] = {
     "max_iterations": ("ralph", "maxIterations"),
     "validation_script": ("ralph", "validationScript"),
     "judge": ("judge", "backend"),
+    "sandbox": ("sandbox", "mode"),
     "max_consecutive_failures": ("guards", "consecutiveFailures"),
     "iteration_timeout": ("guards", "iterationTimeout"),
+    "idle_timeout": ("guards", "idleTimeout"),
     "max_time": ("guards", "runTime"),
     "max_cost": ("guards", "maxCost"),
     "max_wait": ("guards", "maxWait"),
@@ -89,13 +91,13 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
 
 
 def _sources(root: Path, given: Mapping[str, Given]) -> Sources:
-    read, user = work_tree(root), user_file()
+    read, own = work_tree(root), user_content()
     content = read(PROJECT_FILE)
     by_key = {OPTIONS[name]: each for name, each in given.items()}
     return Sources(
         configuration(read),
         load([(PROJECT_FILE, content)] if content is not None else []),
-        load([(str(user), user.read_bytes())] if user.is_file() else []),
+        load([(str(user_file()), own)] if own is not None else []),
         by_key,
     )
 

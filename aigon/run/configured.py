@@ -30,11 +30,14 @@ def configured(root: Path, config: Config, name: str, read: Read, where: str = N
             return configured(root, config, found.name, read, where)
         if found.name == "command":
             raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
-        return Agent(found.name, found.name, kind=found)
+        return Agent(found.name, found.name, kind=found, passed=tuple(config.env.pass_))
     found = kind_of(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})
     command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
     recording = str((root / own.recording).absolute()) if own.recording else ""
-    return Agent(name, found.name, own.model, own.effort, command, tuple(own.args), own.env, recording, found)
+    home, passed = tuple(own.home), (*config.env.pass_, *own.pass_)
+    return Agent(
+        name, found.name, own.model, own.effort, command, tuple(own.args), own.env, recording, found, home, passed
+    )
 
 
 def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, object]) -> Kind:

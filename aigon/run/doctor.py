@@ -1,6 +1,6 @@
 """What is here to work with: agents, the machine, the judge. Nothing is changed and no model is asked."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from aigon.agents import kinds
@@ -20,6 +20,7 @@ from aigon.run.configured import OWN, configured, person_folder
 from aigon.run.first_ready import NEVER, rank
 from aigon.run.judge_settings import named
 from aigon.run.machine_health import facts, worded
+from aigon.run.repair import broken
 from aigon.run.repository_root import repository_root
 from aigon.run.settings import Read, configuration, work_tree
 
@@ -38,6 +39,7 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
     machine = (
         *basics,
         *([_repository(root)] if root and git else []),
+        *(_records(root) if root else ()),
         _judge(root or start, config, env),
         *(Fact("configuration", "Settings", "", problem=worded(error), code=Exit.USAGE) for error in wrong),
     )
@@ -79,7 +81,9 @@ def _patients(
             wrong.append(error)
     others = [kind for name, kind in known.items() if name not in config.agents and name not in NEVER]
     others.sort(key=rank)
-    return found + [Patient(Agent(one.name, one.name, kind=one), one, foreign=one.name in foreign) for one in others]
+    passed = tuple(config.env.pass_)
+    named = [(one, Agent(one.name, one.name, kind=one, passed=passed)) for one in others]
+    return found + [Patient(agent, one, foreign=one.name in foreign) for one, agent in named]
 
 
 def _repository(root: Path) -> Fact:
@@ -92,6 +96,17 @@ def _repository(root: Path) -> Fact:
     except AigonError as error:
         return Fact("repository", "Repository", str(root), {**data, "usable": False}, problem=worded(error))
     return Fact("repository", "Repository", str(root), {**data, "usable": True})
+
+
+def _records(root: Path) -> Iterator[Fact]:
+    """What is damaged of aigon's own records, if anything is."""
+    try:
+        wrong = broken(root)
+    except (AigonError, OSError) as error:
+        wrong = (str(error),)
+    if wrong:
+        problem = f"{'; '.join(wrong)}; aigon doctor --repair keeps what is damaged and makes of it what can be made"
+        yield Fact("records", "Records", f"{len(wrong)} damaged", {"damaged": list(wrong)}, problem=problem)
 
 
 def _judge(root: Path, config: Config, env: Mapping[str, str]) -> Fact:

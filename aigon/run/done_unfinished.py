@@ -44,7 +44,7 @@ def noted(home: Path) -> Unfinished | None:
     """What was noted; None where nothing broke off. Damaged, it is taken for absent."""
     try:
         return Unfinished(**json.loads((home / FILE).read_bytes()))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 

@@ -4,13 +4,15 @@ import contextlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from aigon.core.errors import AigonError, environment
+from aigon.core.cleaned import Redact, cleaned
+from aigon.core.errors import AigonError
 from aigon.core.events import Event, RunFinished
 from aigon.core.outcome import Refused
 from aigon.core.state import State
+from aigon.ports.lacking import refusal
 from aigon.run.loop import Loop
 from aigon.run.world import World
 
@@ -33,19 +35,24 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Where events go. `deliver` returns the state after an event once every record has it."""
+    """Where events go. `deliver` returns the state after an event once every record has it.
+
+    All that is written passes here: `redact` takes secrets out of the texts of every event.
+    """
 
     records: Sequence[Durable]
     observers: Sequence[Observer]
+    redact: Redact = field(default=lambda text: text)
 
     def deliver(self, event: Event, state: State) -> State:
         """Record, then show. Raises AigonError (exit 7) when a record cannot be written."""
+        event = cleaned(event, self.redact)
         after = state.apply(event)
         for record in self.records:
             try:
                 record(event, after)
             except OSError as error:
-                raise _no_further("The record of the run cannot be written", error) from error
+                raise refusal("The record of the run cannot be written", error) from error
         self.show(event)
         return after
 
@@ -75,16 +82,10 @@ def _forgiven() -> Iterator[None]:
     """What goes wrong in here is a watcher's own: it is said, and the run goes on."""
     try:
         yield
+    except OSError as error:  # a full disk has been said, or will be, by what has to be written there
+        logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
     except Exception:
         logging.getLogger("aigon").exception("an observer failed; the run goes on")
-
-
-def _no_further(what: str, error: OSError) -> AigonError:
-    return environment(
-        f"{what}: {error.strerror or error}",
-        where=str(error.filename or ""),
-        hint="Make room or mend the disk, then run again with --resume",
-    )
 
 
 def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
@@ -101,14 +102,16 @@ def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
         _note(error, state, recorder)
         raise
     except OSError as error:  # a full disk, a folder that is gone
-        refusal = _no_further("The run cannot go on", error)
-        _note(refusal, state, recorder)
-        raise refusal from error
+        refused = refusal("The run cannot go on", error)
+        _note(refused, state, recorder)
+        raise refused from error
 
 
 def _note(error: AigonError, state: State, recorder: Recorder) -> None:
     """Write down that the run was refused; a record that cannot be written is what may have refused it."""
-    end = RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), "")
+    end = cleaned(
+        RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), ""), recorder.redact
+    )
     for record in recorder.records:
         with contextlib.suppress(OSError):
             record(end, state.apply(end))

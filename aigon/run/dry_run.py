@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from aigon.core.ladder import Rung
 from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
+from aigon.ports import sandbox
 from aigon.ports.git import Checkout
 from aigon.run import branch, protected_files
 from aigon.run.job import Job
@@ -22,7 +23,9 @@ def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     job = job_of(prepared, options, checkout.head or "")
     prompt = _first_prompt(job)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
-    document = {**_document(prepared, job, prompt), "protection": protected_files.document(job.protection, tracked)}
+    box = sandbox.best(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
+    protection = protected_files.document(job.protection, tracked)
+    document = {**_document(prepared, job, prompt), "sandbox": box, "protection": protection}
     return document, _text(prepared, job, document, prompt, tracked)
 
 
@@ -62,6 +65,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         "limits": {
             "iterations": job.limits.iterations,
             "iteration_timeout": job.turn_timeout,
+            "idle_timeout": job.idle_timeout,
             "run_time": job.limits.run_time,
             "max_cost": job.limits.max_cost,
         },
@@ -113,6 +117,7 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
         f"Branch: {prepared.branch}",
         f"Agent: {job.agent.name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
         *_ladder(job),
+        f"Sandbox: {document['sandbox']}",
         *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),
         f"Cost: {price_tag(job, estimated_tokens(prompt))}",
         f"Judge: {judge}",

@@ -33,7 +33,7 @@ def remembered(home: Path | None, feature: str, tips: Mapping[str, str]) -> Prop
         if document["tips"] != dict(tips) or document["so_far"]:
             return None
         return Proposed(document["kind"], str(document["label"]), tuple(map(str, document["reasons"])))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -1,18 +1,22 @@
 """What the output and the reports of a check show, and what speaks against an exit code of 0."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from aigon.core.asks_pytest import asked
 from aigon.core.model import Check, CheckStatus, Counts, Reading, TestResult
 from aigon.parsers import parse, together
-from aigon.run.report_file import whole
+from aigon.run.report_file import LARGEST, too_large, whole
 
 NO_FORMAT = (None, "text")
 """Parsers that know no report."""
 ROLES_OF_TESTS = ("tests", "script", "endpoints")
 """Whose checks have to run a test if they run a test runner at all."""
 Doubt = tuple[CheckStatus, str]
+TOO_LARGE = (
+    f"it exited 0 but left a report larger than {LARGEST >> 20} MiB, which is not read, so nothing shows what ran; "
+    "let the tool report less output"
+)
 _UNREAD = Reading(understood=False)
 
 
@@ -40,13 +44,19 @@ def of_own_report(check: Check, output: bytes, content: bytes | None, clean: Cal
     name = "junit" if check.parser in NO_FORMAT else str(check.parser)
     alone = parse(name, b"-", text) if text else Reading(understood=False)
     lacking = not whole(content) or (check.parser not in NO_FORMAT and not alone.understood)
-    doubt = _of_own(check, alone, lacking=lacking) or _of_tests(check, reading)
+    doubt = _of_own(check, alone, _why(content) if lacking else "") or _of_tests(check, reading)
     return Evidence(reading, alone.tests, alone.understood and alone.counts is not None, doubt)
 
 
-def _of_own(check: Check, alone: Reading, *, lacking: bool) -> Doubt | None:
+def _why(content: bytes | None) -> str:
+    if too_large(content):
+        return TOO_LARGE
+    return "it exited 0 without a readable report, so nothing shows that anything ran"
+
+
+def _of_own(check: Check, alone: Reading, lacking: str) -> Doubt | None:
     if lacking:
-        return "error", "it exited 0 without a readable report, so nothing shows that anything ran"
+        return "error", lacking
     argv = [part for part in check.argv if "{report}" not in part]
     decides = asked(argv).decides if check.parser == "pytest" else check.role == "tests"
     return _contradiction(alone) if decides else None
@@ -57,11 +67,11 @@ def of_hidden_reports(
 ) -> Evidence:
     """Of an opaque command that exited 0 (`green`) or not, and of the reports that runs of pytest in it left behind."""
     said = printed(check, output)
-    readings = [_hidden(clean(content), output) for content in contents]
-    sound = [reading for reading in readings if reading.understood]
+    read = [(too_large(content), _hidden(content, output, clean)) for content in contents]
+    sound = [reading for _, reading in read if reading.understood]
     found = together(sound) if sound else Reading(understood=False)
     reading = _described(check, said, found, green=green)
-    doubt = _of_hidden(check, found, unread=len(readings) - len(sound)) or _of_tests(check, reading)
+    doubt = _too_large(read) or _of_hidden(check, found, unread=len(read) - len(sound)) or _of_tests(check, reading)
     # cargo and go have no other report than what they print; their parsers name tests only where all of it agrees.
     printed_tests = {} if sound else said.tests
     doubt = doubt or (_contradiction(said) if printed_tests else None)
@@ -73,15 +83,16 @@ def of_placed_reports(
 ) -> Evidence:
     """Of a command that exited 0 (`green`) or not, and of the reports that it placed itself; they are put together."""
     said = printed(check, output)
-    readings = [parse(check.parser or "junit", b"-", clean(text)) if whole(text) else _UNREAD for text in contents]
-    sound = [reading for reading in readings if reading.understood]
+    name = check.parser or "junit"
+    read = [(too_large(text), parse(name, b"-", clean(text)) if whole(text) else _UNREAD) for text in contents]
+    sound = [reading for _, reading in read if reading.understood]
     found = together(sound) if sound else _UNREAD
     reading = said
     if sound:
         # What kept the tool from its tests (a compiler's errors) is in no report.
         reading = found if found.problems or green else replace(found, problems=said.problems)
     reported = bool(sound) and found.counts is not None
-    doubt = _of_placed(check, unread=len(readings) - len(sound), lacking=not sound)
+    doubt = _too_large(read) or _of_placed(check, unread=len(read) - len(sound), lacking=not sound)
     # Build tools can be told to go on when tests fail (`maven.test.failure.ignore`); the reports are of this run alone.
     doubt = doubt or _contradiction(found) or _of_tests(check, reading)
     return Evidence(reading, found.tests, reported, doubt)
@@ -96,10 +107,17 @@ def _of_placed(check: Check, *, unread: int, lacking: bool) -> Doubt | None:
     return None
 
 
-def _hidden(content: bytes, output: bytes) -> Reading:
+def _hidden(content: bytes, output: bytes, clean: Callable[[bytes], bytes]) -> Reading:
     """A report as pytest's; with the names that the output gives to what failed."""
-    alone = parse("pytest", b"-", content) if whole(content) else Reading(understood=False)
-    return parse("pytest", output, content) if alone.understood and alone.problems else alone
+    if not whole(content):
+        return _UNREAD
+    text = clean(content)
+    alone = parse("pytest", b"-", text)
+    return parse("pytest", output, text) if alone.understood and alone.problems else alone
+
+
+def _too_large(read: Sequence[tuple[bool, Reading]]) -> Doubt | None:
+    return ("error", TOO_LARGE) if any(large for large, _ in read) else None
 
 
 def _described(check: Check, said: Reading, found: Reading, *, green: bool) -> Reading:

@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -21,6 +21,7 @@ from aigon.core.state import State
 
 VARIABLE = "AIGON_FAILPOINT"
 Stage = Literal["before", "between", "after"]
+Rest = Callable[[float], None]
 NAMES = tuple(event.__dataclass_fields__["event"].default for event in get_args(Event))
 """The events that there are, by the names that the journal gives them."""
 _POINT = re.compile(
@@ -46,30 +47,34 @@ class FailPoint:
 
 @dataclass(slots=True)
 class FailPoints:
-    """A record that writes nothing down: what happens at one `stage` of recording an event."""
+    """A record that writes nothing down: what happens at one `stage` of recording an event.
+
+    `rest` waits for so many seconds, or until the run has to end at once, as whatever takes long in a run does.
+    """
 
     stage: Stage
     points: tuple[FailPoint, ...]
+    rest: Rest = time.sleep
     seen: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, event: Event, _state: State) -> None:
         self.seen[event.event] = self.seen.get(event.event, 0) + 1
         for point in self.points:
             if (point.event, point.stage, point.nth) == (event.event, self.stage, self.seen[event.event]):
-                _happen(point)
+                _happen(point, self.rest)
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _happen(point: FailPoint) -> None:
+def _happen(point: FailPoint, rest: Rest) -> None:
     match point.action:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "raise":
             raise FailPointReached(f"the fail point {point.event} was reached")
         case _:
-            time.sleep(point.seconds)
+            rest(point.seconds)
 
 
 def fail_points(env: Mapping[str, str]) -> tuple[FailPoint, ...]:

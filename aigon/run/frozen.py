@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from aigon.core.errors import environment
 from aigon.core.model import Check, TestResult
 from aigon.core.protection import Rule
-from aigon.ports.store import write_atomic
+from aigon.core.summed import summed, unsummed
+from aigon.ports.store import damaged, make_lasting, write_atomic
 
 VERSION = 1
 LARGEST = 4 * 1024 * 1024
@@ -73,22 +75,37 @@ class Frozen:
 
 
 def load(file: Path) -> Frozen | None:
-    """The record; None where there is none, or none that this version can read: everything is then looked at anew."""
+    """The record; None where there is none. Raises AigonError (exit 7) for one that is damaged or from a newer version:
+    it must never seem as if nothing had been recorded, since then nothing would be protected.
+    """
     try:
-        document = json.loads(file.read_bytes())
-        return _decoded(document) if document.pop("schema_version") == VERSION else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        document = unsummed(file.read_bytes())
+        version = document.pop("schema_version")
+        if isinstance(version, int) and version > VERSION:
+            what = "The record of what decides this feature is from a newer aigon"
+            raise environment(what, where=str(file), hint="Update aigon; the record is left as it is")
+        return _decoded(document)
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise damaged("The record of what decides this feature", str(file)) from None
+
+
+def copy_of(file: Path) -> Path:
+    """The second copy of the record, which nothing else could make anew once an agent has written to the tree."""
+    return file.with_name(f"{file.name}.copy")
 
 
 def save(file: Path, frozen: Frozen) -> None:
-    """Write the record whole."""
+    """Write the record whole, twice: the copy first, so that it is never the older one."""
     document: dict[str, Any] = {"schema_version": VERSION, **asdict(frozen)}
     document["guarded"] = {
         path: {"data": base64.b64encode(each.data).decode(), "mode": each.mode} for path, each in frozen.guarded.items()
     }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(file, json.dumps(document).encode())
+    make_lasting(file.parent)
+    data = summed(json.loads(json.dumps(document)))
+    write_atomic(copy_of(file), data)
+    write_atomic(file, data, lasting=True)
 
 
 def _decoded(document: dict[str, Any]) -> Frozen:

@@ -10,6 +10,7 @@ from pathlib import Path
 from aigon.core import frontmatter, profile
 from aigon.core.config import Config, Protect
 from aigon.core.ecosystem import Setup
+from aigon.core.errors import usage
 from aigon.core.model import Check, Spec
 from aigon.core.places import everywhere
 from aigon.core.protection import Protection, Rule
@@ -46,17 +47,21 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
     programs = (*_judge(root, config), *_hooks(root, config))
     rules = (*own, *programs, *_package_scripts(root, checks), *_scripts(root, spec, checks))
     rules = (*rules, *_made(root, checks), *shipped)
-    return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"))
+    return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"), tuple(config.secrets.allow))
 
 
 def proof_of(root: Path, config: Config) -> ProofPlan:
-    """How everything is run once more. Raises AigonError (exit 2) for a malformed profile of the project's own."""
+    """How everything is run once more. Raises AigonError (exit 2) for what is malformed or contradicts itself."""
     parts = profile.shared_parts(profiles(), profiles(root / ".aigon" / "profiles")).values()
     own, setup = config.proof, config.proof.setup
     argv = ("bash", "-ec", setup) if isinstance(setup, str) else tuple(setup or ())
     setups = (Setup("", argv, ""),) if argv else tuple(everywhere(ProjectOnDisk(root, os.environ), parts))
     caches = {name: place for part in parts for name, place in part.caches.items()}
-    return ProofPlan(own.mode, own.home, own.isolation, setups, caches)
+    network = config.sandbox.checks_network
+    if network == "closed" and own.mode == "in-place":
+        hint = 'Set "proof": "clean-room", or leave sandbox.checksNetwork out'
+        raise usage("Only a clean room can close the network of checks", where="sandbox.checksNetwork", hint=hint)
+    return ProofPlan(own.mode, own.home, own.isolation, network, setups, caches)
 
 
 def _judge(root: Path, config: Config) -> Iterator[Rule]:

@@ -27,7 +27,8 @@ _NO_HOOK = re.compile(r"\..*|.*~|.*\.(?:md|txt|sample|example|disabled|orig|rej|
 class Hook:
     """A program to run at `point`; `name` says where it comes from. `timeout` in seconds; `line`: `argv` is for bash.
 
-    `files` are those of the project that it consists of, by path; `trouble` says why it cannot be run and what to do.
+    `files` are those of the project that it consists of, by path; `passed` are variables that it sees although they
+    look like credentials; `trouble` says why it cannot be run and what to do.
     """
 
     point: str
@@ -38,6 +39,7 @@ class Hook:
     files: tuple[str, ...] = ()
     line: bool = False
     trouble: str = ""
+    passed: tuple[str, ...] = ()
 
 
 Config = Mapping[HookPoint, HookConfig]
@@ -76,13 +78,12 @@ def _at(
     point: HookPoint, own: HookConfig | None, root: Path, guarded: Mapping[str, Guarded], env: Mapping[str, str]
 ) -> Iterator[Hook]:
     own = own or HookConfig()
-    timeout, veto = float(own.timeout), own.veto and point.startswith("before_")
+    timeout, veto, passed = float(own.timeout), own.veto and point.startswith("before_"), tuple(own.pass_)
     for path in _executables(point, root, guarded):
-        yield Hook(
-            point, path, (str(root / path),), timeout, veto, (path,), trouble=_cannot(root / path, path, guarded)
-        )
+        trouble = _cannot(root / path, path, guarded)
+        yield Hook(point, path, (str(root / path),), timeout, veto, (path,), trouble=trouble, passed=passed)
     if own.command:
-        yield command_of(point, f"hooks.{point}", own.command, root, env, timeout, veto=veto)
+        yield command_of(point, f"hooks.{point}", own.command, root, env, timeout, veto=veto, passed=passed)
 
 
 def _executables(point: str, root: Path, guarded: Mapping[str, Guarded]) -> list[str]:
@@ -125,6 +126,7 @@ def command_of(
     timeout: float,
     *,
     veto: bool = False,
+    passed: tuple[str, ...] = (),
 ) -> Hook:
     """A configured command: a text is a line for bash; a list a program, by path from the main checkout, and words."""
     line = isinstance(command, str)
@@ -134,7 +136,7 @@ def command_of(
     if found and not os.access(found, os.X_OK):
         trouble = f"{program} is not executable: chmod +x {program}"
     argv = (found or program, *rest)
-    return Hook(point, name, argv, timeout, veto, started(root, command), line, trouble)
+    return Hook(point, name, argv, timeout, veto, started(root, command), line, trouble, passed)
 
 
 def _program(root: Path, env: Mapping[str, str], name: str) -> str | None:

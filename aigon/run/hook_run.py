@@ -9,9 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aigon.core.agent import Exited
+from aigon.core.cleaned import cleaned
 from aigon.core.events import Event, HookRan, HookStatus
 from aigon.core.quoting import clean
 from aigon.ports import process, reaper
+from aigon.ports.secrets import for_checks
 from aigon.ports.stop import Stop
 from aigon.run.frozen import Guarded
 from aigon.run.hook_list import FOLDER, Hook
@@ -30,9 +32,10 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 class Stage:
     """What all hooks of a run have in common.
 
-    `root` is the main checkout, `folder` the run folder, `about` what every hook is told beside the event; `kept` are
-    files as they were before any agent, `touched` names those that are not so now; `begun` gets the process of each,
-    `settled` is called when all of its processes are gone.
+    `root` is the main checkout, `folder` the run folder, `about` what every hook is told beside the event; of `env` a
+    hook sees no credentials but those in `allowed` and its own; `kept` are files as they were before any agent,
+    `touched` names those that are not so now; `begun` gets the process of each, `settled` is called when all of its
+    processes are gone.
     """
 
     root: Path
@@ -45,6 +48,7 @@ class Stage:
     touched: Callable[[], Sequence[str]] = field(default=list)
     begun: Callable[[int], None] = field(default=lambda _pid: None)
     settled: Callable[[], None] = field(default=lambda: None)
+    allowed: Sequence[str] = ()
 
     @property
     def hurried(self) -> bool:
@@ -54,6 +58,7 @@ class Stage:
 
 def told(stage: Stage, point: str, event: Event) -> bytes:
     """The JSON document that the hooks of `point` read; the event is as on a line of `--json`."""
+    event = cleaned(event, stage.redact)  # it has not been recorded yet
     fields = {name: value for name, value in document(event).items() if name != "schema_version"}
     text = json.dumps({"schema_version": SCHEMA_VERSION, "hook": point, **stage.about, "event": fields}, indent=2)
     return text.encode() + b"\n"
@@ -91,7 +96,10 @@ def _command(
     return process.Command(
         argv,
         cwd=stage.root,
-        env={**stage.env, **{f"AIGON_{name}": value for name, value in marks.items()}},
+        env={
+            **for_checks(stage.env, (*stage.allowed, *hook.passed)),
+            **{f"AIGON_{name}": value for name, value in marks.items()},
+        },
         stdin=file,
         deadline=min(hook.timeout, at_most or hook.timeout),
         log=file.with_suffix(".log"),

@@ -53,6 +53,7 @@ def stage_of(session: Session) -> Stage:
         touched=lambda: guards.touched(world.workspace.root, world.guarded, job.protection),
         begun=world.guardian.begun,
         settled=partial(_settled, world),
+        allowed=session.prepared.config.env.pass_,
     )
 
 
@@ -86,7 +87,8 @@ def _targets(name: str, each: NotifyConfig, stage: Stage) -> Iterator[Target]:
 
 
 def _program(name: str, each: NotifyConfig, stage: Stage) -> Hook:
-    return command_of("notify", f"{name}.command", each.command, stage.root, stage.env, float(each.timeout))
+    seconds, passed = float(each.timeout), tuple(each.pass_)
+    return command_of("notify", f"{name}.command", each.command, stage.root, stage.env, seconds, passed=passed)
 
 
 def _tell(hook: Hook, stage: Stage, body: bytes, seconds: float) -> str:

@@ -15,8 +15,9 @@ from aigon.core.vacuity import own_proof
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
 from aigon.ports.guardian import guarded
+from aigon.ports.running import noted
 from aigon.ports.stop import Stop
-from aigon.run import branch
+from aigon.run import branch, sandbox
 from aigon.run.briefing import prompt_text
 from aigon.run.drive import Durable, Observer, Recorder, drive
 from aigon.run.fail_point import FailPoint, FailPoints, Stage, fail_points
@@ -58,13 +59,13 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     with (
         stop.handling(),
         opened(seat, options, stop, confirm) as session,
-        guarded(session.world.invocation) as guardian,
+        noted(session.world.home, session.world.invocation, session.world.run_id, *_whose(session)) as running,
+        guarded(session.world.invocation, running) as guardian,
     ):
         reaper.adopt_orphans()
         session.world.guardian = guardian
-        recorder = Recorder(
-            _records(session, points), [*observers(session), *notified(session), *_written_for_people(session)]
-        )
+        watching = [*observers(session), *notified(session), *_written_for_people(session)]
+        recorder = Recorder(_records(session, points), watching, session.world.redact)
         state = session.state
         loop: Loop | None = None
         try:
@@ -75,24 +76,30 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
             stop.halt()
             if loop:
                 loop.close()  # nothing of a look that broke off may still run when survivors are swept
-            reaper.sweep()
+            session.world.sweep()
             recorder.close()
+
+
+def _whose(session: Session) -> tuple[str, str]:
+    """The feature and the label that a note of this process names."""
+    return session.job.feature.name_for_people, session.job.label
 
 
 def _records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:
     """The journal, then what is made of it; with fail points around them where a test asks for some."""
     journal = JournalSink(session.records.journal)
-    state_file = StateFileSink.after(session.state_file, session.past)
+    state_file = StateFileSink(session.state_file, session.past.iterations)
     if not points:
         return (journal, state_file)
-    before, between, after = (FailPoints(stage, tuple(points)) for stage in get_args(Stage))
+    before, between, after = (FailPoints(stage, tuple(points), session.world.stop.rest) for stage in get_args(Stage))
     return (before, journal, between, state_file, after)
 
 
 def _written_for_people(session: Session) -> tuple[Observer, ...]:
     """What a run leaves in its folder beside prompts and outputs."""
     folder, past = session.world.folder, session.past
-    return (Aside((StepSink(folder, past), MemorySink(folder, past))),)
+    memory = MemorySink.after(folder, past.state.tried, past.state.started)
+    return (Aside((StepSink(folder, past.turns.last), memory)),)
 
 
 def _said_before(session: Session) -> Iterator[Notice]:
@@ -104,6 +111,7 @@ def _said_before(session: Session) -> Iterator[Notice]:
         yield Notice(
             now, "this project has no check: only verify, metric and a person can prove a criterion", "warning"
         )
+    yield from sandbox.said(session.world.boxed, now)
     yield from _about_missing_checks(job, now)
     for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
         yield Notice(now, text, "warning")

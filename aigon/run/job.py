@@ -21,12 +21,14 @@ from aigon.core.protection import Protection
 class ProofPlan:
     """How everything is run once more before a run may end as proven.
 
-    `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home.
+    `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home; `network`
+    is that of the checks, of which loopback is always there.
     """
 
     mode: Literal["clean-room", "in-place"] = "clean-room"
     home: Literal["throwaway", "real"] = "throwaway"
     isolation: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = "auto"
+    network: Literal["open", "closed"] = "open"
     setups: tuple[Setup, ...] = ()
     caches: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,7 +49,8 @@ class Job:
     held up.
 
     `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
-    workspace; `turn_timeout` is in seconds; `slots` is how many checks run side by side.
+    workspace; `turn_timeout` and `idle_timeout` (None: no such) are in seconds; `slots` is how many checks run side by
+    side.
     """
 
     feature: Feature
@@ -74,6 +77,7 @@ class Job:
     fallback: tuple[tuple[Rung, ...], ...] = ()
     promises: tuple[str, ...] = (DEFAULT,)
     waits: Waits = Waits()
+    idle_timeout: float | None = None
     prices: Table = NO_PRICES
 
     @property

@@ -1,17 +1,19 @@
 """The judges that there are, as settings with which each can be asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent, Find
+from aigon.core.agent_env import for_agent
 from aigon.core.config import JudgeConfig
 from aigon.core.consulting import NOBODY, Consulting
 from aigon.core.errors import AigonError, usage
 from aigon.core.judging import JudgeSettings
 from aigon.judges import Backend, backend
+from aigon.ports.secrets import for_checks
 
 IN_TURN = ("agent", "anthropic")
 """Which judge is taken where none was chosen: the first that is ready."""
@@ -35,8 +37,19 @@ def named(own: JudgeConfig, flag: str | None) -> str | None:
     return name
 
 
-def settings_of(name: str, own: JudgeConfig, root: Path, env: Mapping[str, str], agent: Agent | None) -> JudgeSettings:
-    """What the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody."""
+def settings_of(
+    name: str,
+    own: JudgeConfig,
+    root: Path,
+    env: Mapping[str, str],
+    agent: Agent | None,
+    allowed: Sequence[str] = (),
+) -> JudgeSettings:
+    """What the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody.
+
+    A program sees no credentials but those that are `allowed`, an agent those of its kind too.
+    """
+    allowed = (*allowed, *own.pass_)
     command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
     settings = JudgeSettings(
         backend=name,
@@ -48,8 +61,12 @@ def settings_of(name: str, own: JudgeConfig, root: Path, env: Mapping[str, str],
         env=env,
     )
     if name == "command":
-        return _program(settings, command, own)
-    return _consulting(settings, agent, partial(program, root, env)) if name == "agent" else settings
+        return _program(replace(settings, env=for_checks(env, allowed)), command, own)
+    if name != "agent":
+        return settings  # asked by this very process
+    return _consulting(
+        settings, agent and replace(agent, passed=(*agent.passed, *allowed)), partial(program, root, env)
+    )
 
 
 def _program(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig) -> JudgeSettings:
@@ -65,8 +82,8 @@ def _consulting(settings: JudgeSettings, agent: Agent | None, find: Find) -> Con
     if agent is None:
         return Consulting(**given)
     asked = replace(agent, model=settings.model, args=())
-    given |= {"agent": agent.adapter}
     of = adapter_of(agent)
+    given |= {"agent": agent.adapter, "env": for_agent(settings.env, asked, of.kind)}
     if not of.consults:
         return Consulting(**given, missing=_only_works(agent))
     missing = of.ready(asked, find, settings.env)

@@ -5,6 +5,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
+from aigon.core.cleaned import cleaned
 from aigon.core.events import Event, Spent
 from aigon.core.judge import unshown
 from aigon.core.judge.case import Case, Judgement
@@ -55,7 +56,7 @@ def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Gene
     try:
         question = next(steps)
         while not world.stop.look():
-            answer = _asked(world, settings, question)
+            answer = cleaned(_asked(world, settings, question), world.redact)
             yield Spent(world.now(), number, "judge", answer.cost, answer.cost_status)
             question = steps.send(answer)
         return Judgement(())
@@ -67,6 +68,7 @@ def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Gene
 def _asked(world: World, settings: JudgeSettings, question: Question) -> Answer:
     """One call's answer, or that there was none in time or before the run was stopped."""
     answers: SimpleQueue[Answer] = SimpleQueue()
+    settings = replace(settings, env={**settings.env, "AIGON_INVOCATION": world.invocation})  # as all of its programs
     threading.Thread(target=lambda: answers.put(_answer(settings, question)), name="judge", daemon=True).start()
     limit = world.elapsed() + settings.timeout + GRACE_SECONDS
     while world.elapsed() < limit and not world.stop.look():

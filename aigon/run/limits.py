@@ -32,6 +32,7 @@ def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> de
         max_cost=options.max_cost or guards.max_cost,
         disk_free=guards.disk_free,
         memory_free=guards.memory_free,
+        by_history=guards.by_history,
         single=single,
         ladder=rungs,
         allow_unknown_cost=guards.allow_unknown_cost,
@@ -51,6 +52,11 @@ def waits(config: Config, options: Options) -> Waits:
 def turn_timeout(config: Config, options: Options) -> float:
     """Seconds for one agent turn."""
     return options.iteration_timeout or float(config.guards.iteration_timeout)
+
+
+def idle_timeout(config: Config, options: Options) -> float | None:
+    """Seconds of one agent turn without a sign of life; None: as many as it likes."""
+    return options.idle_timeout or _number(config.guards.idle_timeout)
 
 
 def demand(config: Config, spec: Spec, options: Options) -> decide.Demand:

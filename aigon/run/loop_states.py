@@ -1,12 +1,11 @@
 """What the state files say of every feature's last run."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aigon.core.state_document import NewerState, state_document
 from aigon.ports.main_checkout import Repository
-from aigon.views.status import NEWEST
 
 State = dict[str, Any]
 
@@ -35,15 +34,15 @@ def _told(root: Path, path: Path) -> Told:
     """One state file; what cannot be read is said on the board, and ends nothing."""
     name = path.name.removeprefix("loop-state-").removesuffix(".json")
     try:
-        state = json.loads(path.read_bytes())
-        version, name = int(state["schema_version"]), str(state["feature_id"])
-        problem = f"{path.name} is from a newer aigon: upgrade" if version > NEWEST else ""
-        return Told(name, root, {} if problem else _whole(state), problem, str(state.get("label") or ""))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # An ID is digits, and what follows it a label: the damage of one agent's file is told at its feature.
-        id, _, label = name.partition("-")
-        name, label = (id, label) if id.isdecimal() else (name, "")
-        return Told(name, root, {}, f"{path.name} cannot be read; --resume writes it anew", label)
+        state = state_document(path.read_bytes())
+        return Told(str(state["feature_id"]), root, _whole(state), label=str(state.get("label") or ""))
+    except NewerState:
+        problem = f"{path.name} is from a newer aigon: upgrade"
+    except (OSError, ValueError, KeyError, TypeError):
+        problem = f"{path.name} cannot be read; --resume writes it anew"
+    # An ID is digits, and what follows it a label: the damage of one agent's file is told at its feature.
+    id, _, label = name.partition("-")
+    return Told(id, root, {}, problem, label) if id.isdecimal() else Told(name, root, {}, problem)
 
 
 def _whole(state: State) -> State:

@@ -11,7 +11,7 @@ from pathlib import Path
 from aigon.core.config import Config
 from aigon.core.diagnosis import Fact
 from aigon.core.errors import AigonError
-from aigon.ports import home, isolation, machine, process
+from aigon.ports import home, isolation, machine, process, sandbox
 from aigon.run.versions import numbers, version_in
 
 OLDEST_GIT = "2.36"
@@ -59,6 +59,28 @@ def clean_room(root: Path | None, config: Config) -> Fact:
     return Fact("clean_room", "Clean room", found, {"isolation": found}, remark=remark)
 
 
+def kept_in(config: Config, env: Mapping[str, str]) -> Fact:
+    """What keeps agents to the workspace, and why it is nothing better."""
+    own, wanted = config.sandbox, env.get("AIGON_SANDBOX") or config.sandbox.mode
+    data = {"mode": wanted, "mechanism": None, "network": own.network}
+    try:
+        found = sandbox.best(wanted, own.network)  # type: ignore[arg-type]  # what it is not is refused by a run
+    except (AigonError, KeyError) as error:
+        said = worded(error) if isinstance(error, AigonError) else f"AIGON_SANDBOX is {wanted!r}"
+        return Fact("sandbox", "Sandbox", "not as wanted", data, problem=said)
+    text = f"{found} (as wanted)" if wanted == found else found
+    return Fact("sandbox", "Sandbox", text, {**data, "mechanism": found}, remark=_no_better(found, wanted))
+
+
+def _no_better(found: str, wanted: str) -> str:
+    if found == "none":
+        why = "as wanted" if wanted == "none" else sandbox.why_none()
+        return f"agents can read and change all that you can ({why})"
+    if found == "landlock" and wanted == "auto":
+        return f"without bubblewrap, sockets and process numbers are shared ({sandbox.flaw('bwrap')})"
+    return ""
+
+
 def room(root: Path, config: Config) -> Fact:
     """Free disk and memory, against the guards."""
     disk, memory = machine.disk_free(root), machine.memory_free()
@@ -93,4 +115,5 @@ def _size(count: int | None) -> str:
 
 def facts(root: Path | None, config: Config, env: Mapping[str, str]) -> tuple[Fact, ...]:
     """Everything that needs no agent. `root` is the repository, None outside of one."""
-    return (git(env), python(), system(), clean_room(root, config), room(root or Path.cwd(), config), state_home())
+    rooms = clean_room(root, config), kept_in(config, env)
+    return (git(env), python(), system(), *rooms, room(root or Path.cwd(), config), state_home())

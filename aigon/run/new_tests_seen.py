@@ -73,7 +73,7 @@ def load(file: Path) -> tuple[Seen, ...] | None:
     """What was remembered; None where nothing was, or nothing that can be read."""
     try:
         return tuple(map(_decoded, json.loads(file.read_bytes())))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

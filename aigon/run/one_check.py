@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.core.agent import Exited
+from aigon.core.cleaned import cleaned
 from aigon.core.model import Check
 from aigon.ports import process
 from aigon.run import finding, hidden_reports, placed_reports
@@ -33,7 +34,10 @@ def run(world: World, check: Check, folder: Path) -> Result:
         way = _way(check)
         exited, evidence = way(world, check, Path(scratch), log)
     said = replace(exited, stdout=exited.stdout + exited.stderr)
-    return Result(finding.found(check, said, evidence, str(log)), exited.stdout, evidence.tests, evidence.reported)
+    found = cleaned(
+        finding.found(check, said, evidence, str(log)), world.redact
+    )  # reports spell texts in their own way
+    return Result(found, exited.stdout, evidence.tests, evidence.reported)
 
 
 def log_of(check: Check, folder: Path) -> Path:
@@ -112,6 +116,7 @@ def _command(
         log=log,
         merge=check.source != CRITERION,
         redact=world.redact,
+        started=world.guardian.begun,
     )
 
 

@@ -11,6 +11,7 @@ from aigon.ports.git import Checkout
 from aigon.ports.home import git_directory
 from aigon.ports.workspace import Workspace
 from aigon.run.options import Options
+from aigon.run.past import Past
 from aigon.run.prepare import Prepared
 from aigon.run.records import Origin, Records
 from aigon.run.recover import Confirm
@@ -55,7 +56,9 @@ class Opened:
     """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made.
 
     What differs between the commit `since` and `head` is people's work; "" where nothing is known to be. `unjudged`:
-    the work tree holds what an agent made of it. `before` is what earlier runs of the feature spent.
+    the work tree holds what an agent made of it. `suspect` is the commit after which an agent may have made those up to
+    `head`, of a turn that nobody has looked at; "" where there is none. `before` is what earlier runs of the feature
+    spent.
     """
 
     prepared: Prepared
@@ -63,13 +66,14 @@ class Opened:
     workspace: Workspace
     head: str
     origin: Origin
-    past: tuple[Event, ...] = ()
+    past: Past = field(default_factory=Past)
     events: tuple[Event, ...] = ()
     since: str = ""
     unjudged: bool = False
+    suspect: str = ""
     before: Spend = field(default_factory=Spend)
 
     @property
     def resumed(self) -> bool:
         """Whether an old run goes on."""
-        return bool(self.past)
+        return self.past.state.started is not None

@@ -24,6 +24,7 @@ class Options:
     max_cost: float | None = None
     max_time: float | None = None
     iteration_timeout: float | None = None
+    idle_timeout: float | None = None
     max_wait: float | None = None
     max_consecutive_failures: int | None = None
     promises: tuple[str, ...] = ()
@@ -33,4 +34,5 @@ class Options:
     resume_from: Literal["checkpoint", "rerun", "ask"] = "checkpoint"
     accept_spec: bool = False
     yes: bool = False
+    sandbox: Literal["auto", "bwrap", "landlock", "none"] | None = None
     arena: str = ""

@@ -1,11 +1,14 @@
 """One call to a judge outside of a loop. It runs aside, so that Ctrl+C does not wait for a model."""
 
+import os
 import threading
 import time
 from queue import Empty, SimpleQueue
 
+from aigon.core.cleaned import cleaned
 from aigon.core.judging import Answer, JudgeSettings, Question
 from aigon.judges import backend
+from aigon.ports.secrets import redactor
 from aigon.ports.stop import POLL_SECONDS, Stop
 from aigon.run.judging import GRACE_SECONDS
 
@@ -27,6 +30,7 @@ def answered(settings: JudgeSettings, question: Question, stop: Stop) -> Answer:
 
 def _answer(settings: JudgeSettings, question: Question) -> Answer:
     try:
-        return backend(settings.backend).ask(question, settings)
+        answer = backend(settings.backend).ask(question, settings)
+        return cleaned(answer, redactor(os.environ, settings.env))
     except Exception as error:  # a backend must not raise; one that does has given no answer
         return Answer(failure=f"the judge failed ({type(error).__name__})")

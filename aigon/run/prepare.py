@@ -1,6 +1,7 @@
 """From the command line to a job, without changing anything: what `--dry-run` shows is what a run does."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from aigon.ports.git import Checkout
 from aigon.ports.resources import resource
 from aigon.run import actors, guarding, limits, specs
 from aigon.run.job import Job, ProofPlan
+from aigon.run.kept_back import kept_back
 from aigon.run.neighbours import brought
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
@@ -104,9 +106,15 @@ def prepare(
         proof=guarding.proof_of(root, config),
         fallback=others,
         prices=prices.load(read) if agent else NO_PRICES,
-        said=(chosen,) if chosen else (),
+        said=tuple(text for text in (chosen, _kept_back(main, config, env, agent, others)) if text),
         warned=warned,
     )
+
+
+def _kept_back(
+    main: Path, config: Config, env: Mapping[str, str], agent: Agent | None, others: tuple[Agent, ...]
+) -> str:
+    return kept_back((agent, *others), env, config, main) if agent else ""
 
 
 def _with_agents_of(main: Path, config: Config) -> Config:
@@ -172,6 +180,7 @@ def job_of(
         fallback=tuple(actors.rungs(agent, config, options, first=False) for agent in prepared.fallback),
         promises=phrases(options.promises),
         waits=limits.waits(config, options),
+        idle_timeout=limits.idle_timeout(config, options),
         prices=prepared.prices,
     )
 

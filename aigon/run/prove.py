@@ -14,7 +14,8 @@ from aigon.core.decide import met
 from aigon.core.errors import AigonError
 from aigon.core.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.core.fingerprint import fingerprint
-from aigon.core.leaks import blocked
+from aigon.core.lacking import Lacking, is_lack
+from aigon.core.leaks import HOW_TO_ALLOW, blocked
 from aigon.core.model import Criterion, Finding, Problem, Verdict
 from aigon.core.state import State
 from aigon.core.vacuity import vacuous
@@ -51,6 +52,7 @@ def prove(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) 
             yield Notice(world.now(), text, "warning")
     if first and job.proof.mode == "clean-room":
         yield from rehearse(job, world, snapshot.number, look, frozen_of(job, world))
+        world.sweep()
     return look
 
 
@@ -58,8 +60,8 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Look) -> Generator
     record = frozen_of(job, world)
     rows = changed(world.workspace.trusted, snapshot, record)
     for path in world.workspace.untracked():
-        if blocked(path) and not job.protection.allowed(path):
-            said = "is kept out of every commit, since such files hold secrets; ignore it, or let the spec `allow` it"
+        if blocked(path) and not job.protection.may_hold_secrets(path):
+            said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")
     concerns = (*integrity.found(job, world, rows), *(world.watch.lost if world.watch else ()))
     findings, proof = look.findings, Proof()
@@ -67,6 +69,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Look) -> Generator
         yield CheckStarted(world.now(), snapshot.number, "proof", TITLE)
         begun = time.monotonic()
         proof = _attempt(job, world, snapshot, look, record, rows)
+        world.sweep()  # what ran in the room is over, what it left is not
         finding = _finding(proof, time.monotonic() - begun)
         yield CheckFinished(world.now(), snapshot.number, finding)
         findings = (*findings, finding)
@@ -102,10 +105,14 @@ def _attempt(
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
         return carried_out(job, world, record, rows, look.findings, folder)
+    except Lacking:
+        raise
     except AigonError as error:
         where = f" ({error.where})" if error.where else ""
         return Proof(failed=f"{error.what}{where}", log=str(folder))
     except OSError as error:
+        if is_lack(error.errno):
+            raise
         return Proof(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
 
 

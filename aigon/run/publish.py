@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from aigon.core import commit_message, feedback, iteration_log
+from aigon.core.cleaned import cleaned
 from aigon.core.decide import forgiven
 from aigon.core.events import CheckpointIntended, Event, IterationFinished, Parked
 from aigon.core.ladder import rung_of
@@ -12,6 +13,7 @@ from aigon.core.outcome import Met, Outcome
 from aigon.core.promise import Promise, judged, made
 from aigon.core.spec import tick
 from aigon.core.state import State
+from aigon.run.broken_look import require_room
 from aigon.run.job import Job
 from aigon.run.look import Look
 from aigon.run.snapshot import Snapshot
@@ -22,7 +24,11 @@ SHORT, FULL = 2_000, 8_000
 
 
 def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> IterationFinished:
-    """The look as an event, without a checkpoint yet: what `decide` decides on."""
+    """The look as an event, without a checkpoint yet: what `decide` decides on.
+
+    Raises AigonError (exit 7) for one that decided nothing, as there was no room for it on disk.
+    """
+    require_room(world.meter, look)
     draft = IterationFinished(
         at=world.now(),
         number=snapshot.number,
@@ -38,10 +44,11 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
         concerns=look.concerns,
         tree=snapshot.known,
         promises=_promises(job, look, state),
+        took=world.meter.taken(),
     )
-    return replace(
-        draft, feedback=_feedback(job, world, snapshot, look, state, FULL if _full(job, state.apply(draft)) else SHORT)
-    )
+    size = FULL if _full(job, state.apply(draft)) else SHORT
+    draft = replace(draft, feedback=_feedback(job, world, snapshot, look, state, size))
+    return cleaned(draft, world.redact)  # its words go into the log, which is committed
 
 
 def _full(job: Job, after: State) -> bool:

@@ -86,7 +86,7 @@ def cached(world: World, key: str, log: Path) -> Result | None:
     """
     try:
         found = result_of(json.loads(_cache_file(world, key).read_bytes()), world.workspace.root, log)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return found if found.finding.status == "pass" else None
 

@@ -33,13 +33,13 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
     root = world.workspace.root
     entries = blobs.entries(world.workspace.trusted, tree)
     needs = needed(root, job.proof.setups, before, entries)
-    rooms = Rooms(isolation.best(root, job.proof.isolation), needs, logs)
+    rooms = Rooms(isolation.best(root, job.proof.isolation, job.proof.network), needs, logs)
     for setup in needs.due:
         seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _folder(job, world)
         place = kept(world.home, setup, entries, job.proof.setups, seen_as)
         if not place.exists():
             with opened(job, world, rooms, tree) as (inside, room):
-                set_up(inside, setup, logs)
+                set_up(_online(inside, room), setup, logs)
                 keep(room.root / setup.makes, place)
         place.parent.touch()  # in use: others that make theirs let it be
         needs = replace(needs, given={**needs.given, setup.makes: place})
@@ -64,13 +64,20 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         home=job.proof.home,
         places=job.proof.caches,
     ) as room:
-        place = Place(room.seen_as, room.env, room.enclosed, room.outside, room.root)
+        enclosed = room.offline if job.proof.network == "closed" else room.enclosed
+        place = Place(room.seen_as, room.env, enclosed, room.outside, room.root)
         inside = replace(world, place=place, keeps=False)
         if world.bytecode:
             world.bytecode.put(room, rooms.needs.lent)
         for setup in rooms.needs.each_time:
-            set_up(inside, setup, rooms.logs)
+            set_up(_online(inside, room), setup, rooms.logs)
         yield inside, room
+
+
+def _online(inside: World, room: Room) -> World:
+    """The same with a network, for what fetches dependencies."""
+    assert inside.place is not None, "a room is a place"
+    return replace(inside, place=replace(inside.place, enclosed=room.enclosed))
 
 
 def _folder(job: Job, world: World) -> Path:

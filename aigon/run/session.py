@@ -1,7 +1,9 @@
 """Open a run: locks, branch, records, workspace; then hand over a job, a world and the state to start from."""
 
+import contextlib
 import os
 import socket
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -9,33 +11,42 @@ from pathlib import Path
 
 from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import AigonError, usage
-from aigon.core.events import Event, RunStarted
+from aigon.core.events import Event, Notice, RunStarted
 from aigon.core.leaks import exclude_lines
 from aigon.core.state import State, replay
-from aigon.ports import reaper, secrets
+from aigon.ports import reaper, scanner, secrets
 from aigon.ports.home import repository_home
 from aigon.ports.loops import loop_lock
+from aigon.ports.meter import Meter
 from aigon.ports.stop import Stop
 from aigon.ports.store import lock
-from aigon.run import branch, recover, specs
+from aigon.run import branch, leftovers, recover, specs
 from aigon.run.begin import begin
 from aigon.run.earlier_durations import earlier_durations
 from aigon.run.freeze import freeze
+from aigon.run.frozen import copy_of
 from aigon.run.job import Job
 from aigon.run.locks import checkout_lock
 from aigon.run.mains_own import MainsOwn
 from aigon.run.opening import Opened, Opening
 from aigon.run.options import Options
 from aigon.run.partial import Partial
+from aigon.run.past import Past, past_of
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.records import CANDIDATE, Records, records_of
 from aigon.run.recover import Confirm
+from aigon.run.repair_views import views_again, views_whole
 from aigon.run.run_id import new_run_id
+from aigon.run.sandbox import boxed
 from aigon.run.seat import Seat
 from aigon.run.sharing_seat import rivals_of, share
+from aigon.run.sound_records import kept_state, require_sound
+from aigon.run.standing_room import written_to
 from aigon.run.take_up import take_up
 from aigon.run.watch import Watch, watch
 from aigon.run.world import World
+from aigon.sinks.journal import NewerJournal
+from aigon.sinks.memory import titles
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class Session:
     state: State
     records: Records
     state_file: Path
-    past: Sequence[Event]
+    past: Past
     opening: Sequence[Event]
 
     @property
@@ -61,8 +72,8 @@ class Session:
 def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
     """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
     checkout = seat.checkout
-    if checkout.head is None and options.resume and seat.candidate:
-        _require_its_branch(seat)
+    if checkout.head is None and options.resume:
+        _require_its_branch(seat, options)
     before = branch.require_sound(checkout)
     own = seat.candidate.branch if seat.candidate else branch.branch_of(checkout, options.feature)
     early = None
@@ -78,13 +89,14 @@ def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterat
         yield session
 
 
-def _require_its_branch(seat: Seat) -> None:
-    """A worktree whose branch was deleted looks like a repository without commits. Raises AigonError (exit 7)."""
+def _require_its_branch(seat: Seat, options: Options) -> None:
+    """A checkout whose branch is gone or damaged looks like one without commits. Raises AigonError (exit 7)."""
     checkout, candidate = seat.checkout, seat.candidate
-    assert candidate is not None, "only a worktree's branch is checked out and gone"
-    records = records_of(repository_home(checkout.common_dir), candidate.feature, candidate.label)
-    if records.journal.exists():
-        recover.require_branch(checkout, replay(records.events()))
+    name = candidate.feature if candidate else specs.name_of(checkout.root, options.feature, checkout.branch)
+    records = records_of(repository_home(checkout.common_dir), name, seat.label)
+    state = replay(records.each())
+    if state.started:
+        recover.require_branch(checkout, state)
 
 
 def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> Opened:
@@ -92,29 +104,42 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
     if opening.options.resume:
         name = _name(opening, own)
         records = _locked(opening, name, held)
-        if not records.journal.exists():
+        past = past_of(records.each())
+        if not past.state.started:
             raise usage(
                 f"There is nothing to resume for feature {name}",
-                where=f".aigon/loop-state-{name}{f'-{opening.seat.label}' if opening.seat.label else ''}.json",
+                where=f".aigon/{_state_name(opening, name)}",
                 hint=f"Start it: {opening.command(name, '--loop')}",
             )
-        past = records.events()
-        _end_leftovers(replay(past))
+        _end_leftovers(opening, name, past.state)
         return take_up(opening, records, past)
     if own and own != opening.current:
+        _require_sound(opening, _name(opening, own))
         branch.own_changes(opening.checkout, [])
         branch.enter(opening.checkout, own)
     prepared = early or ready(opening.checkout, opening.options, main=opening.seat.main)
     records = _locked(opening, prepared.feature.name_for_people, held)
-    old = replay(_readable(records))
-    _end_leftovers(old)
+    old = _readable(records)
+    _end_leftovers(opening, prepared.feature.name_for_people, old)
     return begin(opening, records, prepared, old)
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:
-    records = records_of(opening.home, name, opening.seat.label)
     held.enter_context(lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))
+    return _require_sound(opening, name)
+
+
+def _require_sound(opening: Opening, name: str) -> Records:
+    """The records of the feature. Raises AigonError (exit 7) where they are damaged or too new; nothing is touched."""
+    records = records_of(opening.home, name, opening.seat.label)
+    require_sound(records, opening.seat.main / ".aigon" / _state_name(opening, name))
+    if not opening.options.resume:
+        _readable(records)
     return records
+
+
+def _state_name(opening: Opening, name: str) -> str:
+    return f"loop-state-{name}{f'-{opening.seat.label}' if opening.seat.label else ''}.json"
 
 
 def _name(opening: Opening, own: str | None) -> str:
@@ -123,18 +148,26 @@ def _name(opening: Opening, own: str | None) -> str:
     return candidate.feature if candidate else specs.name_of(opening.checkout.root, opening.options.feature, own)
 
 
-def _end_leftovers(old: State) -> None:
+def _end_leftovers(opening: Opening, name: str, old: State) -> None:
     """An aigon that was killed could not end its agent, which would go on editing beside the next one."""
+    ended = leftovers.end_of(opening.home, name, opening.seat.label)
     if old.started and old.outcome is None:
-        reaper.end_leftovers(old.started.run_id)
+        ended += reaper.end_leftovers(old.started.run_id)
+    if ended:
+        print(f"aigon: an aigon that was killed had left {ended} processes running; they are ended", file=sys.stderr)
 
 
-def _readable(records: Records) -> list[Event]:
-    """What the old run's journal holds; nothing where it is damaged or too new, which must not hinder a new run."""
+def _readable(records: Records) -> State:
+    """What the old run came to; nothing where its journal is damaged, which must not hinder a new run.
+
+    Raises AigonError (exit 7) for one that a newer version wrote.
+    """
     try:
-        return records.events()
+        return replay(records.each())
+    except NewerJournal:
+        raise
     except AigonError:
-        return []
+        return State()
 
 
 def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
@@ -143,18 +176,32 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     job = job_of(prepared, options, found.origin.commit, label=opening.seat.label, mode=opening.seat.mode)
     job = replace(job, decisions=found.records.decisions(), use_cache=job.use_cache and not rerun)
     job, record = freeze(opening, found, job)
-    state = replay(list(found.past))
+    state = found.past.state
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
     world.guarded, world.frozen = record.guarded, found.records.frozen
     left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
     branch.exclude(checkout, left, "what coding agents leave for themselves")
-    found.workspace.trusted.keep_out((*exclude_lines(job.protection.allow), *left))
+    found.workspace.trusted.keep_out((*exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
+    note = world.home / "sandboxes" / job.name
+    world.boxed = boxed(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note)
     world.watch = _watch(opening, found, world)
     arena = Path(options.arena) if options.arena else None
     share(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
     started = _started(job, world, found, options)
     state_file = opening.seat.main / prepared.feature.state_file(job.label)
-    return Session(prepared, job, world, state, found.records, state_file, found.past, (*found.events, started))
+    events = (*kept_state(state_file), *_kept_views(world.folder, found), *found.events, started)
+    return Session(prepared, job, world, state, found.records, state_file, found.past, events)
+
+
+def _kept_views(folder: Path, found: Opened) -> Sequence[Event]:
+    """Make anew what a run left for people and is gone or damaged; what was damaged is kept, and told as events."""
+    with contextlib.suppress(OSError):  # nobody relies on them
+        if not found.resumed or views_whole(folder, {**found.past.turns.titles, **titles()}):
+            return ()
+        done = [each for each in views_again(folder, found.records.each, behind=False) if each.kept_as]
+        text = "{} was damaged: it is kept as {} and made anew"
+        return [Notice(World.now(), text.format(Path(e.path).name, Path(e.kept_as).name), "warning") for e in done]
+    return ()
 
 
 def _watch(opening: Opening, found: Opened, world: World) -> Watch:
@@ -165,6 +212,7 @@ def _watch(opening: Opening, found: Opened, world: World) -> Watch:
         state,
         folder / "feature.json",
         found.records.frozen,
+        copy_of(found.records.frozen),
         folder / "decisions.jsonl",
         folder / CANDIDATE,
         world.home / "repository.json",
@@ -202,7 +250,19 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
         durations=earlier_durations(opening.home),
         partial=Partial(opening.options.on_partial, opening.confirm),
+        scanner=_scanner(found, job.base_commit),
+        meter=Meter(written_to(root, opening.checkout.common_dir / "objects", opening.home, folder)),
     )
+
+
+def _scanner(found: Opened, base: str) -> scanner.Scanner:
+    """A scanner for secrets where one is installed, with the project's own rules as the base has them."""
+    prepared, workspace = found.prepared, found.workspace
+    made = scanner.found(prepared.config.secrets.scanner, prepared.check_env, workspace.root)
+    if made.program and not made.chosen:
+        texts = (workspace.file_at(base, name, workspace.root) for name in scanner.RULES)
+        made.rules = next((text for text in texts if text), b"")
+    return made
 
 
 def _of_the_seat(seat: Seat, prepared: Prepared) -> dict[str, str]:
@@ -238,4 +298,5 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         host=socket.gethostname(),
         spent_before=found.before.usd,
         unknown_before=found.before.unknown,
+        since=found.suspect,
     )

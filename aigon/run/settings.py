@@ -6,10 +6,13 @@ from pathlib import Path
 
 from aigon.core.config import Config, load
 from aigon.core.errors import usage
+from aigon.ports import bounded
 
 Read = Callable[[str], bytes | None]
 """A file of the project by its path; None where there is none."""
 PROJECT_FILE = ".aigon/config.json"
+LARGEST = 16 * 1024 * 1024
+"""Bytes of any file of a project that is read whole, as in `aigon.ports.project`; most readers have a lower bound."""
 
 
 def configuration(read: Read) -> Config:
@@ -17,8 +20,7 @@ def configuration(read: Read) -> Config:
 
     `read` gives the project's files: those of the work tree, or those of a commit.
     """
-    user = user_file()
-    contents = ((str(user), _content(user) if user.is_file() else None), (PROJECT_FILE, read(PROJECT_FILE)))
+    contents = ((str(user_file()), user_content()), (PROJECT_FILE, read(PROJECT_FILE)))
     return load([(name, content) for name, content in contents if content is not None])
 
 
@@ -31,6 +33,11 @@ def work_tree(root: Path) -> Read:
     return read
 
 
+def user_content() -> bytes | None:
+    """What the person's own configuration holds; None where there is none. Raises AigonError (exit 2)."""
+    return _content(user_file()) if user_file().is_file() else None
+
+
 def user_file() -> Path:
     """`config.json` in the person's configuration directory."""
     from platformdirs import user_config_path
@@ -40,7 +47,7 @@ def user_file() -> Path:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return bounded.content(path, LARGEST, "The file", hint="aigon reads no file of a project that is larger")
     except OSError as error:
         raise usage(f"The configuration cannot be read: {error.strerror}", where=str(path)) from error
 

@@ -7,7 +7,8 @@ from aigon.core import features
 from aigon.core.errors import AigonError, usage
 from aigon.core.features import Feature, feature_at
 from aigon.core.model import Spec
-from aigon.core.spec import known_failures, parse, require_criteria
+from aigon.core.spec import LARGEST, TOO_MUCH, known_failures, parse, require_criteria
+from aigon.ports import bounded
 
 if TYPE_CHECKING:  # what reads the configuration takes longer to import than a list of features to print
     from aigon.run.settings import Read
@@ -68,7 +69,7 @@ def read(files: "Read", feature: Feature) -> Spec:
 def read_file(path: Path, name: str) -> Spec:
     """The spec in a file, called `name` in messages. Raises AigonError (exit 2)."""
     try:
-        raw = path.read_bytes()
+        raw = bounded.content(path, LARGEST, "The spec", hint=TOO_MUCH)
     except OSError as error:
         raise usage(f"The spec cannot be read: {error.strerror}", where=name) from error
     return parsed(raw, name)

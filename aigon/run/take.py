@@ -9,7 +9,7 @@ from aigon.core.state import State
 from aigon.ports.workspace import Tip
 from aigon.run import guards
 from aigon.run.job import Job
-from aigon.run.leaking import without_secrets
+from aigon.run.leaking import hold_back, without_secrets
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
 
@@ -18,6 +18,7 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
     """Stage everything; put back what is not the agent's to change, parking what it had made of it."""
     number = state.iteration if state.turn_ended else state.finished
     workspace = world.workspace
+    world.meter.mark()
     notes, world.mended = world.mended, []
     told = len(notes)
     if not workspace.on_branch():
@@ -107,6 +108,7 @@ def _of_the_last_try(world: World, state: State, path: str) -> bool:
 
 def _park(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> Generator[Event, State, None]:
     workspace = world.workspace
+    hold_back(job, world, tip.parent)
     message = f"aigon: parked edits to {', '.join(changed)} (iteration {number})\n"
     commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
     ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-own-files", commit)

@@ -1,15 +1,17 @@
 """An old run goes on: what was published is counted, what was broken off is parked, people's commits are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from aigon.core.events import Event, Notice, RunStarted
 from aigon.core.features import Feature
 from aigon.core.model import Spec
-from aigon.core.state import State, replay
+from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch, recover, specs
 from aigon.run.frozen import load
+from aigon.run.lost_objects import require_whole
 from aigon.run.opening import Opened, Opening
+from aigon.run.past import Past
 from aigon.run.prepare import ready
 from aigon.run.records import Origin, Records
 from aigon.run.rolling_back import caught_up
@@ -17,9 +19,9 @@ from aigon.run.settings import Read
 from aigon.run.world import World
 
 
-def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened:
+def take_up(opening: Opening, records: Records, past: Past) -> Opened:
     """Bring branch, index and files to where the run can go on. Raises AigonError (exit 4 or 7) where it cannot."""
-    state = replay(list(past))
+    state = past.state
     started = state.started
     assert started is not None, "a journal begins with its run_started"
     workspace = _workspace(opening, state, started)
@@ -50,10 +52,11 @@ def take_up(opening: Opening, records: Records, past: Sequence[Event]) -> Opened
         workspace,
         head,
         origin,
-        tuple(past),
+        past,
         tuple(events),
         since=since,
         unjudged=bool(unjudged),
+        suspect=state.checkpoint if suspect and head == tip != state.checkpoint else "",
         before=state.earlier,
     )
 
@@ -81,11 +84,15 @@ def _workspace(opening: Opening, state: State, started: RunStarted) -> Workspace
     """The work tree on the run's branch, which has to be as the run left it or further on."""
     checkout, name = opening.checkout, started.branch
     recover.require_branch(checkout, state)
+    require_whole(checkout, state)
     if opening.current != name:
         branch.own_changes(checkout, [started.spec_path])
         branch.enter(checkout, name)
     recover.remove_own_lock(checkout.git_dir, opening.own_git)
-    return opening.workspace(name)
+    workspace = opening.workspace(name)
+    if state.intended:
+        workspace.ref.remove_own_lock(state.intended.commit)
+    return workspace
 
 
 def _spec(opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str) -> tuple[Spec, bool]:

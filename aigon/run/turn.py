@@ -6,17 +6,19 @@ from pathlib import Path
 
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent, Ask
+from aigon.core.agent_env import for_agent
 from aigon.core.decide import AWAY
 from aigon.core.events import Event, IterationStarted, Notice, TurnEnded
 from aigon.core.line_up import Chosen, choose
 from aigon.core.spending import priced
 from aigon.core.state import State
-from aigon.ports import process, reaper
+from aigon.ports import process
 from aigon.ports.prices import knowing
 from aigon.run.briefing import ask as asked
 from aigon.run.budget import barred
 from aigon.run.job import Job
 from aigon.run.report_file import content
+from aigon.run.turn_files import redact_files
 from aigon.run.waiting import send_away, wait
 from aigon.run.world import Held, World
 
@@ -66,12 +68,13 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     )
     if world.watch:
         world.watch.before_turn()
+    world.meter.begin()
     exited = process.run(_command(job, world, agent, ask), world.stop)
-    reaper.sweep()
-    world.guardian.over()
+    world.sweep()
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
-    return (yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model))))
+    redact_files(world.iteration_folder(number), world.redact)
+    return (yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model)), world.meter.taken()))
 
 
 def _report(ask: Ask) -> bytes:
@@ -92,13 +95,17 @@ def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, No
 
 
 def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
-    launch = adapter_of(agent).launch(agent, ask)
+    adapter = adapter_of(agent)
+    launch = adapter.launch(agent, ask)
+    seen = for_agent(world.agent_env, agent, adapter.kind)
+    env = {name: value for name, value in seen.items() if name not in launch.unset} | dict(launch.env)
     return process.Command(
-        launch.argv,
+        world.boxed.command(launch, agent, ask, env),
         cwd=world.workspace.root,
-        env={name: value for name, value in world.agent_env.items() if name not in launch.unset} | dict(launch.env),
+        env=world.boxed.environment(env),
         stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
         deadline=_deadline(job, world),
+        idle=job.idle_timeout,
         log=_log(world.iteration_folder(ask.number)),
         merge=False,
         redact=world.redact,

@@ -15,7 +15,7 @@ from aigon.core.candidate import Candidate
 from aigon.core.config import Config, WorktreeConfig
 from aigon.core.errors import AigonError, Exit
 from aigon.core.quoting import clean
-from aigon.ports import process, secrets
+from aigon.ports import process, reaper, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home, repository_home
 from aigon.ports.stop import Stop
@@ -91,17 +91,18 @@ def _set_up(
     env = {**secrets.for_checks(os.environ, config.env.pass_), "PATH": own_tools(worktree.root), **settings}
     env["PWD"] = str(worktree.root)
     with _heard(stop) as heard:
-        exited = process.run(
-            process.Command(
-                _argv(command, env),
-                cwd=worktree.root,
-                env=env,
-                deadline=float(config.worktree.setup_timeout),
-                log=log,
-                redact=secrets.redactor(os.environ),
-            ),
-            heard,
-        )
+        with reaper.leaving_nothing():
+            exited = process.run(
+                process.Command(
+                    _argv(command, env),
+                    cwd=worktree.root,
+                    env=env,
+                    deadline=float(config.worktree.setup_timeout),
+                    log=log,
+                    redact=secrets.redactor(os.environ),
+                ),
+                heard,
+            )
         if exited.exit_code != 0 or exited.killed:
             raise _failed(exited, shown, log, heard)
 

@@ -11,16 +11,21 @@ from pathlib import Path
 
 from aigon.core.durations import Durations
 from aigon.core.model import Probe
+from aigon.ports import reaper
 from aigon.ports.bytecode import Bytecode
 from aigon.ports.check_slots import CheckSlots
 from aigon.ports.guardian import Guardian
 from aigon.ports.ledger import Ledger
-from aigon.ports.machine import disk_free, memory_free
+from aigon.ports.machine import longest_file, memory
+from aigon.ports.meter import Meter
+from aigon.ports.scanner import Scanner
 from aigon.ports.stop import Stop
 from aigon.ports.workspace import Workspace
 from aigon.run.base_looks import BaseLooks
 from aigon.run.frozen import Guarded
 from aigon.run.partial import Partial
+from aigon.run.sandbox import Boxed
+from aigon.run.standing_room import left
 from aigon.run.watch import Watch
 
 
@@ -65,7 +70,8 @@ class World:
     back what it did to git and to aigon's records, `mended` says what that was; `aside` is for what need not be waited
     for at once; `held` is what is known of agents that cannot work now, `waited` for how many seconds the run
     waited for one; `partial` says what becomes of the branch if it stops short; `guardian` ends what runs when aigon
-    itself is killed: what has the name of this `invocation` in its environment.
+    itself is killed: what has the name of this `invocation` in its environment; `meter` sees what is taken of disk and
+    memory; `scanner` looks for secrets beside aigon.
 
     In a worktree of aigon's own: `made_by` names how it was set up (passes stand for worktrees of one kind), `slots`
     are the turns that checks of all loops take. In an arena: `ledger` is what its agents spend together, `base` what
@@ -98,7 +104,10 @@ class World:
     waited: float = 0.0
     durations: Durations = field(default_factory=dict)
     partial: Partial = field(default_factory=Partial)
+    meter: Meter = field(default_factory=Meter)
+    scanner: Scanner = field(default_factory=Scanner)
     made_by: str = ""
+    boxed: Boxed = field(default_factory=Boxed)
     slots: CheckSlots | None = None
     ledger: Ledger | None = None
     base: BaseLooks | None = None
@@ -113,12 +122,23 @@ class World:
         """A function that keeps an object under a ref that begins so."""
         return lambda name, commit: self.workspace.keep(f"{prefix}-{name}", commit)
 
+    def sweep(self) -> None:
+        """End whatever is left of the programs that were run. Nothing else may be running."""
+        reaper.sweep()
+        if not reaper.SUBREAPER and self.invocation:
+            from aigon.ports.survivors import end_marked
+
+            end_marked(self.invocation)
+        self.guardian.over()
+
     def close(self) -> None:
         """Wait for what was put aside, and end its thread; remove what only this process can trust.
 
         What others of the arena wait for is given back.
         """
         self.aside.shutdown()
+        self.boxed.close()
+        self.meter.close()
         if self.ledger:
             self.ledger.close()
         if self.base:
@@ -146,8 +166,17 @@ class World:
     def probe(self) -> Probe:
         """What the guards want to know of the world."""
         reason = self.stop.reason if self.stop.asked else ""
-        free = disk_free(self.checkout), memory_free()
-        return Probe(self.elapsed(), *free, reason, self.stop.detail, self.held.given_up)
+        room = memory()
+        return Probe(
+            elapsed=self.elapsed(),
+            volumes=left(self.meter, (self.home, self.folder)),
+            memory_free=room.free if room else None,
+            memory_limit=room.limit if room else "",
+            longest_file=longest_file(),
+            interrupt=reason,
+            detail=self.stop.detail,
+            given_up=self.held.given_up,
+        )
 
     def toolchain(self) -> list[tuple[str, int]]:
         """What is installed beside the tree, by modification time: `npm install` changes what a check would say."""

@@ -31,6 +31,8 @@ class Aside:
         for observer in self._observers:
             try:
                 observer(event)
+            except OSError as error:  # a full disk has been said, or will be, by what has to be written there
+                logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
             except Exception:
                 logging.getLogger("aigon").exception("an observer failed; the run goes on")
 

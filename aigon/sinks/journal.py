@@ -1,11 +1,17 @@
 """The record of a run: every event, one checksummed line each, durable where the loop relies on it."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from aigon.core.codec import decode, dumps
+from aigon.core.errors import AigonError, Exit
 from aigon.core.events import DURABLE, Event
 from aigon.core.state import State
-from aigon.ports.store import Journal, read_journal
+from aigon.ports.store import Journal, journal_documents
+
+
+class NewerJournal(AigonError):
+    """A journal that another version wrote: nothing is guessed, and it is left as it is."""
 
 
 class JournalSink:
@@ -25,17 +31,30 @@ class JournalSink:
 def events(path: Path) -> list[Event]:
     """What a journal holds, oldest first; empty when there is none.
 
-    Raises AigonError (exit 7) for a damaged line and for one that a newer version wrote.
+    Raises AigonError (exit 7) for a damaged line, and for one that a newer version wrote (NewerJournal).
     """
-    if not path.exists():
-        return []
-    try:
-        return [decode(document) for document in read_journal(path)]
-    except ValueError as error:
-        from aigon.core.errors import environment
+    return list(each_event(path))
 
-        raise environment(
+
+def each_event(path: Path) -> Iterator[Event]:
+    """The same one by one, for a journal of any length. Raises AigonError (exit 7) where it comes to such a line."""
+    if path.exists():
+        yield from _each(journal_documents(path), path)
+
+
+def decoded(documents: Iterable[Mapping[str, object]], path: Path) -> list[Event]:
+    """The events in these documents of the journal at `path`. Raises NewerJournal (exit 7)."""
+    return list(_each(documents, path))
+
+
+def _each(documents: Iterable[Mapping[str, object]], path: Path) -> Iterator[Event]:
+    try:
+        for document in documents:
+            yield decode(document)
+    except ValueError as error:
+        raise NewerJournal(
             f"The journal of this run was written by another version of aigon: {error}",
             where=str(path),
-            hint="Use that version, or start a new run with --loop; the journal is left as it is",
+            hint="Update aigon, or use the version that wrote it; the journal is left as it is",
+            code=Exit.ENVIRONMENT,
         ) from None

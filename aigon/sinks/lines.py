@@ -14,6 +14,7 @@ from aigon.core.events import (
     IterationStarted,
     Notice,
     Parked,
+    RecordMended,
     RolledBack,
     RunFinished,
     RunStarted,
@@ -88,6 +89,8 @@ def _words(event: Event, place: Place) -> str:
             return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
         case RolledBack():
             return went_back(event)
+        case RecordMended():
+            return f"the record was damaged and {event.lost} lines of it are lost; it is kept as {event.kept_as}"
         case CheckpointIntended():
             return f"checkpoint {event.commit[:7]} on {event.branch}"
         case Spent():

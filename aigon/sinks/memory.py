@@ -34,11 +34,18 @@ class MemorySink:
         self._scratchpad = [_remembering(told) for told in (noted, mentioned)]
         self._row, self._details = _remembering(row_of), _remembering(details_of)
         for event in past:
-            self._take(event)
+            self.take(event)
+
+    @classmethod
+    def after(cls, folder: Path, attempts: Attempts, started: RunStarted | None) -> "MemorySink":
+        """A sink for a run that goes on, which knows what its events so far came to."""
+        sink = cls(folder)
+        sink._attempts, sink._started = attempts, started
+        return sink
 
     def __call__(self, event: Event) -> None:
         """Take `event` in. Raises OSError where the files cannot be written."""
-        self._take(event)
+        self.take(event)
         if isinstance(event, RunFinished):
             self._write(event)
         elif isinstance(event, IterationFinished):
@@ -51,18 +58,40 @@ class MemorySink:
         if self._due:
             self._write(None)
 
-    def _take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:
+        """Take `event` in, and write nothing."""
         self._attempts = self._attempts.apply(event)
         if isinstance(event, RunStarted):
             self._started = event
 
     def _write(self, ended: RunFinished | None) -> None:
-        self._due, self._written, known = False, time.monotonic(), self._attempts
+        self._due, self._written = False, time.monotonic()
+        for name, text in self.rendered(ended).items():
+            write_view(self._folder / name, text)
+
+    def rendered(self, ended: RunFinished | None) -> dict[str, str]:
+        """Both files, by name; `ended` is how the run ended, where it did."""
+        known = self._attempts
         log = build_log(
             known.all, base=known.base, started=self._started, ended=ended, row=self._row, details=self._details
         )
-        for name, text in ((SCRATCHPAD, scratchpad(known.all, *self._scratchpad)), (BUILD_LOG, log)):
-            write_view(self._folder / name, text)
+        return {SCRATCHPAD: scratchpad(known.all, *self._scratchpad), BUILD_LOG: log}
+
+
+def memory(folder: Path, events: Iterable[Event]) -> dict[str, str]:
+    """Both files as a run with these events leaves them, by name; none before its first look."""
+    sink, due, end = MemorySink(folder), False, None
+    for event in events:
+        sink.take(event)
+        if isinstance(event, (RunStarted, IterationFinished, RunFinished)):
+            end = event if isinstance(event, RunFinished) else None
+            due = due or not isinstance(event, RunStarted)
+    return sink.rendered(end) if due else {}
+
+
+def titles() -> dict[str, str]:
+    """The first line of both files, by name: the same for every run."""
+    return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).rendered(None).items()}
 
 
 def _remembering(told: Callable[[Attempt], str]) -> Callable[[Attempt], str]:

@@ -6,27 +6,59 @@ Written whole when a turn begins and when the run ends. What an iteration looks 
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from aigon.core.best import best, proven
 from aigon.core.concern import Concern
-from aigon.core.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, TurnEnded, Waiting
+from aigon.core.events import (
+    Event,
+    IterationFinished,
+    IterationStarted,
+    RecordMended,
+    RunFinished,
+    RunStarted,
+    TurnEnded,
+    Waiting,
+)
 from aigon.core.model import Finding, Turn, Verdict
 from aigon.core.outcome import describe
 from aigon.core.state import Spend, State
+from aigon.core.state_document import NEWEST
 from aigon.ports.store import write_atomic
 
-SCHEMA_VERSION = 1
+WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordMended, RunFinished)
+"""Events after which the file is written."""
+
+
+class Iterations:
+    """The iterations of a run as the file tells of them, by number; `texts` is that in JSON."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
+        self._turns: dict[int, Turn] = {}
+        self._begun: dict[int, IterationStarted] = {}
+
+    def take(self, event: Event) -> None:
+        """Encode a finished iteration; a look that committed nothing, other than the one at the base, is not one.
+
+        A resume's own look at an iteration (an approval, a broken-off first turn) takes the place of the one before.
+        """
+        if isinstance(event, TurnEnded):  # less what the file does not tell, which may be long
+            self._turns[event.turn.number] = replace(event.turn, said="", detail="", tools=(), denied=())
+        if isinstance(event, IterationStarted):
+            self._begun[event.number] = event
+        if isinstance(event, IterationFinished) and (event.checkpoint or event.number == 0):
+            told = _iteration(event, self._turns.get(event.number), self._begun.get(event.number))
+            self.texts[event.number] = json.dumps(told, ensure_ascii=False)
 
 
 class StateFileSink:
-    """Keeps the state file at `path` up to date."""
+    """Keeps the state file at `path` up to date; `iterations` are those of earlier invocations."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, iterations: Iterations | None = None) -> None:
         self._path = path
-        self._iterations: dict[int, str] = {}
-        self._turns: dict[int, Turn] = {}
-        self._begun: dict[int, IterationStarted] = {}
+        self._iterations = iterations or Iterations()
 
     @classmethod
     def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
@@ -38,31 +70,24 @@ class StateFileSink:
 
     def __call__(self, event: Event, state: State) -> None:
         self.remember(event)
-        if isinstance(event, (RunStarted, IterationStarted, Waiting, RunFinished)):
+        if isinstance(event, WRITTEN_AT):
             self.write(event, state)
 
     def remember(self, event: Event) -> None:
-        """Encode a finished iteration; a look that committed nothing, other than the one at the base, is not one.
-
-        A resume's own look at an iteration (an approval, a broken-off first turn) takes the place of the one before.
-        """
-        if isinstance(event, TurnEnded):
-            self._turns[event.turn.number] = event.turn
-        if isinstance(event, IterationStarted):
-            self._begun[event.number] = event
-        if isinstance(event, IterationFinished) and (event.checkpoint or event.number == 0):
-            turn = self._turns.get(event.number)
-            self._iterations[event.number] = json.dumps(
-                _iteration(event, turn, self._begun.get(event.number)), ensure_ascii=False
-            )
+        """Take `event` in, and write nothing."""
+        self._iterations.take(event)
 
     def write(self, event: Event, state: State) -> None:
         """Write the file whole."""
-        head = json.dumps(_head(event, state), ensure_ascii=False, indent=2)
-        body = ",\n    ".join(self._iterations.values())
-        text = head[: head.rindex("\n}")] + f',\n  "iterations": [\n    {body}\n  ]\n}}\n'
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(self._path, text.encode("utf-8", "replace"))
+        write_atomic(self._path, self.rendered(event, state))
+
+    def rendered(self, event: Event, state: State) -> bytes:
+        """What is in the file after `event`."""
+        head = json.dumps(_head(event, state), ensure_ascii=False, indent=2)
+        body = ",\n    ".join(self._iterations.texts.values())
+        text = head[: head.rindex("\n}")] + f',\n  "iterations": [\n    {body}\n  ]\n}}\n'
+        return text.encode("utf-8", "replace")
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -73,7 +98,7 @@ def _head(event: Event, state: State) -> dict[str, object]:
     assert started is not None, "a run begins with its RunStarted"
     ended = event if isinstance(event, RunFinished) else None
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": NEWEST,
         "feature_id": started.feature_id,
         "slug": started.slug,
         "label": started.label,

@@ -4,8 +4,9 @@ Views of the journal: nothing reads them back, and a run goes on without them.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.core.events import Event, IterationStarted, TurnEnded
@@ -31,10 +32,8 @@ class StepSink:
         self._folder = folder
         self._number, self._text, self._tries, self._open = 0, "", 0, False
         self._due, self._written = False, -APART
-        turns = [event for event in past if isinstance(event, (IterationStarted, TurnEnded))]
-        for event in turns:
-            if _number(event) == _number(turns[-1]):
-                self._take(event)
+        for event in turns_of(past).last:
+            self._take(event)
 
     def __call__(self, event: Event) -> None:
         """Write what `event` adds. Raises OSError where it cannot be written."""
@@ -51,7 +50,21 @@ class StepSink:
 
     def _write(self) -> None:
         self._due, self._written = False, time.monotonic()
-        write_view(self._folder / f"step_{self._number:02d}.md", self._text)
+        write_view(self._folder / self._name, self._text)
+
+    @property
+    def _name(self) -> str:
+        return _file(self._number)
+
+    def rendered(self, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
+        """The files of all turns that these events tell of, each with its name, one by one."""
+        for event in events:
+            if isinstance(event, (IterationStarted, TurnEnded)):
+                if self._text and _number(event) != self._number:
+                    yield self._name, self._text
+                self._take(event)
+        if self._text:
+            yield self._name, self._text
 
     def _take(self, event: IterationStarted | TurnEnded) -> None:
         if _number(event) != self._number:
@@ -74,6 +87,37 @@ class StepSink:
         """The log of this try: each has one of its own, unless its program never started."""
         names = [f"{self._number:03d}/agent{f'-{at}' if at > 1 else ''}.log" for at in range(1, self._tries + 1)]
         return next((name for name in reversed(names) if (self._folder / name).exists()), "")
+
+
+@dataclass(slots=True)
+class Turns:
+    """What a run's events say of its turns: the events of the last one, and the first line of each one's file."""
+
+    last: list[IterationStarted | TurnEnded] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+
+    def take(self, event: Event) -> None:
+        """Hear of `event`."""
+        if not isinstance(event, (IterationStarted, TurnEnded)):
+            return
+        if self.last and _number(self.last[0]) == _number(event):
+            self.last.append(event)
+            return
+        self.last = [event]
+        first = event if isinstance(event, IterationStarted) else _beginning(event.turn, event.at)
+        self.titles[_file(first.number)] = begun(first, (), "", again=False).partition("\n")[0]
+
+
+def turns_of(events: Iterable[Event]) -> Turns:
+    """What these events say of turns."""
+    turns = Turns()
+    for event in events:
+        turns.take(event)
+    return turns
+
+
+def _file(number: int) -> str:
+    return f"step_{number:02d}.md"
 
 
 def _number(event: IterationStarted | TurnEnded) -> int:

@@ -1,6 +1,5 @@
 """Where features stand, read from what their runs left, as data; the words are `status_text`. No loop notices."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +8,8 @@ from typing import Any
 from aigon.core.candidate import Candidate, run_command
 from aigon.core.errors import environment
 from aigon.core.features import Feature
+from aigon.core.state_document import NewerState, state_document
 from aigon.ports.loops import alive
-
-NEWEST = 1
-"""The state schema this version reads."""
 
 SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
 """Keys without which a state says nothing."""
@@ -95,14 +92,13 @@ def _standing(path: Path, home: Path | None) -> Standing:
     if not path.exists():
         return Standing(None, False)
     try:
-        state = json.loads(path.read_bytes())
-        newer = state["schema_version"] > NEWEST
-        _ = [state[key] for key in SHOWN] if not newer else []
-    except (ValueError, KeyError, TypeError) as error:
-        hint = "It is a projection of the journal: `--resume` writes it anew"
+        state = state_document(path.read_bytes())
+        _ = [state[key] for key in SHOWN]
+    except NewerState:
+        raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon") from None
+    except (OSError, ValueError, KeyError) as error:
+        hint = "It is a projection of the journal: `--resume` or `aigon doctor --repair` writes it anew"
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
-    if newer:
-        raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon")
     return Standing(state, alive(state, home))
 
 

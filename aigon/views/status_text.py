@@ -81,7 +81,7 @@ def _place(number: Any) -> str:
 
 def _criterion(criterion: dict[str, Any]) -> str:
     box = "x" if criterion["verdict"] == "met" else " "
-    why = folded(criterion["reason"] or criterion["evidence"], _LONGEST)
+    why = folded(criterion.get("reason") or criterion.get("evidence") or "", _LONGEST)
     return f"      [{box}] {criterion['number']} {criterion['verdict']}{f': {why}' if why else ''}"
 
 

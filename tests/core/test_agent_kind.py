@@ -13,7 +13,7 @@ argv: [run, "{approval}", "{model}", "--to={output}", "{prompt_file}"]
 approval_as_root: []
 model: [-m, "{model}"]
 env: {MINE: "1"}
-credentials: {env: [MY_KEY], files: ["~/.mine"]}
+credentials: {env: [MY_KEY], files: ["~/.mine"], more: ["MY_*"], when: {"model:big": [OTHER_KEY]}}
 ladder:
   - {turns: 2, model: small}
   - {model: big, effort: high, digest: full}
@@ -25,7 +25,7 @@ def test_what_a_file_says_is_what_is_known() -> None:
     kind = read("my-agent", FULL, "my-agent.yaml")
     assert (kind.name, kind.reads, kind.cost, kind.approval_as_root) == ("my-agent", "my_agent", "unknown", ())
     assert kind.ladder == (Step(2, "small"), Step(0, "big", "high", "full"))
-    assert kind.credentials == Credentials(("MY_KEY",), ("~/.mine",))
+    assert kind.credentials == Credentials(("MY_KEY",), ("~/.mine",), ("MY_*",), {"model:big": ("OTHER_KEY",)})
     assert kind.commands == CommandFiles(".mine/{name}.md", "toml")
     assert not kind.wants_stdin and kind.leaves_output
     assert read("x", b"title: X", "x.yaml").wants_stdin

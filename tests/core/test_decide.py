@@ -25,6 +25,7 @@ from aigon.core.model import (
     VerdictStatus,
 )
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, exit_code
+from aigon.core.room import Volume
 from aigon.core.state import Paid, Spend, State
 
 NO_LIMITS = Limits(iterations=20, repeated_error=0, stall=0)
@@ -179,11 +180,20 @@ def test_met_is_never_said_with_anything_open_or_red(
 
 # Each guard alone
 
+MANY = 1_000_000_000
+
+
+def disk(free: int | None, *, problem: str = "", scratch: bool = False) -> Volume:
+    """A file system with so many bytes free."""
+    return Volume("/work", "the workspace", "/", free, None, problem, scratch)
+
 
 @pytest.mark.parametrize(
     ("limits", "state", "probe", "guard", "code"),
     [
-        (Limits(disk_free=10), OPEN, Probe(disk_free=9), "disk", 7),
+        (Limits(disk_free=MANY), OPEN, Probe(volumes=(disk(MANY - 1),)), "disk", 7),
+        (Limits(), OPEN, Probe(volumes=(disk(MANY, problem="it is read-only"),)), "disk", 7),
+        (Limits(), OPEN, Probe(longest_file=1_000_000), "disk", 7),
         (Limits(memory_free=10), OPEN, Probe(memory_free=9), "memory", 7),
         (Limits(run_time=2.0), OPEN, Probe(elapsed=2.0), "run-time", 5),
         (Limits(max_cost=1.0), replace(OPEN, spend=Spend(1.0)), Probe(), "cost", 5),
@@ -203,8 +213,10 @@ def test_a_guard_stops_the_run_at_its_limit(limits: Limits, state: State, probe:
 @pytest.mark.parametrize(
     ("limits", "state", "probe"),
     [
-        (Limits(disk_free=10), OPEN, Probe(disk_free=10)),
-        (Limits(disk_free=10), OPEN, Probe(disk_free=None)),
+        (Limits(disk_free=MANY), OPEN, Probe(volumes=(disk(MANY),))),
+        (Limits(disk_free=MANY), OPEN, Probe(volumes=(disk(None),))),
+        (Limits(disk_free=MANY), OPEN, Probe(volumes=(disk(MANY // 2, scratch=True),))),
+        (Limits(), OPEN, Probe(longest_file=MANY)),
         (Limits(memory_free=10), OPEN, Probe(memory_free=10)),
         (Limits(memory_free=10), OPEN, Probe(memory_free=None)),
         (Limits(run_time=2.0), OPEN, Probe(elapsed=1.9)),
@@ -404,7 +416,7 @@ def _precedence() -> list[tuple[Exit, State, Limits, Probe]]:
     spent = (Exit.SPENT, state, limits, probe)
     state, probe = replace(state, turn=turn("unavailable")), replace(probe, given_up=True)
     unavailable = (Exit.UNAVAILABLE, state, limits, probe)
-    limits, probe = replace(limits, disk_free=10, memory_free=10), replace(probe, disk_free=1, memory_free=1)
+    limits, probe = replace(limits, memory_free=10), replace(probe, volumes=(disk(1),), memory_free=1)
     environment = (Exit.ENVIRONMENT, state, limits, probe)
     probe = replace(probe, interrupt="SIGTERM")
     terminated = (Exit.TERMINATED, state, limits, probe)

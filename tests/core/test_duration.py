@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.core.duration import seconds, words
+from aigon.core.duration import seconds, short, words
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,11 @@ def test_a_duration_is_said_in_the_units_of_its_size(value: float, said: str) ->
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(1, 59))
 def test_parts_add_up(hours: int, minutes: int, rest: int) -> None:
     assert seconds(f"{hours}h{minutes}m{rest}s") == hours * 3600 + minutes * 60 + rest
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), [(0.5, "0.5s"), (45, "45s"), (90, "90s"), (600, "10m"), (5400, "1h30m"), (7200, "2h")]
+)
+def test_a_duration_is_shown_as_it_would_be_written(value: float, wanted: str) -> None:
+    assert short(value) == wanted
+    assert seconds(short(value)) == value

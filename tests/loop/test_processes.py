@@ -88,6 +88,18 @@ def test_an_agent_that_hangs_runs_into_its_deadline_and_its_work_is_judged(lab: 
     lab.sound()
 
 
+def test_an_agent_that_falls_silent_is_ended_long_before_its_deadline_if_that_was_asked_for(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt; echo thinking; sleep 60 & wait')
+    lab.config(guards={"idleTimeout": "500ms"})
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.state()["iterations"][1]["turn"] == "timed_out"
+    assert "no output for 0.5s (guards.idleTimeout)" in ran.out
+    assert left_behind(lab) == []
+    lab.sound()
+
+
 def test_agents_that_fail_every_turn_end_the_run_with_their_work_committed(lab: Lab) -> None:
     lab.spec("never <!-- verify: false -->")
     lab.agent('echo "$AIGON_ITERATION" > n.txt; exit 9')
@@ -146,6 +158,7 @@ def test_no_secret_is_written_down(lab: Lab) -> None:
     lab.spec('quiet <!-- verify: bash "$HOME/check.sh" -->')
     (lab.home / "agent-says").write_text(f'echo "$DEPLOY_TOKEN"; {in_pieces}; {shape}; ({in_pieces}) >&2\n')
     lab.agent('. "$HOME/agent-says"; [ "$AIGON_ITERATION" = 1 ] && exit 3; touch done.txt')
+    lab.config(agents={"mine": {"command": [str(lab.home / "mine-agent")], "pass": ["DEPLOY_TOKEN"]}})
     lab.config(proof={"home": "real"})
     ran = lab.aigon(*LOOP, env={"DEPLOY_TOKEN": SECRET})
     assert ran.code == 0, ran.out + ran.err

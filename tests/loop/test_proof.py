@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab
+from tests.lab import BRANCH, DONE_WHEN, Lab
 
 LOOP = ("feature-implement", "42", "--loop")
 RESUME = ("feature-implement", "42", "--resume")
@@ -261,14 +261,17 @@ def test_feature_validate_proves_too_and_changes_nothing(lab: Lab) -> None:
     assert lab.fingerprint() == before
 
 
-def test_a_record_of_the_base_that_is_damaged_is_made_anew(lab: Lab) -> None:
+def test_a_record_of_the_base_that_is_damaged_is_refused_and_repaired_from_its_copy(lab: Lab) -> None:
     checked(lab, f"{DONE_WHEN}\n", "true")
     assert lab.aigon(*LOOP, "--max-iterations", "1").code == 3
     (record,) = (lab.home / "state").glob("repos/*/features/42/frozen.json")
     record.write_text("{")
     (lab.home / "mine-agent").write_text("#!/bin/sh\ntouch done.txt\n")
+    refused = lab.aigon(*RESUME)
+    assert (refused.code, "aigon doctor --repair" in refused.err) == (7, True)
+    repaired = lab.aigon("doctor", "--repair", "42")
+    assert repaired.code == 0, repaired.out + repaired.err
     assert lab.aigon(*RESUME).code == 0
-    assert SPEC
 
 
 def test_a_criterion_about_tests_that_the_agent_adds_to_a_file_of_the_base_needs_nobody(lab: Lab) -> None:

@@ -1,6 +1,7 @@
 """Take a run up again: after an interruption, a kill, a person's edits and decisions."""
 
 import json
+import resource
 import signal
 import subprocess
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran, finish, interrupt, until
+from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, STATE, Lab, Ran, finish, interrupt, until
 from tests.loop.processes import LOOP, RESUME, begun, go, left_behind, parked, turns
 
 HALF = """
@@ -522,19 +523,20 @@ def test_a_torn_last_line_never_counted(lab: Lab) -> None:
 # a record that cannot be written
 
 
-def limited(lab: Lab, blocks: int, *arguments: str) -> Ran:
-    """Run aigon where no file may grow beyond `blocks` KiB."""
-    line = ["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "limited", *lab.command(*arguments)]
-    done = subprocess.run(line, cwd=lab.root, env=lab.env, capture_output=True, text=True, timeout=60)
-    return Ran(done.returncode, done.stdout, done.stderr)
+def turns_begun(lab: Lab) -> int:
+    """How many turns agents began; none before the first."""
+    return turns(lab) if (lab.home / "turns").exists() else 0
 
 
 def test_a_journal_that_cannot_be_written_ends_the_run_and_nothing_is_lost(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo turn >> "$HOME/turns"; echo "$AIGON_ITERATION" > work.txt; [ ! -e "$HOME/go" ] || touch done.txt')
     lab.config(guards={"repeatedError": 0, "stall": 0})
-    ran = ok(limited(lab, 24, *LOOP, "--max-iterations", "20"), 7)
-    assert "The record of the run cannot be written" in ran.err
+    process = lab.start(*LOOP, "--max-iterations", "20")
+    until(lambda: turns_begun(lab) > 2)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (journal(lab).stat().st_size, resource.RLIM_INFINITY))
+    ran = ok(finish(process), 7)
+    assert "cannot be written" in ran.err + ran.out
     assert "Traceback" not in ran.err
     before = turns(lab)
     assert left_behind(lab) == []
@@ -588,4 +590,36 @@ def test_after_a_branch_that_could_not_be_moved_aigons_own_writing_is_not_called
     assert "your edits" not in ran.out + (lab.home / "prompt").read_text()
     assert parked(lab) == []
     assert lab.boxes() == "xx"
+    lab.sound()
+
+
+COMMITS = """
+    echo turn >> "$HOME/turns"
+    echo done > done.txt
+    printf 'token = "ghp_%s"\\n' 16C7e42F292c6912E7710c838347Ae178B4a > settings.py
+    git add -A && git commit -qm "the agent's own"
+    touch "$HOME/begun"
+    [ -e "$HOME/wait" ] && until [ -e "$HOME/go" ]; do sleep 0.02; done
+    sed -i d settings.py
+"""
+"""Commits a secret by itself, waits to be told `go` where it should, and takes the secret out again, uncommitted."""
+
+
+@pytest.mark.parametrize("when", ["in the turn", "after the turn"])
+def test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents(lab: Lab, when: str) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent(COMMITS)
+    if when == "in the turn":
+        (lab.home / "wait").touch()
+        process = lab.start(*LOOP)
+        begun(lab, process)
+        kill(process)
+        until(lambda: not left_behind(lab))
+        go(lab)
+    else:
+        assert lab.aigon(*LOOP, env={"AIGON_FAILPOINT": "turn_ended:kill"}).code == -9
+    ok(lab.aigon(*RESUME))
+    assert "ghp_16C7e42F292c" not in lab.git("log", "-p", "main..HEAD")
+    assert "done.txt" in lab.read(LOG), "the log names what the agent changed, its commits included"
+    assert turns(lab) == (2 if when == "in the turn" else 1)
     lab.sound()

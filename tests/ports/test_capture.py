@@ -1,5 +1,6 @@
 """Output is kept head and tail, and no secret survives, however the pipe cut it."""
 
+import base64
 import io
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +15,12 @@ from aigon.ports.secrets import redactor
 SECRET = "a secret value: 0123456789"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + "MIIEowIBAAKCAQEA0123\n" * 20
 REDACT = redactor({"MY_TOKEN": SECRET, "MY_PEM_KEY": "first line of it!\nsecond line of it!\n"})
+CODED = base64.b64encode(b"k: " + SECRET.encode())
+CODED_TOKEN = base64.b64encode(b"k: ghp_" + b"q7Zt2LmX9vKc4RbW8sNd3HfY6pGj1TaE5uQo")
 PIECES = (
     SECRET.encode(),
+    CODED,
+    CODED_TOKEN,
     b"second line of it!",
     b"sk-ant-" + b"abcdefghij" * 3,
     b"ghp_" + b"a1" * 18,
@@ -27,7 +32,7 @@ PIECES = (
     b"-----",
     b"x" * 300,
 )
-HIDDEN = (SECRET.encode(), b"second line", b"abcdefghij", b"a1a1a1", b"MIIEow")
+HIDDEN = (SECRET.encode(), CODED[8:24], CODED_TOKEN[16:40], b"second line", b"abcdefghij", b"a1a1a1", b"MIIEow")
 
 
 def fed(output: bytes, borders: list[int], half: int = 1 << 20) -> tuple[bytes, bytes]:
@@ -55,6 +60,14 @@ def test_a_secret_inside_a_very_long_line_is_redacted_wherever_it_stands(before:
     output = b"x" * before + b" " + SECRET.encode() + b" sk-" + b"y" * 200 + b" " + b"z" * LINE
     kept, _ = fed(output, list(range(0, len(output), step)))
     assert kept == b"x" * before + b" [redacted] [redacted] " + b"z" * LINE
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2 * LINE), st.integers(1000, LINE))
+def test_base64_of_a_token_inside_a_very_long_line_is_redacted_wherever_it_stands(before: int, step: int) -> None:
+    output = b"x" * before + b" " + CODED_TOKEN + b" " + CODED + b" " + b"z" * LINE
+    kept, _ = fed(output, list(range(0, len(output), step)))
+    assert CODED_TOKEN[16:40] not in kept and CODED[8:24] not in kept
 
 
 @given(st.integers(1, 400), st.integers(0, 200))

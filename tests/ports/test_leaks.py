@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -120,9 +120,9 @@ def test_thousands_of_changed_files_take_no_time(lab: Lab) -> None:
     assert time.process_time() - begun < 3
 
 
-def is_blocked(path: str, data: bytes) -> bool:
+def is_blocked(files: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
     """As the loop asks."""
-    return leak(path, data) is not None
+    return [(path, data) for path, data in files if leak(path, data)]
 
 
 def rewritten(lab: Lab, old: str, known: tuple[str, ...] = ()) -> str | None:

@@ -138,7 +138,7 @@ def test_a_damaged_ledger_is_rebuilt_from_what_the_journals_say_and_kept_aside(p
     known = others({"a": Account(2.0, per_turn=0.5), "b": Account(1.0), "me": Account(9.0)}, running=("a",))
     settled = Ledger(path, "me", 5.0, known).settle(Account(spent=1.0, per_turn=0.25), turn=True)
     assert (settled.elsewhere, settled.set_aside) == (3.5, 0.5)
-    assert path.with_suffix(".corrupt").read_bytes() == damage
+    assert path.with_name(f"{path.name}.corrupt").read_bytes() == damage
     assert accounts(path)["me"] == Account(1.0, 0.25, 0, 0.25)
 
 

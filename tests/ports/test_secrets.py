@@ -1,10 +1,14 @@
 """What looks like a credential: variables, values, token shapes."""
 
+import base64
 import json
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from aigon.ports.secrets import for_checks, is_credential, redactor, unfinished
+from aigon.ports.secrets import for_checks, is_credential, redactor, unfinished, worth_finding
 
 
 @pytest.mark.parametrize(
@@ -96,3 +100,66 @@ def test_a_certificate_is_no_secret() -> None:
     text = b"-----BEGIN CERTIFICATE-----\nMIIE\n"
     assert redactor({})(text) == text
     assert unfinished(text) == len(text)
+
+
+VALUE = "hunter2-correct-horse/battery?staple~~~>>>"
+TOKENS = ("sk-ant-api03-" + "aB3dEfG7hI" * 5, "ghp_" + "q7Zt2LmX9vKc4RbW8sNd3HfY6pGj1TaE5uQo", "AKIA" + "FAKE" * 4,
+          "glpat-" + "q7Zt2LmX9vKc4RbW8sNd", "npm_" + "q7Zt2LmX9vKc4RbW8sNd3HfY6pGj1TaE5uQo")  # fmt: skip
+ENCODERS = (base64.b64encode, base64.urlsafe_b64encode)
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.sampled_from(ENCODERS))
+def test_base64_with_a_known_value_in_it_holds_it_no_longer(before: bytes, after: bytes, encode: object) -> None:
+    assert callable(encode)
+    text = encode(before + VALUE.encode() + after)
+    redacted = redactor({"MY_TOKEN": VALUE})(b"auth: " + text + b"\n")
+    assert b"[redacted]" in redacted and not [part for part in _parts(VALUE.encode()) if part in redacted]
+
+
+@given(st.sampled_from(TOKENS), st.binary(max_size=40), st.sampled_from(["", "\n", ' "}', " and more"]))
+def test_base64_with_a_token_in_it_holds_it_no_longer(token: str, before: bytes, after: str) -> None:
+    text = base64.b64encode(before + b" " + token.encode() + after.encode())
+    redacted = redactor({})(b"value=" + text + b"\n")
+    assert b"[redacted]" in redacted and not [part for part in _parts(token.encode()) if part in redacted]
+
+
+def _parts(secret: bytes) -> list[bytes]:
+    """What the base64 of a text has of a secret that stands in it, by where it begins: at least half of it."""
+    texts = [base64.b64encode(bytes(before) + secret)[4:-4] for before in range(3)]
+    return [half for text in texts for half in (text[: len(text) // 2], text[len(text) // 2 :])]
+
+
+def test_a_value_is_known_in_an_address_and_in_xml() -> None:
+    redact = redactor({"MY_TOKEN": 'a<b>&"c"/d e'})
+    for spelled in (quote('a<b>&"c"/d e', safe=""), "a&lt;b&gt;&amp;&quot;c&quot;/d e", 'a&lt;b&gt;&amp;"c"/d e'):
+        assert redact(f"({spelled})".encode()) == b"([redacted])"
+
+
+def test_what_may_not_be_committed_is_not_written_either() -> None:
+    from aigon.core.token_shapes import tokens
+
+    lines = (
+        "AccountKey=" + "q7Zt2LmX9vKc4RbW8sNd3HfY6pGj1TaE5uQo" * 2 + "abcdefghijklmn==",
+        "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYFAKEFAKEKEYX",
+        "12345678:AA" + TOKENS[1][4:37],
+    )
+    for line in (*lines, *TOKENS):
+        [found] = tokens(line.encode())
+        assert found.value not in redactor({})(f"x {line} y\n".encode())
+
+
+def test_ordinary_base64_and_hashes_are_left_alone() -> None:
+    text = base64.b64encode(b"nothing to see here, only words and words and words") + b" " + b"0123456789abcdef" * 4
+    assert redactor({"A_TOKEN": "something else"})(text) == text
+
+
+def test_only_values_that_are_nothing_else_are_looked_for_in_files() -> None:
+    env = {
+        "A_KEY": "Q7zt2lmx9vkc4rbw8snd",
+        "B_PASSWORD": "postgres",
+        "C_TOKEN": "/home/ada/token-file-1",
+        "PATH": "/bin",
+        "D_SECRET": "example-0123456789abc",
+        "E_AUTH": "averylongwordwithoutdigits",
+    }
+    assert worth_finding(env) == {b"Q7zt2lmx9vkc4rbw8snd": "$A_KEY"}

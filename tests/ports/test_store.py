@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_a_damaged_line_in_the_middle_is_an_error_that_names_file_and_line(tmp_p
         read_journal(path)
     assert caught.value.code == Exit.ENVIRONMENT
     assert caught.value.where == f"{path}:2"
-    assert "--loop" in caught.value.hint
+    assert "aigon doctor --repair" in caught.value.hint
 
 
 def test_a_line_that_does_not_fit_on_the_disk_leaves_no_half_of_itself(tmp_path: Path) -> None:
@@ -159,7 +160,8 @@ def test_a_lock_names_its_holder_and_is_free_after_it(tmp_path: Path) -> None:
             pass
         assert caught.value.code == Exit.ENVIRONMENT
         assert caught.value.what == "Feature 42 is in use by another aigon"
-        assert caught.value.where == f"pid {os.getpid()} on {socket.gethostname()}"
+        since = datetime.fromisoformat(json.loads(path.with_suffix(".holder").read_text())["since"])
+        assert caught.value.where == f"pid {os.getpid()} on {socket.gethostname()}, since {since:%H:%M}"
     with lock(path, "Feature 42"):
         pass
 

@@ -265,3 +265,20 @@ def test_a_malformed_kind_is_named_where_an_agent_is_to_be_found(tmp_path: Path,
     (tmp_path / "bad.yaml").write_text("title: [\n")
     with pytest.raises(AigonError, match=r"bad\.yaml"):
         first_ready([tmp_path], env)
+
+
+def test_a_login_that_is_only_under_a_name_of_somebody_elses_is_said(tmp_path: Path, env: dict[str, str]) -> None:
+    env = {**env, "PATH": path_with(tmp_path / "more", mine=says("1.0")), "OTHER_API_KEY": "x", "MINE_URL": "y"}
+    kind_of_mine = made("credentials: {env: [MINE_API_KEY]}")
+    found = obstacles(Agent("mine", "mine", kind=kind_of_mine), tmp_path, env)
+    assert found.problems == ("no login is seen; kept from it: OTHER_API_KEY (agents.mine.pass lets one through)",)
+    assert not obstacles(Agent("mine", "mine", kind=kind_of_mine, passed=("OTHER_API_KEY",)), tmp_path, env).problems
+    assert not obstacles(Agent("mine", "mine", kind=kind_of_mine), tmp_path, {**env, "MINE_API_KEY": "z"}).problems
+
+
+def test_a_program_that_nothing_is_known_of_has_the_names_that_are_kept_from_it(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    command = Agent("own", "command", command=("/bin/true",), kind=kind("command"))
+    (found,) = health([Patient(command, kind("command"), True)], tmp_path, {**env, "OTHER_API_KEY": "x"})
+    assert "kept from it: OTHER_API_KEY (agents.own.pass lets one through)" in found.remarks

@@ -87,7 +87,7 @@ def test_a_record_that_cannot_be_written_ends_the_run_before_anything_else_happe
     with pytest.raises(AigonError) as caught:
         drive(story(FIRST, SECOND, LAST), State(), Recorder([Record(full=1)], [watcher]))
     assert caught.value.code is Exit.ENVIRONMENT
-    assert caught.value.what == "The record of the run cannot be written: No space left on device"
+    assert caught.value.what.startswith("The record of the run cannot be written: no space is left on /")
     assert (caught.value.where, "--resume" in caught.value.hint) == ("the record", True)
     first, end = watcher.seen
     assert first == FIRST, "the second is not shown: it was not recorded"
@@ -99,7 +99,7 @@ def test_a_record_that_cannot_be_written_ends_the_run_before_anything_else_happe
     ("error", "what"),
     [
         (environment("The branch moved"), "The branch moved"),
-        (OSError(28, "No space left on device", "prompt.md"), "The run cannot go on: No space left on device"),
+        (OSError(28, "No space left on device", "prompt.md"), "The run cannot go on: no space is left on /"),
     ],
 )
 def test_a_run_that_cannot_go_on_says_so_in_its_record(tmp_path: Path, error: Exception, what: str) -> None:
@@ -108,7 +108,7 @@ def test_a_run_that_cannot_go_on_says_so_in_its_record(tmp_path: Path, error: Ex
     with pytest.raises(AigonError) as caught:
         drive(story(FIRST, error=error), State(), recorder)
     recorder.close()
-    assert (caught.value.what, caught.value.code) == (what, Exit.ENVIRONMENT)
+    assert caught.value.what.startswith(what) and caught.value.code is Exit.ENVIRONMENT
     *_, end = events(path)
     assert isinstance(end, RunFinished)
     assert isinstance(end.outcome, Refused)

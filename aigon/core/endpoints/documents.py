@@ -3,6 +3,11 @@
 import json
 from typing import Any
 
+from aigon.core import yaml_nodes
+
+MOST = 2_000_000
+"""Values in a document of YAML, each alias counted as what it names: the largest descriptions of APIs have half."""
+
 
 def value(name: str, text: str) -> object:
     """What a document says. Raises ValueError, for people, where it is neither JSON nor, by its name, YAML."""
@@ -26,8 +31,8 @@ def _yaml(text: str) -> object:
     import yaml
 
     try:
-        return yaml.load(text, _loader(yaml))
-    except (yaml.YAMLError, RecursionError) as error:
+        return yaml_nodes.value(text, _loader(yaml), most=MOST)
+    except (yaml.YAMLError, yaml_nodes.Absurd) as error:
         raise ValueError(str(error).splitlines()[0]) from None
 
 

@@ -1,0 +1,57 @@
+"""Every command that opens a repository looks for what an aigon that was killed left running there."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from aigon.commands.common import confirm
+from aigon.ports.home import known_home
+from aigon.ports.running import notes
+
+
+def offer_to_end(root: Path, common_dir: Path) -> None:
+    """Ask whether to end what is left, on a terminal; without one, or for --json, say how it is ended.
+
+    It costs a listing of one folder where no aigon was killed. Below a loop nothing is said: what runs there belongs to
+    it.
+    """
+    home = None if os.environ.get("AIGON_RUN") else known_home(common_dir)
+    if home is None or not notes(home):
+        return
+    from aigon.run.leftovers import offer
+
+    context = click.get_current_context(silent=True)
+    given = context.params if context else {}
+    asks = not given.get("as_json") and sys.stdin.isatty() and sys.stderr.isatty()
+    offer(home, confirm if asks else None, _say, beside=_own(context, root))
+
+
+def offer_around(start: Path) -> None:
+    """The same for a command that needs no repository, or opens none: it looks for one around a folder."""
+    from aigon.core.errors import AigonError
+    from aigon.ports.main_checkout import around
+
+    try:
+        repository = around(start)
+    except AigonError:
+        return
+    offer_to_end(repository.root, repository.common_dir)
+
+
+def _own(context: click.Context | None, root: Path) -> str:
+    """The feature whose own leftovers a run ends by itself; "" where none is about to begin."""
+    if context is None or context.info_name not in ("feature-implement", "arena"):
+        return ""
+    from aigon.core.errors import AigonError
+    from aigon.run.specs import locate
+
+    try:
+        return locate(root, str(context.params.get("feature"))).name_for_people
+    except AigonError:
+        return ""
+
+
+def _say(text: str) -> None:
+    print(f"aigon: {text}", file=sys.stderr)

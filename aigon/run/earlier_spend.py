@@ -1,0 +1,44 @@
+"""What the runs of a feature spent before a new one begins: by their journals, and unknown where one tells nothing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aigon.core.codec import decode
+from aigon.core.events import Event
+from aigon.core.state import Spend, replay
+from aigon.ports.store import sound_lines
+from aigon.run.records import Records
+
+
+def earlier_spend(records: Records) -> Spend:
+    """What all runs so far spent. Each journal knows of those before it, so the newest that tells anything is asked.
+
+    One that is damaged, was put aside as damaged, or is gone though a run froze its job, leaves something unknown.
+    """
+    lost = bool(_put_aside(records)) and not records.begun()
+    for path in reversed(records.journals()):
+        if not path.stat().st_size:
+            continue  # a run that broke off before its first event
+        events, whole = sound_part(path.read_bytes())
+        if events:
+            state = replay(list(events))
+            known = state.earlier.and_(state.spend.plus(None) if state.turn_open else state.spend)
+            return known if whole and not lost else known.plus(None)
+        lost = True
+    return Spend().plus(None) if lost else Spend()
+
+
+def sound_part(data: bytes) -> tuple[Sequence[Event], bool]:
+    """The events of a journal up to the first line that tells nothing, and whether that is all of it."""
+    found: list[Event] = []
+    documents = sound_lines(data)
+    for document in documents:
+        try:
+            found.append(decode(document or {}))
+        except ValueError:
+            break
+    return found, len(found) == len(documents)
+
+
+def _put_aside(records: Records) -> list[Path]:
+    return sorted(records.folder.glob("journal.jsonl.corrupt*"))

@@ -1,0 +1,33 @@
+"""The file systems that a run writes to: which they are, and what they have left."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from aigon.core.room import Volume
+from aigon.ports.meter import Meter
+from aigon.ports.volumes import tried, volumes
+
+TEMPORARY = "temporary files"
+
+
+def written_to(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Volume, ...]:
+    """The file systems of a run's folders, by what is there. The first of several on one stands for it."""
+    places = {
+        "the workspace": root,
+        "git's objects": objects,
+        "aigon's records": home,
+        "prompts and logs": folder,
+        # As agents and checks have it: Python itself goes elsewhere without a word where nothing can be written there.
+        TEMPORARY: Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
+    }
+    return volumes(places, TEMPORARY)
+
+
+def left(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
+    """What they have left now; where folders of aigon's `own` are, a block is written to see that it can be."""
+    now = meter.now()
+    for folder in own:
+        now = tuple(tried(volume, folder) for volume in now)
+    return now

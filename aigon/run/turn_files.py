@@ -1,0 +1,47 @@
+"""What an agent's program leaves in the folder of its iteration, without the secrets that it wrote there."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+MOST = 1_000
+"""Files that are looked at; programs leave one to three."""
+PIECE = 1 << 20
+"""Bytes that are redacted at a time, and as many as a line may have."""
+_OURS = ("prompt.md",)
+Redact = Callable[[bytes], bytes]
+
+
+def redact_files(folder: Path, redact: Redact) -> None:
+    """Go through the files below `folder`, but for prompts and logs, which are redacted as they are written.
+
+    What cannot be read or written stays as it is; links are not followed.
+    """
+    for number, path in enumerate(_files(folder)):
+        if number >= MOST:
+            return
+        try:
+            _redact_file(path, redact)
+        except OSError:
+            continue
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for place, _, names in os.walk(folder):
+        yield from (f"{place}/{name}" for name in names if name not in _OURS and not name.endswith(".log"))
+
+
+def _redact_file(path: str, redact: Redact) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    new = f"{path}.clean"
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return
+        changed = False
+        with open(new, "wb") as clean:  # noqa: PTH123 - a plain write
+            while piece := b"".join(file.readlines(PIECE)):
+                text = redact(piece)
+                changed = changed or text != piece
+                clean.write(text)
+    os.replace(new, path) if changed else os.unlink(new)  # noqa: PTH105, PTH108 - plain calls

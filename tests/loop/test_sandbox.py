@@ -1,0 +1,202 @@
+"""A run whose agents are kept in: honest work is done as before, and what is nobody's business stays out of reach."""
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aigon.core.sandbox import Mechanism
+from aigon.ports import sandbox
+from tests.lab import BRANCH, DONE_WHEN, Lab, alive, until
+
+HONEST = r"""
+set -e
+printf 'text\n' > done.txt
+git add done.txt
+git commit -q -m "the work"
+git stash list
+git branch aside
+echo draft > draft.txt; git add draft.txt; git stash -q; git stash apply -q
+git commit -q -m "the draft"
+mkdir -p ~/.cache/tool && echo kept > ~/.cache/tool/entry
+file=$(mktemp); echo t > "$file"; rm "$file"
+set +e
+"""
+TRY = r"""
+try() { local name=$1; shift; if ( eval "$*" ) >/dev/null 2>&1; then echo "$name open"; else echo "$name denied"; fi; }
+"""
+"""Says of a command by its name whether it was possible."""
+HOSTILE = r"""
+try key 'cat ~/.ssh/id_x'
+try token 'cat ~/.netrc'
+try unknown 'cat ~/Documents/diary'
+try journal "cat $SECRETS/state/repos/*/features/*/journal.jsonl"
+try frozen "echo x >> $SECRETS/state/repos/*/features/*/frozen.json"
+try bashrc 'echo bad >> ~/.bashrc'
+try temporary "cat $SECRETS/tmp/theirs"
+echo bad > $SECRETS/tmp/mine
+try process "tr '\0' '\n' < /proc/$AIGON_PID/environ | grep PATH"
+try kill "kill -0 $AIGON_PID"
+try agent 'test -n "$SSH_AUTH_SOCK"'
+"""
+
+
+@pytest.fixture(params=("bwrap", "landlock"))
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+    """Each mechanism that works here."""
+    found: Mechanism = request.param
+    if why := sandbox.flaw(found):
+        pytest.skip(f"{found} does not work here: {why}")
+    return found
+
+
+class Box:
+    """A laboratory with secrets in its home, and an agent that says of each thing whether it was possible."""
+
+    def __init__(self, folder: Path, script: str, mechanism: str) -> None:
+        self.lab = lab = Lab(folder).init()
+        self.before = {"~/.ssh/id_x": "KEY", "~/.netrc": "TOKEN", "~/Documents/diary": "DEAR", "~/.bashrc": "# mine\n"}
+        for name, text in self.before.items():
+            self.file(name).parent.mkdir(parents=True, exist_ok=True)
+            self.file(name).write_text(text)
+        (lab.home / ".cache").mkdir()
+        (lab.home / "tmp").mkdir()
+        (lab.home / "tmp" / "theirs").write_text("theirs")
+        lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
+        lab.agent(TRY + script)
+        lab.commit("spec and agent")
+        self.env = {
+            "AIGON_SANDBOX": mechanism,
+            "TMPDIR": str(lab.home / "tmp"),
+            "SECRETS": str(lab.home),
+            "AIGON_PID": str(os.getpid()),
+            "SSH_AUTH_SOCK": str(lab.home / "tmp" / "socket"),
+        }
+
+    def file(self, name: str) -> Path:
+        return self.lab.home / name.removeprefix("~/")
+
+    def run(self, *more: str) -> str:
+        """Run it to its end, as proven; what aigon said."""
+        done = self.lab.aigon("feature-implement", "42", "--loop", *more, env=self.env)
+        assert done.code == 0, f"{done.out}{done.err}{self.said()}"
+        return done.out
+
+    def said(self) -> dict[str, str]:
+        """What the agent said of each thing that it tried."""
+        (log,) = self.lab.root.glob(".aigon/runs/*/001/agent.log")
+        lines = [line.split() for line in log.read_text().splitlines()]
+        return {words[0]: words[1] for words in lines if len(words) == 2 and words[1] in ("open", "denied")}
+
+    def untouched(self) -> None:
+        """Fail unless every secret is as it was and nothing lies about."""
+        assert {name: self.file(name).read_text() for name in self.before} == self.before
+        assert [file.name for file in (self.lab.home / "tmp").iterdir()] == ["theirs"]
+
+
+def test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing(mechanism: Mechanism, tmp_path: Path) -> None:
+    hooks = "try hooks 'echo exit 1 > .git/hooks/pre-commit'; try config 'git config core.hooksPath /tmp'"
+    box = Box(tmp_path, HONEST + HOSTILE + hooks, mechanism)
+    assert f"agents run in a sandbox: {mechanism}" in box.run()
+    said = box.said()
+    reach = {"hooks", "config"} if mechanism == "landlock" else set()  # part of a folder that git has to write
+    assert {name for name, end in said.items() if end == "open"} == reach
+    assert len(said) == 12
+    box.untouched()
+    assert box.file("~/.cache/tool/entry").read_text() == "kept\n"
+    assert {"the work", "the draft"} <= set(box.lab.git("log", "--format=%s", BRANCH).splitlines())
+    assert not (box.lab.root / ".git/hooks/pre-commit").exists()
+    box.lab.git("fsck", "--strict")
+
+
+def test_in_a_worktree_neither_the_main_checkout_nor_a_rival_is_in_reach(mechanism: Mechanism, tmp_path: Path) -> None:
+    worktrees = r"""
+    common=$(git rev-parse --git-common-dir)
+    main=$(dirname "$common")
+    try main "cat $main/README.md"
+    try rival "cat $main/../repo-worktrees/rival/README.md"
+    try rivals "ls $main/../repo-worktrees/rival"
+    try hooks "echo exit 1 > $common/hooks/pre-commit"
+    try config 'git config core.hooksPath /tmp'
+    try index "echo bad > $common/index"
+    try head "echo bad > $common/HEAD"
+    try folder "echo bad > $common/worktrees/rival/HEAD"
+    """
+    box = Box(tmp_path, HONEST + HOSTILE + worktrees, mechanism)
+    box.lab.git("worktree", "add", "-q", "-b", "rival", "../repo-worktrees/rival")
+    box.run("--worktree")
+    said = box.said()
+    assert [name for name, end in said.items() if end == "open"] == [] and len(said) == 18
+    box.untouched()
+    assert box.lab.git("status", "--porcelain") == ""
+    assert {"the work", "the draft"} <= set(box.lab.git("log", "--all", "--format=%s").splitlines())
+    box.lab.git("fsck", "--strict")
+
+
+def test_what_a_project_grants_can_be_reached_and_a_closed_network_cannot(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        tries = f"""
+        printf 'text\\n' > done.txt
+        try diary 'cat ~/Documents/diary'
+        try own 'echo new > ~/.mine/session'
+        try shared 'echo new > ~/shared/file'
+        try network 'exec 3<>/dev/tcp/127.0.0.1/{port}'
+        """
+        box = Box(tmp_path, tries, "auto")
+        if sandbox.flaw("bwrap", "closed") and sandbox.flaw("landlock", "closed"):
+            pytest.skip("nothing here closes a network")
+        (box.lab.home / "shared").mkdir()
+        box.lab.config(
+            sandbox={"read": ["~/Documents"], "write": ["~/shared"], "network": "closed"},
+            agents={
+                "mine": {"adapter": "command", "command": [str(box.lab.home / "mine-agent")], "home": ["~/.mine/"]}
+            },
+        )
+        box.lab.commit("grants")
+        assert "network closed" in box.run()
+    assert box.said() == {"diary": "open", "own": "open", "shared": "open", "network": "denied"}
+    assert (box.lab.home / ".mine" / "session").read_text() == "new\n"
+    assert (box.lab.home / "shared" / "file").read_text() == "new\n"
+
+
+def test_a_killed_aigon_leaves_no_agent_behind(mechanism: Mechanism, tmp_path: Path) -> None:
+    marker = f"sandbox-marker-{os.getpid()}"
+    box = Box(tmp_path, f"setsid bash -c 'exec -a {marker} sleep 60' &\ntouch up\nexec -a {marker} sleep 60", mechanism)
+    running = box.lab.start("feature-implement", "42", "--loop", env=box.env)
+    until(lambda: (box.lab.root / "up").exists() and len(alive(marker)) >= 2)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    until(lambda: not alive(marker), 10)
+
+
+@pytest.mark.slow
+def test_the_first_ctrl_c_never_reaches_the_agent(mechanism: Mechanism, tmp_path: Path) -> None:
+    script = """
+    trap 'echo heard > heard' INT TERM
+    touch up
+    for n in $(seq 300); do test -e go && break; sleep 0.05; done
+    printf 'text\\n' > done.txt
+    """
+    box = Box(tmp_path, script, mechanism)
+    running = box.lab.start("feature-implement", "42", "--loop", env=box.env)
+    until((box.lab.root / "up").exists)
+    running.send_signal(signal.SIGINT)
+    (box.lab.root / "go").write_text("")
+    running.communicate(timeout=30)
+    assert (box.lab.root / "done.txt").exists() and not (box.lab.root / "heard").exists()
+
+
+@pytest.mark.slow
+def test_a_mechanism_that_is_not_there_is_refused_before_anything_is_paid_for(tmp_path: Path) -> None:
+    box = Box(tmp_path, "touch done.txt", "bwrap")
+    (tmp_path / "bin").mkdir()
+    for tool in ("git", "bash", "env", "sh"):
+        found = subprocess.run(["which", tool], capture_output=True, text=True, check=True).stdout.strip()
+        (tmp_path / "bin" / tool).symlink_to(found)
+    done = box.lab.aigon("feature-implement", "42", "--loop", env={**box.env, "PATH": str(tmp_path / "bin")})
+    assert done.code == 7 and "sandboxed by bwrap" in done.err and "Install bubblewrap" in done.err
+    assert not (box.lab.root / "done.txt").exists()
