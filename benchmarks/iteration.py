@@ -1,10 +1,11 @@
 """What an iteration of the loop costs beside `agent; git add -A; git commit`.
 
-    python -m benchmarks.iteration [--files 100 1000 10000 100000] [--rounds 3] [--growth]
+    python -m benchmarks.iteration [--files 100 1000 10000 100000] [--rounds 3] [--sandbox auto] [--growth]
 
 Both loops run the same agent (it changes one file and returns at once) on copies of the same repository, in turns
 within one run, so that a busy machine slows both. The loop runs with --skip-validation and one criterion that is
-never met, which costs it a shell per iteration that the bare loop does not have. Printed per size: the median time of
+never met, which costs it a shell per iteration that the bare loop does not have. Without --sandbox the agent runs in
+none, as it does in the bare loop; the bounds are for that. Printed per size: the median time of
 an iteration of each, and their ratio against its bound. With --growth: the 200th iteration of a feature (over
 resumes) against its 10th.
 """
@@ -125,10 +126,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--files", type=int, nargs="*", default=list(BOUNDS))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sandbox", choices=["auto", "bwrap", "landlock", "none"], default="none")
     parser.add_argument("--growth", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="aigon-bench-") as scratch:
         env = {"PATH": os.environ["PATH"], "HOME": scratch, "AIGON_STATE_HOME": f"{scratch}/state", "LANG": "C.UTF-8"}
+        env["AIGON_SANDBOX"] = given.sandbox
         if given.growth:
             growth(Path(scratch), env, given.rounds)
             return

@@ -108,7 +108,7 @@ class Attempts:
         if self.done and self.done[-1].number >= event.number:
             earlier = tuple(each for each in self.done if each.number < event.number)
             later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
-        looks = tuple(each for each in (self.base, *earlier) if each and each.judged)
+        looks = [each for each in (self.base, *earlier) if each and each.looked_at]
         return Attempts(self.base, (*earlier, looked(attempt, event, looks), *later))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aigon.core.errors import environment
 from aigon.ports.displaced import copy_aside, displace, real_folders
-from aigon.ports.kept import HIDDEN, Kept, look, mark, names_in
+from aigon.ports.kept import HIDDEN, NOTHING, Kept, look, look_again, mark, names_in
 from aigon.ports.kept_places import Edited, How, Opinion, Places
 from aigon.ports.store import write_atomic
 
@@ -69,7 +69,7 @@ class Keepsake:
         place = Path(path)
         if now == HIDDEN:
             real_folders(place.parent, self._root(place), self._displaced)
-        there = _seen(path)
+        there = _seen(path, kept)
         if there and kept.same(there):
             self._kept[path] = there  # looked into: from here on its mark proves it, unless it is fresh itself
         elif kept.is_folder or place in self._now.folders:
@@ -87,7 +87,7 @@ class Keepsake:
         if kept.is_folder and stat.S_IMODE(place.stat().st_mode) != stat.S_IMODE(kept.mode):
             place.chmod(stat.S_IMODE(kept.mode))
         for name in sorted(names_in(place) - kept.names if place.is_dir() else ()):
-            new = _seen(os.fspath(place / name))
+            new = _seen(os.fspath(place / name), Kept(NOTHING))
             said = self._opinion(place / name, None, new.data) if new and new.is_file else ""
             if said is not None:
                 yield self._edited(place / name, "added", said, displace(place / name, self._displaced))
@@ -151,10 +151,10 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
-def _seen(path: str) -> Kept | None:
+def _seen(path: str, kept: Kept) -> Kept | None:
     """What is there now, read whole; None where it cannot be read."""
     try:
-        return look(path)
+        return look_again(path, kept)
     except OSError:
         return None
 

@@ -4,7 +4,8 @@ import os
 import stat
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,8 +37,8 @@ def mark_of(found: os.stat_result) -> Mark:
 class Kept:
     """`mode` is 0 where nothing is; `end` a file's bytes or a link's target; `names` what a folder holds.
 
-    `fresh`: its mark proves nothing yet. Of a file that grows, what comes before `end` is in `packed`, of `size` bytes:
-    a journal of a thousand iterations takes up less than a megabyte then.
+    `fresh`: its mark proves nothing yet. Of a file that grows, what comes before `end` is in `packed`, of `size` bytes
+    and with this `digest`: a journal of a thousand iterations takes up less than a megabyte then.
     """
 
     mark: Mark
@@ -47,6 +48,7 @@ class Kept:
     fresh: bool = False
     packed: tuple[bytes, ...] = ()
     size: int = 0
+    digest: bytes = b""
 
     @property
     def data(self) -> bytes:
@@ -69,7 +71,9 @@ class Kept:
 
     def same(self, other: "Kept") -> bool:
         """Whether the two are alike, whenever they were written."""
-        return (self.mode, self.names) == (other.mode, other.names) and self.data == other.data
+        if (self.mode, self.names) != (other.mode, other.names):
+            return False
+        return self.end == other.end if self.packed is other.packed else self.data == other.data
 
 
 def look(path: str, before: Kept | None = None, *, grows: bool = False) -> Kept:
@@ -82,7 +86,7 @@ def look(path: str, before: Kept | None = None, *, grows: bool = False) -> Kept:
         return before
     if now == NOTHING:
         return Kept(NOTHING)
-    mode, fresh = now[0], len(now) > 1 and now[3] > time.time_ns() - FRESH_NS
+    mode, fresh = now[0], _is_fresh(now)
     if stat.S_ISREG(mode):
         if grows:
             return _growing(path, before if before and _grew(before, now) else Kept(NOTHING), now, fresh=fresh)
@@ -93,10 +97,37 @@ def look(path: str, before: Kept | None = None, *, grows: bool = False) -> Kept:
     return Kept(now, mode, names=names_in(path) if stat.S_ISDIR(mode) else frozenset(), fresh=fresh)
 
 
+def look_again(path: str, kept: Kept) -> Kept:
+    """What is at `path` now, all of it read. Where it still begins with what `kept` has packed, that is not kept twice.
+
+    Raises OSError where it cannot be read.
+    """
+    now = mark(path)
+    if kept.packed and stat.S_ISREG(now[0]):
+        fresh = _is_fresh(now)
+        with _opened(path) as file:
+            if _digest(file, kept.size) == kept.digest:
+                return replace(kept, mark=now, mode=now[0], end=file.read(), fresh=fresh)
+    return look(path)
+
+
 def names_in(folder: str | Path) -> frozenset[str]:
     """What a folder holds, by name."""
     with os.scandir(folder) as found:
         return frozenset(entry.name for entry in found)
+
+
+def _is_fresh(now: Mark) -> bool:
+    return len(now) > 1 and now[3] > time.time_ns() - FRESH_NS
+
+
+def _digest(file: BinaryIO, size: int) -> bytes:
+    """Of the first `size` bytes; of fewer where there are not so many."""
+    found = sha256()
+    while size > 0 and (more := file.read(min(PIECE, size))):
+        found.update(more)
+        size -= len(more)
+    return found.digest()
 
 
 def _grew(before: Kept, now: Mark) -> bool:
@@ -105,14 +136,22 @@ def _grew(before: Kept, now: Mark) -> bool:
 
 def _growing(path: str, before: Kept, now: Mark, *, fresh: bool) -> Kept:
     """A file of which all but what `before` holds is read, piece by piece."""
-    packed, size, end = list(before.packed), before.size, before.end
+    packed, size, end = before.packed, before.size, before.end
     with _opened(path) as file:
         file.seek(size + len(end))
         while more := file.read(PIECE):
             end += more
             if len(end) >= PIECE:
-                packed, size, end = [*packed, zlib.compress(end, 1)], size + len(end), b""
-    return Kept(now, now[0], end, fresh=fresh, packed=tuple(packed), size=size)
+                packed, size, end = (*packed, zlib.compress(end, 1)), size + len(end), b""
+    digest = before.digest if size == before.size else _digest_of(packed)
+    return Kept(now, now[0], end, fresh=fresh, packed=packed, size=size, digest=digest)
+
+
+def _digest_of(packed: tuple[bytes, ...]) -> bytes:
+    found = sha256()
+    for piece in packed:
+        found.update(zlib.decompress(piece))
+    return found.digest()
 
 
 def _opened(path: str) -> BinaryIO:

@@ -6,7 +6,6 @@ Written whole when a turn begins and when the run ends. What an iteration looks 
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from aigon.core.best import best, proven
@@ -29,28 +28,38 @@ from aigon.ports.store import write_atomic
 
 WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordMended, RunFinished)
 """Events after which the file is written."""
+_OF_TURN = ("agent", "model", "turn", "rung", "cost")
+"""What is told of an iteration's turn; null where it had none."""
 
 
 class Iterations:
-    """The iterations of a run as the file tells of them, by number; `texts` is that in JSON."""
+    """The iterations of a run as the file tells of them, by number; `texts` is that in JSON, as bytes."""
 
     def __init__(self) -> None:
-        self.texts: dict[int, str] = {}
-        self._turns: dict[int, Turn] = {}
-        self._begun: dict[int, IterationStarted] = {}
+        self.texts: dict[int, bytes] = {}
+        self._turn: Turn | None = None
+        self._begun: IterationStarted | None = None
 
     def take(self, event: Event) -> None:
         """Encode a finished iteration; a look that committed nothing, other than the one at the base, is not one.
 
         A resume's own look at an iteration (an approval, a broken-off first turn) takes the place of the one before.
         """
-        if isinstance(event, TurnEnded):  # less what the file does not tell, which may be long
-            self._turns[event.turn.number] = replace(event.turn, said="", detail="", tools=(), denied=())
+        if isinstance(event, TurnEnded):
+            self._turn = event.turn
         if isinstance(event, IterationStarted):
-            self._begun[event.number] = event
+            self._begun = event
         if isinstance(event, IterationFinished) and (event.checkpoint or event.number == 0):
-            told = _iteration(event, self._turns.get(event.number), self._begun.get(event.number))
-            self.texts[event.number] = json.dumps(told, ensure_ascii=False)
+            told = {**_iteration(event), **self._of_turn(event.number)}
+            self.texts[event.number] = json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+
+    def _of_turn(self, number: int) -> Mapping[str, object]:
+        """What the turn was: it is the last one, or was told already."""
+        if self._turn and self._turn.number == number:
+            begun = self._begun if self._begun and self._begun.number == number else None
+            return _turn(self._turn, begun)
+        known = json.loads(self.texts[number]) if number in self.texts else {}
+        return {key: known.get(key) for key in _OF_TURN}
 
 
 class StateFileSink:
@@ -84,10 +93,10 @@ class StateFileSink:
 
     def rendered(self, event: Event, state: State) -> bytes:
         """What is in the file after `event`."""
-        head = json.dumps(_head(event, state), ensure_ascii=False, indent=2)
-        body = ",\n    ".join(self._iterations.texts.values())
-        text = head[: head.rindex("\n}")] + f',\n  "iterations": [\n    {body}\n  ]\n}}\n'
-        return text.encode("utf-8", "replace")
+        head = json.dumps(_head(event, state), ensure_ascii=False, indent=2).encode("utf-8", "replace")
+        first = head[: head.rindex(b"\n}")] + b',\n  "iterations": [\n    '
+        texts = [text for each in self._iterations.texts.values() for text in (b",\n    ", each)][1:]
+        return b"".join([first, *texts, b"\n  ]\n}\n"])
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -172,21 +181,27 @@ def _waiting(event: Waiting) -> dict[str, object]:
     return {"agent": event.agent, "reason": event.reason, "until": event.until}
 
 
-def _iteration(event: IterationFinished, turn: Turn | None, begun: IterationStarted | None) -> Mapping[str, object]:
+def _turn(turn: Turn, begun: IterationStarted | None) -> Mapping[str, object]:
+    return {
+        "agent": turn.agent,
+        "model": turn.model,
+        "turn": turn.end,
+        "rung": {"number": begun.rung + 1, "of": begun.rungs, "effort": begun.effort} if begun else None,
+        "cost": {"usd": turn.cost, "status": turn.cost_status},
+    }
+
+
+def _iteration(event: IterationFinished) -> Mapping[str, object]:
     return {
         "number": event.number,
         "started_at": event.started_at,
         "ended_at": event.at,
-        "agent": turn.agent if turn else None,
-        "model": turn.model if turn else None,
-        "turn": turn.end if turn else None,
-        "rung": {"number": begun.rung + 1, "of": begun.rungs, "effort": begun.effort} if turn and begun else None,
+        **dict.fromkeys(_OF_TURN),
         "promises": [{"text": one.text, "kept": one.kept, "why": one.why} for one in event.promises],
         "checkpoint": event.checkpoint or None,
         "checks": [_check(finding) for finding in event.findings],
         "criteria": [_criterion(verdict) for verdict in event.verdicts],
         "integrity": [_concern(concern) for concern in event.concerns],
-        "cost": {"usd": turn.cost, "status": turn.cost_status} if turn else None,
         "feedback": event.feedback,
     }
 
