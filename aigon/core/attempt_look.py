@@ -1,6 +1,6 @@
 """An attempt with the look after it, beside the looks before: what got better, what is the same, what came back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aigon.core.attempt import Attempt, Returned
@@ -16,7 +16,10 @@ NAMES = 5
 
 
 def looked(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt]) -> Attempt:
-    """The attempt with the look at it. `looks` are those before, oldest first, that of the base too."""
+    """The attempt with the look at it. `looks` are those before, oldest first, that of the base too.
+
+    One that was not judged may be among them: it has no score and no names.
+    """
     checks = tuple(checked(finding) for finding in event.findings)
     seen = replace(
         attempt,
@@ -25,21 +28,23 @@ def looked(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt])
         fingerprint=event.fingerprint,
         tree=event.tree,
         score=event.score,
-        best=max((each.score for each in looks), default=()),
+        best=max([each.score for each in looks], default=()),
         checks=checks,
         criteria=len(event.verdicts),
         open=still_open(event.verdicts),
         promises=event.promises,
-        again=_latest(((each.number, each.fingerprint) for each in reversed(looks)), event.fingerprint),
-        same_tree=_latest(((each.number, each.tree) for each in reversed(looks)), event.tree),
+        again=_latest(looks, [each.fingerprint for each in looks], event.fingerprint),
+        same_tree=_latest(looks, [each.tree for each in looks], event.tree),
         returned=_returned(checks, looks),
     )
     return _with_changes(seen, event.changes)
 
 
-def _latest(known: Iterable[tuple[int, str]], wanted: str) -> int | None:
-    """The number of the first one of that name; `known` are the newest first, of which few are looked at as a rule."""
-    return next((number for number, name in known if name == wanted), None) if wanted else None
+def _latest(looks: Sequence[Attempt], names: Sequence[str], wanted: str) -> int | None:
+    """The number of the last look of that name; `names` are those of the looks."""
+    if not wanted or wanted not in names:
+        return None
+    return looks[len(names) - 1 - names[::-1].index(wanted)].number
 
 
 def _with_changes(attempt: Attempt, changes: Sequence[Change]) -> Attempt:
@@ -53,7 +58,10 @@ def _with_changes(attempt: Attempt, changes: Sequence[Change]) -> Attempt:
 
 def _returned(checks: Sequence[Checked], looks: Sequence[Attempt]) -> tuple[Returned, ...]:
     """What is red now, was not at the look before, and had been at one before that."""
-    if len(looks) < 2 or not any(check.red for check in checks):
+    if not any(check.red for check in checks):
+        return ()
+    looks = [look for look in looks if look.judged]
+    if len(looks) < 2:
         return ()
     before = _failures(looks[-1:])
     known = _failures(looks[:-1]) - before

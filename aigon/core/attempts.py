@@ -101,14 +101,15 @@ class Attempts:
 
     def _judged(self, event: IterationFinished) -> "Attempts":
         """A second look at one iteration (an approval, a judge that was away) takes the place of the first."""
-        attempt = next((each for each in reversed(self.all) if each.number == event.number), Attempt(event.number))
+        known = (each for each in reversed((*self.done, self.now)) if each and each.number == event.number)
+        attempt = next(known, Attempt(event.number))
         if attempt is self.now:
             attempt = replace(attempt, notes=_put_back(self.notes, self.turns))
         earlier, later = self.done, self.done[:0]
         if self.done and self.done[-1].number >= event.number:
             earlier = tuple(each for each in self.done if each.number < event.number)
             later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
-        looks = [each for each in (self.base, *earlier) if each and each.looked_at]
+        looks = (self.base, *earlier) if self.base else earlier
         return Attempts(self.base, (*earlier, looked(attempt, event, looks), *later))
 
 

@@ -5,7 +5,7 @@ look with an open integrity review proves nothing: it may be that very change th
 Of equals the earliest is the best: what came after it has to show something for its changes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from aigon.core.decide import OWN
 from aigon.core.events import IterationFinished
@@ -13,16 +13,19 @@ from aigon.core.model import Finding
 from aigon.core.red_check import is_red
 
 Worth = tuple[int, int, int, int]
+Order = Callable[[IterationFinished, IterationFinished | None], Worth]
 
 
-def best(looks: Iterable[IterationFinished], base: IterationFinished | None) -> IterationFinished | None:
+def best(
+    looks: Iterable[IterationFinished], base: IterationFinished | None, order: Order | None = None
+) -> IterationFinished | None:
     """The best of `looks`, oldest first; None where none is better than the first, which is where the run began.
 
-    `base` is the look that says what there was to lose.
+    `base` is the look that says what there was to lose; `order` is `worth`, for a caller that remembers what it said.
     """
     known = list(looks)
     # `max` keeps the first of equals.
-    found = max(known, key=lambda look: worth(look, base), default=None)
+    found = max(known, key=lambda look: (order or worth)(look, base), default=None)
     return None if found is None or found is known[0] else found
 
 
@@ -33,6 +36,23 @@ def worth(look: IterationFinished, base: IterationFinished | None) -> Worth:
     green = sum(finding.status == "pass" for finding in own)
     passed = sum(finding.counts.passed for finding in own if finding.counts)
     return (0 if reviews(look) else proven(look), -lost(look, base), green, passed)
+
+
+class Worths:
+    """`worth` that looks at the same look once: what the best of a thousand is, is asked in every turn."""
+
+    def __init__(self) -> None:
+        self._base: IterationFinished | None = None
+        self._known: dict[int, tuple[IterationFinished, Worth]] = {}
+
+    def __call__(self, look: IterationFinished, base: IterationFinished | None) -> Worth:
+        """What it is worth."""
+        if base is not self._base:
+            self._base, self._known = base, {}
+        known = self._known.get(look.number)
+        if known is None or known[0] is not look:
+            known = self._known[look.number] = (look, worth(look, base))
+        return known[1]
 
 
 def proven(look: IterationFinished) -> int:

@@ -27,7 +27,7 @@ _COLUMNS = ("iteration", "begun", "by", "turn", "took", "changed", "checks", "te
 Told = Callable[[Attempt], str]
 
 
-def build_log(
+def build_log_lines(
     attempts: Sequence[Attempt],
     *,
     base: Attempt | None = None,
@@ -35,14 +35,23 @@ def build_log(
     ended: RunFinished | None = None,
     row: Told | None = None,
     details: Told | None = None,
-) -> str:
-    """BUILD_LOG.md. `row` and `details` put an attempt into words, for a caller that remembers those."""
+) -> Iterator[str]:
+    """The lines of BUILD_LOG.md, several at once at times, without the line breaks between them.
+
+    `row` and `details` put an attempt into words, for a caller that remembers those.
+    """
     known = [base, *attempts] if base else list(attempts)
-    head = [_HEAD, *([f"{_run(started)}\n"] if started else [])]
-    table = [_cells(_COLUMNS), _cells(["---"] * len(_COLUMNS)), *map(row or row_of, known)]
-    total = f"\n{_total(attempts)}\n" if attempts else ""
-    end = [f"{_end(ended)}\n"] if ended else []
-    return "\n".join([*head, "\n".join(table), total, *end, *map(details or details_of, known)])
+    yield from (_HEAD, *([f"{_run(started)}\n"] if started else []))
+    yield from (_cells(_COLUMNS), _cells(["---"] * len(_COLUMNS)))
+    yield from map(row or row_of, known)
+    yield f"\n{_total(attempts)}\n" if attempts else ""
+    yield from [f"{_end(ended)}\n"] if ended else []
+    yield from map(details or details_of, known)
+
+
+def build_log(attempts: Sequence[Attempt], *, base: Attempt | None = None) -> str:
+    """BUILD_LOG.md of a run that goes on."""
+    return "\n".join(build_log_lines(attempts, base=base))
 
 
 def row_of(attempt: Attempt) -> str:

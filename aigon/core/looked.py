@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from sys import intern
 
 from aigon.core.failures import Group, groups, where
 from aigon.core.model import CheckStatus, Counts, Finding, Problem, Verdict, VerdictStatus
@@ -61,13 +62,13 @@ class Open:
 
 
 def checked(finding: Finding) -> Checked:
-    """What is remembered of a finding."""
+    """What is remembered of a finding. Words that come again with every iteration are in memory once."""
     red = is_red(finding)
     return Checked(
-        finding.check,
-        folded(finding.title, 80),
+        intern(finding.check),
+        intern(folded(finding.title, 80)),
         finding.status,
-        folded(finding.summary, LINE),
+        intern(folded(finding.summary, LINE)),
         finding.counts,
         finding.duration,
         finding.cached,

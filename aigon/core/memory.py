@@ -30,16 +30,27 @@ _INTRO = (
 )
 
 
-def scratchpad(attempts: Sequence[Attempt], whole: Told | None = None, brief: Told | None = None) -> str:
-    """SCRATCHPAD.md: the newest attempts whole, older ones in a line each.
+def scratchpad(attempts: Sequence[Attempt]) -> str:
+    """SCRATCHPAD.md."""
+    return "\n".join(scratchpad_lines(attempts))
+
+
+def scratchpad_lines(
+    attempts: Sequence[Attempt], whole: Told | None = None, brief: Told | None = None
+) -> Iterator[str]:
+    """The lines of SCRATCHPAD.md, several at once at times: the newest attempts whole, older ones in a line each.
 
     `whole` and `brief` put an attempt into words, for a caller that remembers those.
     """
     known = list(reversed(attempts))
-    sections = [f"## {(whole or noted)(attempt)}\n" for attempt in known[:WHOLE]]
-    older = [f"- {(brief or mentioned)(attempt)}" for attempt in known[WHOLE:]]
-    tail = ["## Before that\n", "\n".join(older), ""] if older else [] if known else ["Nothing was tried yet.\n"]
-    return "\n".join([_HEAD, *sections, *tail])
+    yield _HEAD
+    yield from (f"## {(whole or noted)(attempt)}\n" for attempt in known[:WHOLE])
+    if not known:
+        yield "Nothing was tried yet.\n"
+    if older := known[WHOLE:]:
+        yield "## Before that\n"
+        yield from (f"- {(brief or mentioned)(attempt)}" for attempt in older)
+        yield ""
 
 
 @lru_cache(REMEMBERED)
@@ -60,7 +71,7 @@ def recalled(attempts: Sequence[Attempt], budget_tokens: int) -> str:
     The newest attempts are told whole, older ones in a line each, the oldest are only counted. Empty for fewer than two
     that were judged, since the digest of the last look says what is known of one, and where not even a line has room.
     """
-    known = [attempt for attempt in reversed(attempts) if attempt.judged]
+    known = [attempt for attempt in reversed(attempts) if attempt.looked_at]
     if len(known) < 2:
         return ""
     wholes = _prefix((f"### {noted(attempt)}" for attempt in known), budget_tokens)

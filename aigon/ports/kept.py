@@ -13,7 +13,7 @@ Mark = tuple[int, ...]
 FRESH_NS = 20_000_000
 """A clock of a file system goes in steps, up to 10 ms on Linux: what changed just now may change again unseen."""
 PIECE = 256 * 1024
-"""Bytes of a growing file that are packed together: each time it costs a few milliseconds, once in some 30 turns."""
+"""Bytes of a file that are packed together, in less than a millisecond."""
 NOTHING: Mark = (0,)
 HIDDEN: Mark = (1,)
 
@@ -34,11 +34,20 @@ def mark_of(found: os.stat_result) -> Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """So many bytes of a file, packed, and their digest, which tells whether others are alike."""
+
+    size: int
+    digest: bytes
+    packed: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """`mode` is 0 where nothing is; `end` a file's bytes or a link's target; `names` what a folder holds.
 
-    `fresh`: its mark proves nothing yet. Of a file that grows, what comes before `end` is in `packed`, of `size` bytes
-    and with this `digest`: a journal of a thousand iterations takes up less than a megabyte then.
+    `fresh`: its mark proves nothing yet. Of a file that grows, what comes before `end` is in `pieces`: a journal of a
+    thousand iterations takes up less than a megabyte then.
     """
 
     mark: Mark
@@ -46,14 +55,17 @@ class Kept:
     end: bytes = b""
     names: frozenset[str] = frozenset()
     fresh: bool = False
-    packed: tuple[bytes, ...] = ()
-    size: int = 0
-    digest: bytes = b""
+    pieces: tuple[Piece, ...] = ()
 
     @property
     def data(self) -> bytes:
         """All of a file's bytes, or a link's target."""
-        return b"".join([*map(zlib.decompress, self.packed), self.end])
+        return b"".join([*(zlib.decompress(piece.packed) for piece in self.pieces), self.end])
+
+    @property
+    def size(self) -> int:
+        """How many bytes that is."""
+        return sum(piece.size for piece in self.pieces) + len(self.end)
 
     def untouched(self, now: Mark) -> bool:
         """Whether a mark taken now proves that nothing changed."""
@@ -73,7 +85,7 @@ class Kept:
         """Whether the two are alike, whenever they were written."""
         if (self.mode, self.names) != (other.mode, other.names):
             return False
-        return self.end == other.end if self.packed is other.packed else self.data == other.data
+        return (self.pieces, self.end) == (other.pieces, other.end) or self.data == other.data
 
 
 def look(path: str, before: Kept | None = None, *, grows: bool = False) -> Kept:
@@ -88,25 +100,27 @@ def look(path: str, before: Kept | None = None, *, grows: bool = False) -> Kept:
         return Kept(NOTHING)
     mode, fresh = now[0], _is_fresh(now)
     if stat.S_ISREG(mode):
-        if grows:
-            return _growing(path, before if before and _grew(before, now) else Kept(NOTHING), now, fresh=fresh)
+        known = before if before and grows and _grew(before, now) else Kept(NOTHING)
         with _opened(path) as file:
-            return Kept(now, mode, file.read(), fresh=fresh)
+            file.seek(known.size)
+            # What is written anew each time is not worth packing.
+            pieces, end = _packed(known, file) if grows else ((), file.read())
+        return Kept(now, mode, end, fresh=fresh, pieces=pieces)
     if stat.S_ISLNK(mode):
         return Kept(now, mode, os.readlink(os.fsencode(path)), fresh=fresh)  # noqa: PTH115 - Path would change it
     return Kept(now, mode, names=names_in(path) if stat.S_ISDIR(mode) else frozenset(), fresh=fresh)
 
 
 def look_again(path: str, kept: Kept) -> Kept:
-    """What is at `path` now, all of it read. Where it still begins with what `kept` has packed, that is not kept twice.
+    """What is at `path` now, all of it read. Where it still begins with the pieces of `kept`, they are not made again.
 
     Raises OSError where it cannot be read.
     """
     now = mark(path)
-    if kept.packed and stat.S_ISREG(now[0]):
+    if kept.pieces and stat.S_ISREG(now[0]):
         fresh = _is_fresh(now)
         with _opened(path) as file:
-            if _digest(file, kept.size) == kept.digest:
+            if all(sha256(file.read(piece.size)).digest() == piece.digest for piece in kept.pieces):
                 return replace(kept, mark=now, mode=now[0], end=file.read(), fresh=fresh)
     return look(path)
 
@@ -121,37 +135,18 @@ def _is_fresh(now: Mark) -> bool:
     return len(now) > 1 and now[3] > time.time_ns() - FRESH_NS
 
 
-def _digest(file: BinaryIO, size: int) -> bytes:
-    """Of the first `size` bytes; of fewer where there are not so many."""
-    found = sha256()
-    while size > 0 and (more := file.read(min(PIECE, size))):
-        found.update(more)
-        size -= len(more)
-    return found.digest()
-
-
 def _grew(before: Kept, now: Mark) -> bool:
-    return before.mark[4:] == now[4:] and now[1] >= before.size + len(before.end)
+    return before.mark[4:] == now[4:] and now[1] >= before.size
 
 
-def _growing(path: str, before: Kept, now: Mark, *, fresh: bool) -> Kept:
-    """A file of which all but what `before` holds is read, piece by piece."""
-    packed, size, end = before.packed, before.size, before.end
-    with _opened(path) as file:
-        file.seek(size + len(end))
-        while more := file.read(PIECE):
-            end += more
-            if len(end) >= PIECE:
-                packed, size, end = (*packed, zlib.compress(end, 1)), size + len(end), b""
-    digest = before.digest if size == before.size else _digest_of(packed)
-    return Kept(now, now[0], end, fresh=fresh, packed=packed, size=size, digest=digest)
-
-
-def _digest_of(packed: tuple[bytes, ...]) -> bytes:
-    found = sha256()
-    for piece in packed:
-        found.update(zlib.decompress(piece))
-    return found.digest()
+def _packed(known: Kept, file: BinaryIO) -> tuple[tuple[Piece, ...], bytes]:
+    """The pieces and the end of a file of which all but what is known is read."""
+    pieces, end = known.pieces, known.end
+    while more := file.read(PIECE):
+        end += more
+        if len(end) >= PIECE:
+            pieces, end = (*pieces, Piece(len(end), sha256(end).digest(), zlib.compress(end, 1))), b""
+    return pieces, end
 
 
 def _opened(path: str) -> BinaryIO:

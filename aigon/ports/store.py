@@ -13,9 +13,14 @@ from pathlib import Path
 from aigon.core.errors import AigonError, environment
 from aigon.ports.holder import holder_of, still_there, told
 
+BUFFER = 256 * 1024
+"""Bytes that are written at once: a long file that comes in a thousand parts is some system calls."""
 
-def write_atomic(path: Path, data: bytes, *, lasting: bool = False) -> None:
+
+def write_atomic(path: Path, data: bytes | Sequence[bytes], *, lasting: bool = False) -> None:
     """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one.
+
+    A long file may come in parts, which are not put together in memory.
 
     Its name begins like the file's, so that what ignores the one ignores the other, should a kill leave it. With
     `lasting` the new one is there after a power cut too: for records, not for what is made anew from them.
@@ -91,11 +96,11 @@ def write_whole(path: Path, data: bytes, asides: Sequence[Path]) -> None:
             return
 
 
-def _renamed(path: Path, temporary: Path, data: bytes, *, durable: bool) -> None:
+def _renamed(path: Path, temporary: Path, data: bytes | Sequence[bytes], *, durable: bool) -> None:
     """The mode bits of the old file stay."""
     try:
-        with temporary.open("wb") as file:  # buffered: a raw write may be short on a full disk, and say nothing
-            file.write(data)
+        with temporary.open("wb", BUFFER) as file:  # buffered: a raw write may be short on a full disk, and say nothing
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             if path.is_file():
                 os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))

@@ -55,6 +55,6 @@ def _lane(home: Path | None, candidate: Candidate, resumed: bool) -> Lane:
 def _before(home: Path | None, candidate: Candidate) -> State | None:
     """What its journal says; a damaged one is for its own loop to refuse."""
     try:
-        return replay(registry.records(home, candidate).events()) if home else None
+        return replay(registry.records(home, candidate).each()) if home else None
     except (AigonError, OSError):
         return None

@@ -42,7 +42,7 @@ def _others(home: Path, feature: str) -> Others:
 
 def _told(home: Path, feature: str, label: str) -> Account:
     """What the journal of a candidate's current run says. Raises AigonError where it is damaged."""
-    state = replay(records_of(home, feature, label).events())
+    state = replay(records_of(home, feature, label).each())
     costs = [one.usd for one in state.paid[-LATELY:]]
     spent = state.spend.plus(None) if state.turn_open else state.spend
     return Account(spent.usd, 0.0, spent.unknown, sum(costs) / len(costs) if costs else None)

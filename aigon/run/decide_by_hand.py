@@ -54,7 +54,7 @@ def _decided(
     spec = specs.read_file(root / feature.path, feature.path)
     label = candidate.label if candidate else ""
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people, label)
-    state = _looked_at(replay(records.events()), feature.name_for_people)
+    state = _looked_at(replay(records.each()), feature.name_for_people)
     assert state.last is not None
     author, _ = checkout.identity().author
     decided = [d for each in what for d in _on(spec, state.last, each, feature.path)]

@@ -39,6 +39,6 @@ def _spec(landing: Landing) -> Spec | None:
 def _state(landing: Landing) -> State:
     """Forced, there may be no record that can be read."""
     try:
-        return replay(landing.chosen.records.events()) if landing.chosen.records.journal.exists() else State()
+        return replay(landing.chosen.records.each()) if landing.chosen.records.journal.exists() else State()
     except AigonError:
         return State()

@@ -81,7 +81,7 @@ def clear(home: Path) -> None:
 
 def _skipped(subject: Subject) -> bool:
     """Whether the run that proved it did so without the checks: the merge rests on the same then."""
-    started = replay(subject.chosen.records.events()).started if subject.chosen.records.journal.exists() else None
+    started = replay(subject.chosen.records.each()).started if subject.chosen.records.journal.exists() else None
     return bool(started and started.skip_validation)
 
 

@@ -4,14 +4,14 @@ Views of the journal: nothing reads them back, and a run goes on without them.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from aigon.core.attempt import Attempt
 from aigon.core.attempts import Attempts
-from aigon.core.build_log import build_log, details_of, row_of
+from aigon.core.build_log import build_log_lines, details_of, row_of
 from aigon.core.events import Event, IterationFinished, RunFinished, RunStarted
-from aigon.core.memory import mentioned, noted, scratchpad
+from aigon.core.memory import mentioned, noted, scratchpad_lines
 from aigon.ports.view_file import write_view
 
 SCRATCHPAD = "SCRATCHPAD.md"
@@ -66,16 +66,27 @@ class MemorySink:
 
     def _write(self, ended: RunFinished | None) -> None:
         self._due, self._written = False, time.monotonic()
-        for name, text in self.rendered(ended).items():
-            write_view(self._folder / name, text)
+        for name, lines in self._lines(ended).items():
+            write_view(self._folder / name, _parts(lines))
 
     def rendered(self, ended: RunFinished | None) -> dict[str, str]:
         """Both files, by name; `ended` is how the run ended, where it did."""
+        return {name: "\n".join(lines) for name, lines in self._lines(ended).items()}
+
+    def _lines(self, ended: RunFinished | None) -> dict[str, Iterator[str]]:
         known = self._attempts
-        log = build_log(
+        log = build_log_lines(
             known.all, base=known.base, started=self._started, ended=ended, row=self._row, details=self._details
         )
-        return {SCRATCHPAD: scratchpad(known.all, *self._scratchpad), BUILD_LOG: log}
+        return {SCRATCHPAD: scratchpad_lines(known.all, *self._scratchpad), BUILD_LOG: log}
+
+
+def _parts(lines: Iterator[str]) -> Iterator[str]:
+    """What comes to the lines with a line break between any two of them."""
+    yield next(lines, "")
+    for line in lines:
+        yield "\n"
+        yield line
 
 
 def memory(folder: Path, events: Iterable[Event]) -> dict[str, str]:

@@ -5,10 +5,10 @@ Written whole when a turn begins and when the run ends. What an iteration looks 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from aigon.core.best import best, proven
+from aigon.core.best import Worths, best, proven
 from aigon.core.concern import Concern
 from aigon.core.events import (
     Event,
@@ -68,6 +68,7 @@ class StateFileSink:
     def __init__(self, path: Path, iterations: Iterations | None = None) -> None:
         self._path = path
         self._iterations = iterations or Iterations()
+        self._worths = Worths()
 
     @classmethod
     def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
@@ -89,20 +90,23 @@ class StateFileSink:
     def write(self, event: Event, state: State) -> None:
         """Write the file whole."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(self._path, self.rendered(event, state))
+        write_atomic(self._path, self._parts(event, state))
 
     def rendered(self, event: Event, state: State) -> bytes:
         """What is in the file after `event`."""
-        head = json.dumps(_head(event, state), ensure_ascii=False, indent=2).encode("utf-8", "replace")
+        return b"".join(self._parts(event, state))
+
+    def _parts(self, event: Event, state: State) -> Sequence[bytes]:
+        head = json.dumps(_head(event, state, self._worths), ensure_ascii=False, indent=2).encode("utf-8", "replace")
         first = head[: head.rindex(b"\n}")] + b',\n  "iterations": [\n    '
         texts = [text for each in self._iterations.texts.values() for text in (b",\n    ", each)][1:]
-        return b"".join([first, *texts, b"\n  ]\n}\n"])
+        return [first, *texts, b"\n  ]\n}\n"]
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _head(event: Event, state: State) -> dict[str, object]:
+def _head(event: Event, state: State, worths: Worths) -> dict[str, object]:
     started, look = state.started, state.last
     assert started is not None, "a run begins with its RunStarted"
     ended = event if isinstance(event, RunFinished) else None
@@ -139,18 +143,18 @@ def _head(event: Event, state: State) -> dict[str, object]:
         "feature_spend": _spend(state.earlier.and_(state.spend)),
         "rung": {"number": state.climbs + 1, "model": state.model, "effort": state.effort},
         "waiting": _waiting(event) if isinstance(event, Waiting) else None,
-        "best": _best(state),
+        "best": _best(state, worths),
         "rolled_back": _rolled_back(state),
     }
 
 
-def _best(state: State) -> dict[str, object] | None:
+def _best(state: State, worths: Worths) -> dict[str, object] | None:
     """The checkpoint at which most was proven, of those that the branch can go back to.
 
     Number 0 is where the run began; `latest`: the branch stands there.
     """
     looks = list(state.looks.values())
-    look = best(looks, state.base) or (looks[0] if looks else None)
+    look = best(looks, state.base, worths) or (looks[0] if looks else None)
     if look is None:
         return None
     met, total = proven(look), len(look.verdicts)
@@ -196,12 +200,13 @@ def _iteration(event: IterationFinished) -> Mapping[str, object]:
         "number": event.number,
         "started_at": event.started_at,
         "ended_at": event.at,
-        **dict.fromkeys(_OF_TURN),
+        **dict.fromkeys(_OF_TURN[:-1]),
         "promises": [{"text": one.text, "kept": one.kept, "why": one.why} for one in event.promises],
         "checkpoint": event.checkpoint or None,
         "checks": [_check(finding) for finding in event.findings],
         "criteria": [_criterion(verdict) for verdict in event.verdicts],
         "integrity": [_concern(concern) for concern in event.concerns],
+        "cost": None,
         "feedback": event.feedback,
     }
 

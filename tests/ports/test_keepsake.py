@@ -5,6 +5,7 @@ import shutil
 import stat
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -417,6 +418,28 @@ def test_a_journal_that_grows_between_turns_is_kept_by_its_new_end(lab: Lab) -> 
         (edited,) = keepsake.put_back()
         assert edited.path == journal and edited.kept and edited.kept.read_bytes().endswith(b"two\nforged\n")
     assert journal.read_bytes() == b"one\n" * 100_000 + b"two\n"
+
+
+@pytest.mark.parametrize("at", [0, 500_000, 3_999_999, 4_000_003])
+def test_a_long_journal_is_kept_small_and_put_back_whichever_byte_was_changed(lab: Lab, at: int) -> None:
+    journal = lab.home / "journal.jsonl"
+    journal.write_bytes(b"one\n" * 1_000_000)
+    tracemalloc.start()
+    with keeping(lab, growing=journal) as keepsake:
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+        tracemalloc.stop()
+        with journal.open("ab") as file:
+            file.write(b"two\n")
+        keepsake.remember()
+        assert keepsake.put_back() == (), "it is fresh, and was looked into"
+        before = journal.read_bytes()
+        with journal.open("r+b") as file:
+            file.seek(at)
+            file.write(b"X")
+        (edited,) = keepsake.put_back()
+        assert edited.path == journal and edited.how == "changed"
+        assert keepsake.put_back() == ()
+    assert journal.read_bytes() == before
 
 
 def bytes_read() -> int:
