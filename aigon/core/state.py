@@ -278,6 +278,12 @@ class State:
         return self.rolled_back if self.outcome is None or isinstance(self.outcome, Refused) else None
 
     @property
+    def unseen(self) -> bool:
+        """Commits after the checkpoint may be those of a broken-off turn: no checkpoint was made since it was."""
+        since = self.started.since if self.started else ""
+        return bool(since) and self.checkpoint == since
+
+    @property
     def half_turn(self) -> bool:
         """A turn was begun and broken off: its edits are nobody's finished work."""
         return self.iteration > self.finished and not self.turn_ended

@@ -44,13 +44,14 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
 def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None:
     """A new run over a broken-off turn would mix its edits and commits in; `--resume` knows what to do with them."""
     checkout = opening.checkout
-    if old.iteration <= old.finished or checkout.branch != opening.branch_of(prepared.feature):
+    if (old.iteration <= old.finished and not old.unseen) or checkout.branch != opening.branch_of(prepared.feature):
         return
     changed = checkout.changed()
     if changed or checkout.head != old.checkpoint:
         name = prepared.feature.name_for_people
+        number = max(old.iteration, old.last_number + 1)
         raise environment(
-            f"The last run of feature {name} stopped in the middle of iteration {old.iteration}",
+            f"The last run of feature {name} stopped in the middle of iteration {number}",
             where=", ".join(changed[:5]) or f"{old.checkpoint[:12]}..{str(checkout.head)[:12]}",
             hint=f"{opening.command(name, '--resume')}   or   git stash --include-untracked",
         )

@@ -41,8 +41,8 @@ def _theirs(found: Opened) -> dict[str, str]:
 
 
 def _guarded(found: Opened, job: Job, record: Frozen) -> dict[str, frozen.Guarded]:
-    """What is put back, as people left it; as recorded where an agent's work still waits to be judged."""
-    if found.unjudged and record.guarded:
+    """What is put back, as people left it; as recorded where an agent's work, or its commits, wait to be judged."""
+    if (found.unjudged or found.suspect) and record.guarded:
         return dict(record.guarded)
     workspace: Workspace = found.workspace
     return guards.recorded(workspace.root, workspace.tracked(), job.protection)

@@ -41,7 +41,7 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         workspace.write(feature.path, spec.raw)
     unjudged = keep or state.turn_ended
     head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
-    suspect = unjudged or state.half_turn
+    suspect = unjudged or state.half_turn or state.unseen
     files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
     prepared = ready(opening.checkout, opening.options, feature, files, main=opening.seat.main)
     origin = records.origin() or Origin("", started.base_commit)
@@ -56,7 +56,7 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         tuple(events),
         since=since,
         unjudged=bool(unjudged),
-        suspect=state.checkpoint if suspect and head == tip != state.checkpoint else "",
+        suspect=state.checkpoint if suspect and tip != state.checkpoint else "",
         before=state.earlier,
     )
 

@@ -623,3 +623,31 @@ def test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents(l
     assert "done.txt" in lab.read(LOG), "the log names what the agent changed, its commits included"
     assert turns(lab) == (2 if when == "in the turn" else 1)
     lab.sound()
+
+
+WEAKENS = """
+    printf '#!/bin/sh\\nexit 0\\n' > .aigon/validation.sh
+    [ -e "$HOME/once" ] || git commit -qam "the agent's own"
+    touch "$HOME/once"
+"""
+
+
+@pytest.mark.parametrize("then", ["at once", "over a second kill", "with a changed spec"])
+def test_what_decides_is_no_persons_where_an_agent_committed_it_before_a_kill(lab: Lab, then: str) -> None:
+    lab.write(".aigon/validation.sh", "#!/bin/sh\ntest -f done.txt\n", executable=True)
+    lab.spec("it is done <!-- verify: .aigon/validation.sh -->")
+    lab.config(proof="in-place")
+    lab.agent(WEAKENS)
+    lab.commit("spec")
+    assert lab.aigon(*LOOP, env={"AIGON_FAILPOINT": "turn_ended.before:kill"}).code == -9
+    if then != "at once":
+        assert lab.aigon(*RESUME, env={"AIGON_FAILPOINT": "run_started:kill"}).code == -9
+        ok(lab.aigon(*LOOP), 7)  # a new run would take the commits for a person's
+    more: tuple[str, ...] = ()
+    if then == "with a changed spec":
+        lab.spec("it is done, really <!-- verify: .aigon/validation.sh -->")
+        more = ("--accept-spec", "--yes")
+        assert lab.aigon(*RESUME, *more, env={"AIGON_FAILPOINT": "run_started:kill"}).code == -9
+    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    assert "done.txt" in lab.read(".aigon/validation.sh")
+    assert "done.txt" in lab.git("show", "HEAD:.aigon/validation.sh")
