@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aigon.ports.secrets import unfinished
+from aigon.ports.view_file import make_way
 
 HALF = 4 * 1024 * 1024
 """Bytes kept of the head, and as many of the tail: a flood of 1 GB stays under 100 MB of memory."""
@@ -110,9 +111,14 @@ class Capture:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """A log file for a capture; unbuffered, so that a person can follow it. It leads nowhere if it cannot be made."""
+    """A log file for a capture; unbuffered, so that a person can follow it. It leads nowhere if it cannot be made.
+
+    An agent may have put a link or a pipe in its place, which gives way.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink() or path.is_fifo():
+            make_way(path)
         return path.open("wb", buffering=0)
     except OSError:
         return Path(os.devnull).open("wb", buffering=0)

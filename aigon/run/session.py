@@ -43,6 +43,7 @@ from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.sound_records import kept_state, require_sound
 from aigon.run.standing_room import written_to
 from aigon.run.take_up import take_up
+from aigon.run.turn_files import without_links
 from aigon.run.watch import Watch, watch
 from aigon.run.world import World
 from aigon.sinks.journal import NewerJournal
@@ -233,6 +234,7 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
     prepared, root = found.prepared, opening.checkout.root
     folder = opening.seat.main / ".aigon" / "runs" / run_id
     folder.mkdir(parents=True, exist_ok=True)
+    without_links(folder, found.workspace.own / "displaced")  # a kill may have left what an agent made
     invocation = new_run_id()
     mine = {"AIGON_INVOCATION": invocation, **_of_the_seat(opening.seat, prepared)}
     return World(

@@ -1,5 +1,6 @@
 """One agent turn: who works, the prompt, the process, the sweep, what it was."""
 
+import os
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,13 @@ from aigon.core.line_up import Chosen, choose
 from aigon.core.spending import priced
 from aigon.core.state import State
 from aigon.ports import process
+from aigon.ports.displaced import real_folders
 from aigon.ports.prices import knowing
 from aigon.run.briefing import ask as asked
 from aigon.run.budget import barred
 from aigon.run.job import Job
 from aigon.run.report_file import content
-from aigon.run.turn_files import redact_files
+from aigon.run.turn_files import redact_files, without_links
 from aigon.run.waiting import send_away, wait
 from aigon.run.world import Held, World
 
@@ -69,12 +71,22 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     if world.watch:
         world.watch.before_turn()
     world.meter.begin()
-    exited = process.run(_command(job, world, agent, ask), world.stop)
+    command, folder = _command(job, world, agent, ask), os.path.realpath(world.folder)
+    exited = process.run(command, world.stop)
     world.sweep()
+    _run_folder(world, folder, state.finished)
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
     redact_files(world.iteration_folder(number), world.redact)
     return (yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model)), world.meter.taken()))
+
+
+def _run_folder(world: World, before: str, finished: int) -> None:
+    """What aigon writes to is where it was `before`, and leads nowhere else."""
+    aside = world.workspace.own / "displaced"
+    if os.path.realpath(world.folder) != before:
+        real_folders(world.folder, world.checkout, aside)
+    without_links(world.folder, aside, finished)
 
 
 def _report(ask: Ask) -> bytes:

