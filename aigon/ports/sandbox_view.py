@@ -8,17 +8,32 @@ from pathlib import Path
 from aigon.core.sandbox import Grants, covering, layers, lies_in
 
 # Root's processes keep their capabilities otherwise, this one to unmount what is mounted here.
-_ALONE = ("--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--die-with-parent")
+_ALONE = ("--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--unshare-ipc", "--die-with-parent")
+OF_THE_MACHINE = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+"""What /proc has of settings that hold for the whole machine. The kernel asks only who one is: root needs no capability
+to name, in sys/kernel/core_pattern, a program that runs outside of every sandbox, and bwrap 0.8 leaves it writable."""
 
 
 def options(grants: Grants, folder: Path) -> list[str]:
     """The options of bwrap; what takes the place of the person's home and of /tmp lies in `folder`."""
     every = _that_are_seen(layers(replace(grants, fixed=(*grants.fixed, *_there_already(grants)))))
+    every = sorted({*every, *_pinned(every, grants)}, key=lambda each: (each[0].count("/"), each[0]))
     closed = ["--unshare-net"] if grants.network == "closed" else []
     made = [word for path, name in every for word in _layer(path, name, folder)]
     hidden = [path for path, name in every if name == "hidden" and os.path.isdir(path)]  # noqa: PTH112 - many of them
     sealed = [word for path in hidden for word in ("--remount-ro", path)]
-    return [*_ALONE, *closed, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *made, *sealed]
+    settings = [word for name in OF_THE_MACHINE for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")]
+    return [*_ALONE, *closed, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *settings, *made, *sealed]
+
+
+def _pinned(every: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str, str]]:
+    """Folders that hold what is fixed: mounted themselves, or they could be exchanged for others of the same name."""
+    known = dict(every)
+    for path in (path for path, name in every if name == "fixed"):
+        folder = os.path.dirname(path)  # noqa: PTH120 - a text
+        while folder not in known and any(folder != top and lies_in(folder, top) for top in grants.write):
+            yield folder, "write"
+            folder = os.path.dirname(folder)  # noqa: PTH120 - as above
 
 
 def _there_already(grants: Grants) -> Iterator[str]:

@@ -223,3 +223,20 @@ def test_aigon_itself_writes_through_no_link_that_an_agent_made(mechanism: Mecha
     assert done.code == 0, done.out + done.err
     box.untouched()
     assert [file.name for file in box.file("~/.ssh").iterdir()] == ["id_x"]
+
+
+def test_neither_settings_of_the_machine_nor_the_place_of_gits_own_can_be_changed(tmp_path: Path) -> None:
+    if why := sandbox.flaw("bwrap"):
+        pytest.skip(why)
+    tries = r"""
+    try folder 'mv .git aside'
+    for file in /proc/sys/kernel/core_pattern /proc/irq/default_smp_affinity /proc/mtrr; do
+        [ -e "$file" ] && try settings "test -w $file"
+    done
+    try memory '[ "$(readlink /proc/self/ns/ipc)" = "$OUTSIDE" ]'
+    printf 'text\\n' > done.txt
+    """
+    box = Box(tmp_path, tries, "bwrap")
+    box.env["OUTSIDE"] = str(Path("/proc/self/ns/ipc").readlink())
+    box.run()
+    assert box.said() == {"folder": "denied", "settings": "denied", "memory": "denied"}
