@@ -85,7 +85,7 @@ def leak(
     `tracked`: the base has a file of this name, so the name is a person's decision. `known` says of a credential
     that the base holds it already, in whatever file. `values` are secrets of the person, with what they are called.
     """
-    if not tracked and (why := _by_name(path, data)):
+    if not tracked and (why := _by_name(path, data) or _value_in_name(path, values)):
         return Leak(path, why)
     text = _as_bytes(data)
     for found in sorted((*tokens(text), *secret_values(path, text), *_held(values, text)), key=lambda each: each.line):
@@ -116,6 +116,12 @@ def _by_name(path: str, data: bytes) -> str:
     if named := tokens(path.encode("utf-8", "surrogateescape")):
         return f"its name holds {named[0].kind}"
     return ""
+
+
+def _value_in_name(path: str, values: Mapping[bytes, str]) -> str:
+    return next(
+        (f"its name holds {found.kind}" for found in _held(values, path.encode("utf-8", "surrogateescape"))), ""
+    )
 
 
 def _is_public(data: bytes) -> bool:

@@ -38,9 +38,10 @@ def without(
 
 
 def _redacted(raw: bytes, redact: Redact) -> bytes:
-    """A commit with its message redacted."""
+    """A commit with its message redacted, and the names of its people: an agent can call itself what it likes."""
     head, gap, message = raw.partition(b"\n\n")
-    return head + gap + redact(message)
+    lines = [redact(line) if line.startswith((b"author ", b"committer ")) else line for line in head.split(b"\n")]
+    return b"\n".join(lines) + gap + redact(message)
 
 
 def _blocked(git: TrustedGit, chain: Sequence[Commit], blocked: Blocked) -> set[tuple[str, Entry]]:

@@ -49,9 +49,13 @@ def _values(env: Mapping[str, str]) -> Iterator[bytes]:
 
 
 def worth_finding(env: Mapping[str, str]) -> dict[bytes, str]:
-    """Values of secret variables that are nothing else wherever they stand, with the names of the variables."""
+    """Values of secret variables that are nothing else wherever they stand, with the names of the variables.
+
+    Also as they stand in base64 and in addresses.
+    """
     values = {os.fsencode(value): name for name, value in env.items() if holds_secret(name) and "\n" not in value}
-    return {value: f"${name}" for value, name in values.items() if _telling(value)}
+    told = {value: f"${name}" for value, name in values.items() if _telling(value)}
+    return {each: name for value, name in told.items() for each in spellings(value) if len(each) >= SHORTEST_LINE}
 
 
 def _telling(value: bytes) -> bool:

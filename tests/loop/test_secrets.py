@@ -152,10 +152,13 @@ SNEAKS = {
     "in a name": f"echo x > {TOKEN}.txt",
     "under a name that is no text": f"printf '{TOKEN}' > $(printf 'odd-\\377')",
     "a value without a shape": "printf 'x = \"Correct-9-%s\"' 'Horse-Battery-Staple' > settings.py",
+    "a value in base64": "printf 'xCorrect-9-%s' 'Horse-Battery-Staple' | base64 > coded",
+    "a value in a name": "mkdir Correct-9-Horse-Battery-Staple; echo x > Correct-9-Horse-Battery-Staple/own",
+    "as the name of an author": f"echo x > own; git add own; git commit -qm x --author '{TOKEN} <a@b>'",
     "a key": "printf -- '-----BEGIN %s KEY-----\\nMIIEFAKEFAKEFAKEFAKE\\n' 'RSA PRIVATE' > deploy.pem",
     "exchanged while checks run": f"echo fine > a.txt; echo {TOKEN} > b.txt; touch swap",
 }
-HELD = (TOKEN, "Correct-9-Horse-Battery-Staple", "MIIEFAKEFAKEFAKE")
+HELD = (TOKEN, "Correct-9-Horse-Battery-Staple", "NvcnJlY3QtOS1Ib3JzZS1CYXR0ZXJ5LVN0YXBsZ", "MIIEFAKEFAKEFAKE")
 
 
 QUICK = ("forced", "in UTF-16", "in a message", "a value without a shape", "exchanged while checks run")

@@ -162,4 +162,5 @@ def test_only_values_that_are_nothing_else_are_looked_for_in_files() -> None:
         "D_SECRET": "example-0123456789abc",
         "E_AUTH": "averylongwordwithoutdigits",
     }
-    assert worth_finding(env) == {b"Q7zt2lmx9vkc4rbw8snd": "$A_KEY"}
+    found = worth_finding(env)
+    assert b"Q7zt2lmx9vkc4rbw8snd" in found and {*found.values()} == {"$A_KEY"}
