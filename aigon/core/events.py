@@ -214,7 +214,8 @@ class RecordMended:
 
     They were of between `since` and `until` ("" where nothing says). `number` is the highest number that an iteration
     is known to have had, in what is left of them or in the branch's commits; `usd` is what of them still said that it
-    was spent (US dollars): what else was is unknown. The damaged record is kept as `kept_as`.
+    was spent (US dollars): what else was is unknown; `checkpoints` are the commits that they still name as aigon's own.
+    The damaged record is kept as `kept_as`.
     """
 
     at: str
@@ -224,6 +225,7 @@ class RecordMended:
     until: str
     usd: float
     kept_as: str
+    checkpoints: tuple[str, ...] = ()
     event: Literal["record_mended"] = "record_mended"
 
 

@@ -66,7 +66,8 @@ class State:
     last ran. `greed` is the most that an iteration took of disk and memory. `looks` are the last looks at the commits
     that the branch can go back to, by iteration, each with its commit as `checkpoint`: none before what a person
     committed. `rolled_back` says that it went back; iterations up to number `undone` are not in the branch since.
-    `lost`: a part of the record is, and with it what that cost.
+    `lost`: a part of the record is, and with it what that cost; `regained` are the checkpoints that what is left of it
+    still names.
     """
 
     started: RunStarted | None = None
@@ -106,6 +107,7 @@ class State:
     rolled_back: RolledBack | None = None
     undone: int = 0
     lost: bool = False
+    regained: tuple[str, ...] = ()
 
     def apply(self, event: Event) -> "State":
         """The state after `event`."""
@@ -206,6 +208,7 @@ class State:
             outcome=None,
             spend=self.spend.plus(event.usd).plus(None),
             lost=True,
+            regained=(*self.regained, *event.checkpoints),
         )
 
     def _begun(self, event: RunStarted) -> "State":

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -267,10 +267,11 @@ class Workspace:
         entries = (entry.partition(" ") for entry in out.decode(errors="replace").split("\0") if entry)
         return [(commit, subject) for commit, _, subject in entries]
 
-    def messages(self, old: str, new: str) -> list[str]:
-        """The messages of the commits between two, newest first; at most 200, and `MESSAGES` bytes of them all."""
-        out = self.trusted.beginning("log", "-z", "--format=%B", "-200", f"{old}..{new}", most=MESSAGES)
-        return [text for text in out.decode(errors="replace").split("\0") if text]
+    def messages(self, old: str, new: str, own: Collection[str] = ()) -> list[str]:
+        """The messages of the commits between two, but for `own`; newest first, at most 200 and `MESSAGES` bytes."""
+        out = self.trusted.beginning("log", "-z", "--format=%H %B", "-200", f"{old}..{new}", most=MESSAGES)
+        entries = (entry.partition(" ") for entry in out.decode(errors="replace").split("\0"))
+        return [text for commit, _, text in entries if text and commit not in own]
 
     def file_at(self, commit: str, path: str, root: Path) -> bytes | None:
         """A file of the work tree as `commit` has it; None where it has none.

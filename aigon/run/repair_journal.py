@@ -107,6 +107,7 @@ def _mark(found: Parts, state: State, checkout: Checkout, kept: Path, now: str) 
         until=found.others[-1].at if found.others else "",
         usd=sum(map(_cost, found.others)),
         kept_as=kept.name,
+        checkpoints=tuple(event.commit for event in found.others if isinstance(event, CheckpointIntended)),
     )
 
 

@@ -69,7 +69,7 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
     if found == state.checkpoint:
         return Tip(found, found)
     if found and world.workspace.is_ancestor(state.checkpoint, found):
-        world.messages += world.workspace.messages(state.checkpoint, found)
+        world.messages += world.workspace.messages(state.checkpoint, found, state.regained)
         parent = without_secrets(job, world, state.checkpoint, found)
         if parent != found:
             notes.append("your commits were written again without the secrets they held; the files are where they were")
