@@ -5,6 +5,15 @@ from dataclasses import dataclass
 ROWS = "tests/faults/rows"
 RESUME = "tests/loop/test_resume.py"
 REFUSALS = "tests/loop/test_refusals.py"
+REPAIR = "tests/loop/test_repair.py"
+SECRETS = "tests/loop/test_secrets.py"
+SANDBOX = "tests/loop/test_sandbox.py"
+PROCESSES = "tests/loop/test_processes.py"
+DAMAGED = f"{REPAIR}::test_a_journal_that_is_damaged_in_the_middle_is_repaired_and_the_run_goes_on_from_the_branch"
+DENIED = "tests/ports/test_sandbox.py::test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written"
+INDEX = (
+    "tests/ports/test_index_file.py::test_what_changed_in_the_moment_it_was_staged_is_seen_by_a_copy_of_the_index_too"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +185,15 @@ MEANWHILE = (
         "test_a_commit_that_a_person_makes_just_before_the_branch_moves_is_kept_and_so_is_aigons",
     ),
     Mechanism(
-        "two loops on one feature", "the system's lock", "aigon/run/locks.py",
+        "two loops on one feature", "the feature's lock, wherever it is worked on", "aigon/run/session.py",
+        '    held.enter_context(lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))\n', "",
+        f"{REFUSALS}::test_a_resume_in_another_checkout_names_the_holders_pid",
+    ),
+    Mechanism(
+        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/run/locks.py",
         'return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
         "import contextlib\n\n    return contextlib.nullcontext()",
-        f"{REFUSALS}::test_a_second_loop_on_the_feature_names_the_holders_pid",
+        f"{REFUSALS}::test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid",
     ),
     Mechanism(
         "spec edited by a person", "an edit waits for a word", "aigon/run/recover.py",
@@ -200,4 +214,146 @@ MEANWHILE = (
         'if not shutil.which("git-lfs"):', "if False:", f"{REFUSALS}::test_lfs_without_git_lfs_is_refused_by_name",
     ),
 )  # fmt: skip
-MECHANISMS = (*KILLED, *POWER, *STOPPED, *MEANWHILE)
+RECORDS = (
+    Mechanism(
+        "damaged state file", "it is kept as .corrupt", "aigon/run/sound_records.py",
+        "kept = keep_damaged(path)", "kept = path",
+        f'{REPAIR}::test_a_resume_keeps_a_damaged_state_file_and_writes_all_iterations_anew'
+        '[{"schema_version": 1, "feature]',
+    ),
+    Mechanism(
+        "damaged journal", "it is kept as .corrupt", "aigon/run/repair_journal.py",
+        "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
+    ),
+    Mechanism(
+        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair_journal.py",
+        "for event in (*published, mark))", "for event in published)", DAMAGED,
+    ),
+    Mechanism(
+        "damaged journal", "no number of an iteration is given twice", "aigon/core/state.py",
+        "finished = max(self.last_number, event.number)", "finished = self.last_number", DAMAGED,
+    ),
+    Mechanism(
+        "damaged journal", "what was lost counts as unknown cost", "aigon/core/state.py",
+        "spend=self.spend.plus(event.usd).plus(None)", "spend=self.spend.plus(event.usd)", DAMAGED,
+    ),
+    Mechanism(
+        "damaged journal", "checkpoints in what is left of it are aigon's own", "aigon/run/take.py",
+        "messages(state.checkpoint, found, state.regained)", "messages(state.checkpoint, found)",
+        f"{REPAIR}::test_a_repaired_run_is_proven_only_by_a_look_of_its_own",
+    ),
+    Mechanism(
+        "newer version", "its state file is refused", "aigon/run/sound_records.py",
+        'if state_of(state_file) == "newer":', "if False:",
+        f"{REPAIR}::test_a_state_file_of_a_newer_version_is_refused_before_anything_is_written[False-arguments1]",
+    ),
+    Mechanism(
+        "kill -9 of the loop", "what an agent committed before it is looked at as an agent's", "aigon/run/take_up.py",
+        'suspect=state.checkpoint if suspect and head == tip != state.checkpoint else "",', 'suspect="",',
+        f"{RESUME}::test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents[in the turn]",
+    ),
+    Mechanism(
+        "kill -9 of the loop", "aigon knows what it wrote before it intended a checkpoint", "aigon/run/take.py",
+        "if world.workspace.wrote(path, there):", "if False:",
+        f"{RESUME}::"
+        "test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_of_the_agents[1]",
+    ),
+    Mechanism(
+        "a file staged and changed in one moment", "a copy of the index is as old as the index",
+        "aigon/ports/index_file.py", "    _same_age(index, target)\n", "", f"{INDEX}[copied]",
+    ),
+    Mechanism(
+        "a file staged and changed in one moment", "so is what a lock holds", "aigon/ports/index_file.py",
+        "                _same_age(new, draft)\n", "                pass\n", f"{INDEX}[locked]",
+    ),
+)  # fmt: skip
+KEPT_IN = (
+    Mechanism(
+        "secrets", "events are redacted where all of them pass", "aigon/run/drive.py",
+        "        event = cleaned(event, self.redact)\n        after", "        after",
+        f"{SECRETS}::test_no_form_of_a_secret_that_is_told_anywhere_is_written_down",
+    ),
+    Mechanism(
+        "secrets", "an agent's environment is filtered", "aigon/run/turn.py",
+        "for_agent(world.agent_env, agent, adapter.kind)", "dict(world.agent_env)",
+        f"{SECRETS}::test_an_agent_sees_no_credential_but_those_let_through_and_their_names_are_said",
+    ),
+    Mechanism(
+        "secrets", "the snapshot is kept free of them", "aigon/run/leaking.py",
+        "        keep_out(git, parent, [*found])\n", "        pass\n",
+        f"{SECRETS}::test_a_secret_gets_into_no_commit[in UTF-16]",
+    ),
+    Mechanism(
+        "secrets", "an agent's own commits are written again without them", "aigon/run/take.py",
+        "parent = without_secrets(job, world, state.checkpoint, found)", "parent = found",
+        f"{SECRETS}::test_a_secret_gets_into_no_commit[forced]",
+    ),
+    Mechanism(
+        "what an agent can reach", "bubblewrap: nothing can be written but what is granted",
+        "aigon/ports/sandbox_view.py", '"--ro-bind", "/", "/"', '"--bind", "/", "/"', f"{DENIED}[bwrap]",
+    ),
+    Mechanism(
+        "what an agent can reach", "Landlock: nothing can be written but what is granted",
+        "aigon/ports/sandbox_rights.py",
+        "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, landlock.TO_READ)",
+        "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, rights)",
+        f"{DENIED}[landlock]",
+    ),
+    *(
+        Mechanism(
+            "what an agent can reach", f"{mechanism}: {name}", "aigon/run/sandbox.py", text, instead,
+            f"{SANDBOX}::test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing[{mechanism}]",
+        )
+        for mechanism in ("bwrap", "landlock")
+        for name, text, instead in (
+            ("a turn is run in it", "return self.box.command(argv, root, ", "return list(argv); ("),
+            ("the person's home is another one", "        own=own,\n", ""),
+            ("aigon's records are hidden", "        hidden=hidden,\n", ""),
+        )
+    ),
+    Mechanism(
+        "huge files", "a file's size is asked before it is read", "aigon/ports/bounded.py",
+        "if seen.st_size > largest:", "if False:",
+        "tests/fuzz/test_sizes.py::test_a_huge_file_is_refused_by_its_size_and_not_read",
+    ),
+    Mechanism(
+        "huge files", "a report that is too large is no pass", "aigon/run/report_file.py",
+        'return len(content or b"") > LARGEST', "return False",
+        "tests/fuzz/test_sizes.py::test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass",
+    ),
+)  # fmt: skip
+ROOM = (
+    Mechanism(
+        "agent hangs", "one that is silent is ended before its deadline", "aigon/ports/process.py",
+        "elif waiting.idle is not None and waiting.idle.over():", "elif False:",
+        f"{PROCESSES}::test_an_agent_that_falls_silent_is_ended_long_before_its_deadline_if_that_was_asked_for",
+    ),
+    Mechanism(
+        "aigon and its guardian are killed", "a resume ends what they left", "aigon/run/session.py",
+        "ended = leftovers.end_of(opening.home, name, opening.seat.label)", "ended = 0",
+        "tests/loop/test_leftovers.py::test_a_resume_ends_what_was_left_of_its_feature_and_says_so",
+    ),
+    Mechanism(
+        "aigon and its guardian are killed", "a process is known by when it started", "aigon/ports/running.py",
+        "return bool(one.start) and start_of(one.pid) == one.start", "return bool(start_of(one.pid))",
+        "tests/loop/test_leftovers.py::test_a_number_that_was_given_out_anew_is_nobody_of_ours",
+    ),
+    Mechanism(
+        "disk full", "the history of the run says what the next turn needs", "aigon/core/decide.py",
+        "limits.disk_free, state.greed if limits.by_history else {})", "limits.disk_free, {})",
+        "tests/core/test_room.py::"
+        "test_no_turn_begins_where_less_is_free_than_the_greediest_took_and_both_numbers_are_said",
+    ),
+    Mechanism(
+        "disk full", "a look that had no room decides nothing", "aigon/run/publish.py",
+        "    require_room(world.meter, look)\n", "",
+        "tests/faults/disk/test_full_disk.py::"
+        "test_a_check_that_fails_on_a_full_disk_is_no_failure_of_the_agent_s[workspace]",
+    ),
+    Mechanism(
+        "disk read-only", "it is seen before a turn", "aigon/ports/volumes.py",
+        'problem=explained(errno.EROFS, "it")[0] if there.f_flag & os.ST_RDONLY else "",', 'problem="",',
+        "tests/faults/disk/test_read_only.py::test_a_read_only_disk_is_seen_before_a_turn_is_paid_for[temporary]",
+    ),
+)  # fmt: skip
+MECHANISMS = (*KILLED, *POWER, *STOPPED, *MEANWHILE, *RECORDS, *KEPT_IN, *ROOM)

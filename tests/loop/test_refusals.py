@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,32 @@ def test_a_second_loop_on_the_feature_names_the_holders_pid(ready: Lab) -> None:
     assert finish(first).code == 0
     ready.git("worktree", "remove", str(other))
     ready.sound()
+
+
+@pytest.fixture
+def held(ready: Lab) -> Iterator[tuple[Lab, int]]:
+    """A laboratory in whose checkout a loop on feature 42 waits in its turn, and the number of that process."""
+    ready.spec(f"it is done <!-- verify: {DONE_WHEN} -->", name=SPEC.replace("42-dark-mode", "43-other"))
+    ready.agent(f"touch {ready.home}/began; while test ! -e {ready.home}/go; do sleep 0.05; done; touch done.txt")
+    ready.commit("slow agent")
+    first = ready.start(*LOOP)
+    until(lambda: (ready.home / "began").exists())
+    yield ready, first.pid
+    (ready.home / "go").touch()
+    assert finish(first).code == 0
+
+
+def test_a_resume_in_another_checkout_names_the_holders_pid(held: tuple[Lab, int]) -> None:
+    lab, pid = held
+    lab.git("worktree", "add", "-q", "-b", "elsewhere", str(lab.home / "other"), "main")
+    error = explained(lab.aigon("feature-implement", "42", "--resume", "--json", cwd=lab.home / "other"), 7)
+    assert error["what"].startswith("Feature 42 is in use") and f"pid {pid} on " in error["where"]
+
+
+def test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid(held: tuple[Lab, int]) -> None:
+    lab, pid = held
+    error = explained(lab.aigon("feature-implement", "43", "--loop", "--json"), 7)
+    assert error["what"].startswith("This checkout is in use") and f"pid {pid} on " in error["where"]
 
 
 def test_a_lock_that_a_killed_loop_held_is_free_again(ready: Lab) -> None:

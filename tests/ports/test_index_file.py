@@ -1,5 +1,6 @@
 """The lock on a checkout's index: what a killed aigon left goes, whatever is anybody's stays."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 
 from aigon.core.errors import AigonError
 from aigon.ports import index_file
-from aigon.ports.index_file import MARK, locked, replace
+from aigon.ports.index_file import MARK, copied, locked, replace
 
 HOLDER = """
 import sys, time
@@ -64,3 +65,27 @@ def test_the_lock_of_another_git_is_never_removed(index: Path, content: str) -> 
     with pytest.raises(AigonError), locked(index):
         pass
     assert lock.read_text() == content
+
+
+@pytest.mark.parametrize("how", ["copied", "locked"])
+def test_what_changed_in_the_moment_it_was_staged_is_seen_by_a_copy_of_the_index_too(tmp_path: Path, how: str) -> None:
+    def git(*arguments: str, index: Path = tmp_path / ".git/index") -> str:
+        env = {**os.environ, "GIT_INDEX_FILE": str(index)}
+        return subprocess.run(["git", *arguments], cwd=tmp_path, env=env, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    git("config", "core.trustctime", "false")
+    file, index, moment = tmp_path / "file", tmp_path / ".git/index", (1_700_000_000,) * 2
+    file.write_text("one")
+    os.utime(file, moment)
+    git("add", "file")
+    file.write_text("two")
+    os.utime(file, moment)
+    os.utime(index, moment)
+    if how == "copied":
+        assert copied(index, tmp_path / "copy", tmp_path)
+        assert git("diff-files", "--name-only", index=tmp_path / "copy") == "file\n"
+    else:
+        with locked(tmp_path / "other", index) as lock:
+            assert git("diff-files", "--name-only", index=lock) == "file\n"
+            lock.unlink()
