@@ -41,7 +41,7 @@ from aigon.run.sandbox import boxed
 from aigon.run.seat import Seat
 from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.sound_records import kept_state, require_sound
-from aigon.run.standing_room import written_to
+from aigon.run.standing_room import require_writable, written_to
 from aigon.run.take_up import take_up
 from aigon.run.turn_files import without_links
 from aigon.run.watch import Watch, watch
@@ -76,6 +76,8 @@ def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterat
     if checkout.head is None and options.resume:
         _require_its_branch(seat, options)
     before = branch.require_sound(checkout)
+    for root in {checkout.root, seat.main}:
+        require_writable(root / ".aigon")
     own = seat.candidate.branch if seat.candidate else branch.branch_of(checkout, options.feature)
     early = None
     if not options.resume and own in (None, before):

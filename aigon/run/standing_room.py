@@ -1,13 +1,15 @@
 """The file systems that a run writes to: which they are, and what they have left."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from aigon.core.room import Volume
+from aigon.ports.lacking import refusal
 from aigon.ports.meter import Meter
-from aigon.ports.volumes import tried, volumes
+from aigon.ports.volumes import existing, tried, volumes
 
 TEMPORARY = "temporary files"
 
@@ -23,6 +25,18 @@ def written_to(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Vol
         TEMPORARY: Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
     }
     return volumes(places, TEMPORARY)
+
+
+def require_writable(folder: Path) -> None:
+    """Raise AigonError (exit 7) where a run cannot write to `folder`.
+
+    Once the branch is entered that is too late: what was committed there from this folder could not be taken away
+    again, and would be in the way of the next run.
+    """
+    place = existing(folder)
+    if not os.access(place, os.W_OK):
+        number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
+        raise refusal("A run cannot begin", OSError(number, os.strerror(number), str(place)))
 
 
 def left(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
