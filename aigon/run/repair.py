@@ -22,6 +22,8 @@ from aigon.run.world import World
 
 Did = Repaired | Unmended
 _TEMPORARY = re.compile(r".+\.(\d+)\.tmp")
+_OWN = ("arena", "cache", "compared", "evaluations", "features", "rehearsed")
+"""Folders in which aigon alone writes: rooms and kept dependencies hold files of the project and of its tools."""
 
 
 def repair(start: Path, feature: str | None = None) -> Repair:
@@ -118,9 +120,7 @@ def _root(records: Records, repository: Repository) -> Path:
 
 def _tidied(repository: Repository, home: Path) -> tuple[Repaired, ...]:
     """Temporary files of aigon's whose process is gone."""
-    places = [home, *(path for path in home.glob("*") if not path.name.startswith("git")), home.parent]
-    found = [each for place in places[:1] for each in place.glob("*.tmp")]
-    found += [each for place in places[1:-1] for each in place.rglob("*.tmp")]
+    found = [*home.glob("*.tmp"), *(each for name in _OWN for each in (home / name).rglob("*.tmp"))]
     found += [*(repository.common_dir / "aigon").glob("*.tmp")]
     for root in (repository.root, *repository.worktrees):
         found += [*(root / ".aigon").glob("loop-state-*.tmp"), *(root / ".aigon" / "runs").glob("*/*.tmp")]

@@ -379,8 +379,13 @@ def test_temporary_files_of_processes_that_are_gone_are_removed_and_others_stay(
     for path in (gone, mine):
         path.touch()
     lab.write(f"{STATE}.4194305.tmp", "")
+    home = records(lab).parent.parent
+    theirs = [home / "dependencies/key/node_modules/a.4194305.tmp", home / "rooms/42/work/b.4194305.tmp"]
+    for path in theirs:
+        path.parent.mkdir(parents=True)
+        path.touch()
     assert len(repair(lab)["repaired"]) == 2
-    assert mine.exists() and not gone.exists()
+    assert mine.exists() and not gone.exists() and all(path.exists() for path in theirs)
 
 
 @pytest.mark.slow
