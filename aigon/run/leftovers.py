@@ -61,7 +61,8 @@ def end(found: Sequence[Left]) -> int:
     for note in sorted({one.note for one in found}):
         if about := running.read(note):
             ended += survivors.end(about)
-        _forget(note)
+            if not _survivors(about):
+                _forget(note)
     return ended
 
 

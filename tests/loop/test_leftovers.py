@@ -231,3 +231,12 @@ def test_one_that_ignores_the_polite_signal_is_killed_with_its_children(tmp_path
         assert [one.pid for one in found] == sorted([process.pid, int((tmp_path / "child").read_text())])
         assert end(found) == 2
         assert process.wait(5) == -signal.SIGKILL
+
+
+def test_a_note_stays_while_something_of_it_could_not_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aigon.ports.survivors.LADDER", ((signal.SIGTERM, 0.01),))
+    monkeypatch.setattr("aigon.ports.survivors._tell", lambda _whom, _number: None)  # as of somebody else
+    with bystander() as pid:
+        note = note_of(tmp_path, Started(pid, start_of(pid)))
+        assert end(left(tmp_path)) == 0
+        assert note.exists() and [one.pid for one in left(tmp_path)] == [pid]
