@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from aigon.core.errors import environment
 from aigon.ports.git import NO_HOOKS, Checkout
@@ -106,7 +107,7 @@ def _require_empty(path: Path) -> None:
         raise environment(
             "Something stands where a worktree belongs, and aigon did not put it there",
             where=str(path),
-            hint=f"Look at it, then move it away: mv {path} {path}.old",
+            hint=f"Look at it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )
 
 

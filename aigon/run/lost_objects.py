@@ -1,5 +1,7 @@
 """After a power cut: what the disk lost is found before anything is built on it, and nothing of it counts as done."""
 
+from shlex import quote
+
 from aigon.core.errors import AigonError, environment
 from aigon.core.state import State
 from aigon.ports.git import Checkout
@@ -42,5 +44,5 @@ def broken(checkout: Checkout, branch: str, last: str) -> AigonError | None:
     return environment(
         f"The branch {branch} is damaged: it names no commit that git can read",
         where=str(file),
-        hint=f"rm {file} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}{_AGAIN}",
+        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}{_AGAIN}",
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from aigon.core.decisions import Decision, decision_of
 from aigon.core.errors import AigonError
@@ -36,7 +37,7 @@ def frozen_again(records: Records) -> Iterator[Did]:
         write_atomic(copy, file.read_bytes())
         yield Repaired("copy of the frozen job", str(copy), kept, "made anew from the record")
     elif own != "whole" and ("damaged" in (own, spare) or records.begun()):
-        aside = f"mv {records.folder} {records.folder}.old"
+        aside = f"mv {quote(str(records.folder))} {quote(f'{records.folder}.old')}"
         why = "nothing else knows what was protected, and which tests there were, before the first turn"
         do = f"{aside}   and then --loop takes the branch as it is now for the base: look at it first"
         yield Unmended("frozen job", str(file), why, do)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from aigon.core.candidate import Candidate
 from aigon.core.config import Config
@@ -95,7 +96,7 @@ def _require_itself(checkout: Checkout, path: Path) -> None:
         raise refused(
             "This folder is no worktree of its own: git takes it for a part of another",
             where=f"{path} (git says {checkout.root})",
-            hint=f"Move it away: mv {path} {path}.old",
+            hint=f"Move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )
 
 

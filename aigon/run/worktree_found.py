@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from aigon.core.candidate import Candidate
 from aigon.core.config import WorktreeConfig
@@ -56,6 +57,6 @@ def _connected(main: Checkout, path: Path) -> Path:
         raise environment(
             "The worktree does not name its repository, and git could not mend that",
             where=str(path / ".git"),
-            hint=f"Save what you need from it, then move it away: mv {path} {path}.old",
+            hint=f"Save what you need from it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )
     return path
