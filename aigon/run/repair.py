@@ -11,7 +11,7 @@ from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.ports.main_checkout import Repository, around
 from aigon.ports.running import start_of
-from aigon.ports.store import lock, read_journal
+from aigon.ports.store import keep_damaged, lock, read_journal
 from aigon.run import leftovers, specs
 from aigon.run.records import Records
 from aigon.run.repair_journal import mended, parts
@@ -21,6 +21,7 @@ from aigon.run.sound_records import require_sound, state_of
 from aigon.run.world import World
 
 Did = Repaired | Unmended
+_DAMAGED_STATE = "The state file is damaged ({})"
 _TEMPORARY = re.compile(r".+\.(\d+)\.tmp")
 _OWN = ("arena", "cache", "compared", "evaluations", "features", "rehearsed")
 """Folders in which aigon alone writes: rooms and kept dependencies hold files of the project and of its tools."""
@@ -33,20 +34,26 @@ def repair(start: Path, feature: str | None = None) -> Repair:
     """
     repository = around(start)
     home = known_home(repository.common_dir)
-    if home is None:
-        return Repair()
-    with Checkout.open(repository.root) as checkout:
-        wanted = _name(checkout.root, feature) if feature else None
-        did = [each for records in _records(home, wanted) for each in _of_feature(records, home, repository, checkout)]
-    done = _report(did)
-    return done if feature else done.and_(Repair(_tidied(repository, home), (), leftovers.end(leftovers.left(home))))
+    wanted = _name(repository.root, feature) if feature else None
+    done = _report(_of_records(repository, home, wanted)) if home else Repair()
+    done = done.and_(Repair(tuple(map(_put_aside, _unowned(repository, home, wanted)))))
+    if feature or home is None:
+        return done
+    return done.and_(Repair(_tidied(repository, home), (), leftovers.end(leftovers.left(home))))
 
 
 def broken(start: Path) -> tuple[str, ...]:
     """What is damaged, for people; nothing is changed."""
     repository = around(start)
     home = known_home(repository.common_dir)
-    return tuple(text for records in _records(home, None) for text in _wrong(records, repository)) if home else ()
+    known = [text for records in _records(home, None) for text in _wrong(records, repository)] if home else []
+    unowned = [_DAMAGED_STATE.format(file) for file in _unowned(repository, home, None)]
+    return tuple(dict.fromkeys(known + unowned))
+
+
+def _of_records(repository: Repository, home: Path, wanted: str | None) -> list[Did]:
+    with Checkout.open(repository.root) as checkout:
+        return [each for records in _records(home, wanted) for each in _of_feature(records, home, repository, checkout)]
 
 
 def _report(did: list[Did]) -> Repair:
@@ -66,8 +73,29 @@ def _records(home: Path, wanted: str | None) -> Iterator[Records]:
     """The records of every feature and agent, or of those of one feature."""
     for folder in sorted(path for path in home.glob("features/*") if path.is_dir()):
         records = Records(folder)
-        if wanted is None or wanted in (records.name, folder.name, folder.name.partition("-")[0]):
+        if wanted is None or wanted in (records.name, *_names(folder.name)):
             yield records
+
+
+def _names(folder: str) -> tuple[str, str]:
+    """What records of a feature may be asked for by: their own name (`42-cc`), and that of the feature."""
+    return folder, folder.partition("-")[0]
+
+
+def _unowned(repository: Repository, home: Path | None, wanted: str | None) -> Iterator[Path]:
+    """Damaged state files without a journal that they could be made of: of records that are gone, or of a copy."""
+    for file in (file for root in _roots(repository) for file in sorted((root / ".aigon").glob("loop-state-*.json"))):
+        name = file.stem.removeprefix("loop-state-")
+        journal = home and Records(home / "features" / name).journal
+        owned = journal and journal.exists() and journal.stat().st_size
+        if not owned and (wanted is None or wanted in _names(name)) and state_of(file) == "damaged":
+            yield file
+
+
+def _put_aside(file: Path) -> Repaired:
+    kept = keep_damaged(file)
+    file.unlink(missing_ok=True)
+    return Repaired("state file", str(file), str(kept), "put aside: there is no journal to make it of")
 
 
 def _of_feature(records: Records, home: Path, repository: Repository, checkout: Checkout) -> Iterator[Did]:
@@ -114,15 +142,18 @@ def _state_file(records: Records, root: Path) -> Path:
 
 def _root(records: Records, repository: Repository) -> Path:
     """The checkout that has the state file: a person may have made a worktree, and run a loop in that."""
-    roots = (repository.root, *repository.worktrees)
-    return next((root for root in roots if _state_file(records, root).exists()), repository.root)
+    return next((root for root in _roots(repository) if _state_file(records, root).exists()), repository.root)
+
+
+def _roots(repository: Repository) -> tuple[Path, ...]:
+    return (repository.root, *repository.worktrees)
 
 
 def _tidied(repository: Repository, home: Path) -> tuple[Repaired, ...]:
     """Temporary files of aigon's whose process is gone."""
     found = [*home.glob("*.tmp"), *(each for name in _OWN for each in (home / name).rglob("*.tmp"))]
     found += [*(repository.common_dir / "aigon").glob("*.tmp")]
-    for root in (repository.root, *repository.worktrees):
+    for root in _roots(repository):
         found += [*(root / ".aigon").glob("loop-state-*.tmp"), *(root / ".aigon" / "runs").glob("*/*.tmp")]
     return tuple(_removed(path) for path in sorted(found) if _is_left(path))
 
@@ -148,4 +179,4 @@ def _wrong(records: Records, repository: Repository) -> Iterator[str]:
         except AigonError as error:
             yield str(error)
     if state_of(state) == "damaged":
-        yield f"The state file is damaged ({state})"
+        yield _DAMAGED_STATE.format(state)

@@ -97,7 +97,7 @@ def _standing(path: Path, home: Path | None) -> Standing:
     except NewerState:
         raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon") from None
     except (OSError, ValueError, KeyError) as error:
-        hint = "It is a projection of the journal: `--resume` or `aigon doctor --repair` writes it anew"
+        hint = "aigon doctor --repair   # keeps it, and makes it anew from the journal"
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
     return Standing(state, alive(state, home))
 

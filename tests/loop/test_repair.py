@@ -95,6 +95,16 @@ def what(document: Any) -> list[str]:
 # the state file
 
 
+def test_a_damaged_state_file_without_a_journal_is_put_aside_so_that_the_status_can_be_asked_for(lab: Lab) -> None:
+    shutil.rmtree(records(lab))
+    lab.path(STATE).write_bytes(b"{")
+    assert "aigon doctor --repair" in ok(lab.aigon("feature-status", "42"), 7).err
+    assert "The state file is damaged" in " ".join(lab.aigon("doctor", "--json").json["problems"])
+    assert what(repair(lab)) == ["state file"]
+    assert lab.path(f"{STATE}.corrupt").read_bytes() == b"{"
+    ok(lab.aigon("feature-status", "42"))
+
+
 OF_STATES = (b"", b"\0" * 900, b"[]", b'{"schema_version": 1}')
 
 
