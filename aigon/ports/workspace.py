@@ -51,6 +51,7 @@ class Workspace:
         self.trusted = TrustedGit(checkout, directory, objects)
         self._git = self.trusted.run
         self._index = Path(self.trusted.env["GIT_INDEX_FILE"])
+        self._written = directory / "written"
         self._checkout_index = checkout.git_dir / "index"
         self._ref_file = checkout.common_dir / "refs" / "heads" / branch
         self.ref = BranchRef(self.trusted, branch)
@@ -197,11 +198,22 @@ class Workspace:
 
     def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:
         """A commit of the snapshot plus `files` (written to the work tree too) on `parent`; no ref moves."""
+        self._about_to_write(files)
         for path, data in files.items():
             self.write(path, data)
         if files:
             self._git("update-index", "--add", "--replace", "--", *files)
         return self.commit_tree(self.tree(), parent, message)
+
+    def _about_to_write(self, files: Mapping[str, bytes]) -> None:
+        """Note it before: no journal knows of these files yet, should this process be killed in between."""
+        self._written.write_text("".join(f"{_name_of(path, data)}\n" for path, data in files.items()))
+
+    def wrote(self, path: str, data: bytes) -> bool:
+        """Whether `data` is what a `commit` wrote at `path` last, or was about to, in this process or one before it."""
+        with contextlib.suppress(OSError, ValueError):
+            return _name_of(path, data) in self._written.read_text().splitlines()
+        return False
 
     def write(self, path: str, data: bytes | None) -> None:
         """Make a file of the work tree hold `data`, or be absent; whatever stands there gives way, links included."""
@@ -316,6 +328,10 @@ class Workspace:
         self._git("read-tree", "--reset", "-u", commit)
         self.hand_over_index()
         return moved
+
+
+def _name_of(path: str, data: bytes) -> str:
+    return hashlib.sha256(b"%s\0%s" % (os.fsencode(path), data)).hexdigest()
 
 
 def stands_as_folder(path: Path) -> bool:

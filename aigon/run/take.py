@@ -99,11 +99,14 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _of_the_last_try(world: World, state: State, path: str) -> bool:
-    """Whether aigon wrote it itself, for a checkpoint that was intended and then could not be published."""
+    """Whether aigon wrote it itself, for a checkpoint that could not be published or was not even intended yet."""
     there = _bytes(world.workspace.root / path)
-    if state.intended is None or there is None:
+    if there is None:
         return False
-    return there == world.workspace.file_at(state.intended.commit, path, world.workspace.root)
+    if world.workspace.wrote(path, there):
+        return True
+    intended = state.intended and world.workspace.file_at(state.intended.commit, path, world.workspace.root)
+    return there == intended
 
 
 def _park(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> Generator[Event, State, None]:

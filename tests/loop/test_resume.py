@@ -651,3 +651,19 @@ def test_what_decides_is_no_persons_where_an_agent_committed_it_before_a_kill(la
     ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
     assert "done.txt" in lab.read(".aigon/validation.sh")
     assert "done.txt" in lab.git("show", "HEAD:.aigon/validation.sh")
+
+
+@pytest.mark.parametrize("checkpoint", [1, 2])
+def test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_of_the_agents(
+    lab: Lab, checkpoint: int
+) -> None:
+    lab.spec("it is begun <!-- verify: test -f begun.txt -->", f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; if [ -e begun.txt ]; then touch done.txt; else touch begun.txt; fi')
+    killed = lab.aigon(*LOOP, env={"AIGON_FAILPOINT": f"checkpoint_intended.before@{checkpoint}:kill"})
+    assert killed.code == -9
+    assert "[x]" in lab.read(SPEC) and lab.read(LOG)
+    ran = ok(lab.aigon(*RESUME))
+    assert "put back" not in ran.out
+    assert (parked(lab), turns(lab)) == ([], 2)
+    assert "put back" not in lab.read(LOG)
+    lab.sound()
