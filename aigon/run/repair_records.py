@@ -1,9 +1,9 @@
 """The records beside the journal: made anew from what else knows them, or left, by name, where nothing does."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 
 from aigon.core.decisions import Decision, decision_of
 from aigon.core.errors import AigonError
@@ -37,10 +37,16 @@ def frozen_again(records: Records) -> Iterator[Did]:
         write_atomic(copy, file.read_bytes())
         yield Repaired("copy of the frozen job", str(copy), kept, "made anew from the record")
     elif own != "whole" and ("damaged" in (own, spare) or records.begun()):
-        aside = f"mv {quote(str(records.folder))} {quote(f'{records.folder}.old')}"
         why = "nothing else knows what was protected, and which tests there were, before the first turn"
-        do = f"{aside}   and then --loop takes the branch as it is now for the base: look at it first"
+        do = f"{_aside(records.folder)}   # then --loop takes the branch as it is now for the base: look at it first"
         yield Unmended("frozen job", str(file), why, do)
+
+
+def _aside(folder: Path) -> str:
+    """The command that moves the records of a feature away, out of the folder in which they would be taken for some."""
+    home, names = folder.parents[1], (f"{folder.name}.old", *(f"{folder.name}.old{n}" for n in range(2, 100)))
+    free = next((home / name for name in names if not (home / name).exists()), home / names[0])
+    return shlex.join(["mv", str(folder), str(free)])
 
 
 def _state(file: Path) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -319,6 +320,17 @@ def test_a_flipped_bit_in_a_name_is_damage_and_without_its_copy_the_frozen_job_s
     (left,) = repair(lab, "42", code=7)["unmended"]
     assert (left["what"], frozen.read_bytes()) == ("frozen job", data)
     ok(lab.aigon(*RESUME), 7)
+
+
+def test_records_that_were_moved_away_as_the_repair_said_are_looked_at_no_more(lab: Lab) -> None:
+    frozen = records(lab) / "frozen.json"
+    for file in (frozen, frozen.with_name("frozen.json.copy")):
+        file.write_bytes(b"{")
+    (left,) = repair(lab, "42", code=7)["unmended"]
+    subprocess.run(left["do"], shell=True, check=True)
+    assert not any("damaged" in problem for problem in lab.aigon("doctor", "--json").json["problems"])
+    assert "frozen job" not in what(repair(lab))
+    assert not list(lab.path(".aigon").glob("loop-state-42*old*"))
 
 
 @pytest.mark.slow
