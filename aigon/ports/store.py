@@ -212,7 +212,7 @@ def as_line(document: str) -> bytes:
 def damaged(what: str, where: str, feature: str = "") -> AigonError:
     """That a record is damaged, and how it is mended. Its journal or file is left as it is."""
     hint = f"aigon doctor --repair{f' {feature}' if feature else ''}"
-    return environment(f"{what} is damaged", where=where, hint=f"{hint}   keeps it and makes of it what can be made")
+    return environment(f"{what} is damaged", where=where, hint=f"{hint}   # keeps it and makes of it what can be made")
 
 
 def end_of_journal(path: Path, size: int, mark: bytes) -> list[bytes]:

@@ -9,7 +9,7 @@ from aigon.ports.loose_objects import remove_empty
 
 _UNSTAGE = " && git reset -q"
 """The index names what was lost as well: from there it would get into the next commit without a look at the file."""
-_AGAIN = "; then run again with --resume, which judges the work tree anew"
+_AGAIN = "then run again with --resume, which judges the work tree anew"
 
 
 def require_whole(checkout: Checkout, state: State) -> None:
@@ -27,7 +27,7 @@ def require_whole(checkout: Checkout, state: State) -> None:
     raise environment(
         f"The branch {state.started.branch} names commits that the disk has lost parts of",
         where=tip[:12],
-        hint=f"git update-ref {name} {good}{_UNSTAGE}   goes back to the last that is whole{_AGAIN}",
+        hint=f"git update-ref {name} {good}{_UNSTAGE}   # back to the last that is whole; {_AGAIN}",
     )
 
 
@@ -44,5 +44,5 @@ def broken(checkout: Checkout, branch: str, last: str) -> AigonError | None:
     return environment(
         f"The branch {branch} is damaged: it names no commit that git can read",
         where=str(file),
-        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}{_AGAIN}",
+        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}   # {_AGAIN}",
     )

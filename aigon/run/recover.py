@@ -27,14 +27,16 @@ def require_branch(checkout: Checkout, state: State) -> None:
     branch, last = state.started.branch, state.checkpoint
     tip = checkout.commit_of(f"refs/heads/{branch}")
     if tip is None:
-        hint = f"git branch {branch} {last}   brings it back; then run again with --resume"
+        hint = f"git branch {branch} {last}   # brings it back; then run again with --resume"
         deleted = environment(f"The branch {branch} was deleted", where=branch, hint=hint)
         raise broken(checkout, branch, last) or deleted
     if checkout.commit_of(last) is None:
-        hint = "--loop starts a new run from here (the old journal is archived)"
+        hint = "Start a new run from here with --loop; the old journal is kept"
         raise environment("The last checkpoint of this run is not there any more", where=last[:12], hint=hint)
     if tip != last and not checkout.is_ancestor(last, tip):
-        hint = f"git reset --keep {last[:12]}   goes back to aigon's last checkpoint; --loop starts a new run from here"
+        hint = (
+            f"git reset --keep {last[:12]}   # goes back to aigon's last checkpoint; --loop starts a new run from here"
+        )
         raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
 
 

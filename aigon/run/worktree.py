@@ -107,7 +107,7 @@ def _stand_on(checkout: Checkout, path: Path, candidate: Candidate) -> None:
         return
     try:
         if now is None or checkout.under_way():
-            raise refused("", hint=f"git -C {path} status   tells more; then git switch {candidate.branch}")
+            raise refused("", hint=f"git -C {path} status   # tells more; then git switch {candidate.branch}")
         checkout.switch(candidate.branch)
     except AigonError as error:
         stands = now or "no branch (HEAD is detached)"
