@@ -80,7 +80,7 @@ def whole(log: bytes, most: int = 9_000_000) -> None:
     assert 1_000_000 < len(log) < most
 
 
-SIZES = [64, pytest.param(1000, marks=(pytest.mark.slow, pytest.mark.timeout(900)))]
+SIZES = [32, pytest.param(1000, marks=(pytest.mark.slow, pytest.mark.timeout(900)))]
 
 
 @pytest.mark.parametrize("megabytes", SIZES)

@@ -56,7 +56,8 @@ def objects_of(lab: Lab) -> list[str]:
 
 
 @needs_strace
-@pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["loose", "packed"])
+@pytest.mark.slow
+@pytest.mark.parametrize("large", [False, True], ids=["loose", "packed"])
 def test_objects_then_the_intention_then_the_branch_and_only_then_done(lab: Lab, large: bool) -> None:
     if large:  # git writes such a file into a pack of its own
         lab.git("config", "core.bigFileThreshold", "1m")

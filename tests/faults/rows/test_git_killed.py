@@ -66,7 +66,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[Poi
     return undisturbed(tmp_path_factory.mktemp("git") / "whole")
 
 
-@pytest.mark.parametrize("point", FEW, ids=str)
+@pytest.mark.parametrize("point", [FEW[0], pytest.param(FEW[1], marks=pytest.mark.slow)], ids=str)
 def test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way(
     lab: Lab, whole: tuple[list[str], list[Point]], point: Point
 ) -> None:
