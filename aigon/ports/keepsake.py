@@ -4,6 +4,8 @@
 All of the agent's processes have to be gone before `put_back`.
 """
 
+import base64
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -11,9 +13,12 @@ from pathlib import Path
 
 from aigon.core.errors import environment
 from aigon.ports.displaced import copy_aside, displace, real_folders
-from aigon.ports.kept import HIDDEN, NOTHING, Kept, look, look_again, mark, names_in
+from aigon.ports.kept import HIDDEN, NOTHING, Kept, Mark, look, look_again, mark, names_in
 from aigon.ports.kept_places import Edited, How, Opinion, Places
 from aigon.ports.store import write_atomic
+
+_NOTED: Mark = (2,)
+"""The mark of what was written down: that of no file, so that each is looked into."""
 
 
 class Keepsake:
@@ -40,6 +45,21 @@ class Keepsake:
         self._kept = kept
         self._unlinked = tuple(folder for folder in self._now.unlinked if not folder.is_symlink())
         self._roots = {root: identity for root in self._now.roots if (identity := _identity(root))}
+
+    def noted(self) -> bytes:
+        """What is remembered, to be written down: nobody else knows it once this process was killed."""
+        each = {p: (k.mode, base64.b64encode(k.data).decode(), sorted(k.names)) for p, k in self._kept.items()}
+        return json.dumps(each).encode()
+
+    def recall(self, note: bytes, but: Path) -> None:
+        """Remember what is in `note` of the places that there still are, but for those in the folder `but`.
+
+        Raises ValueError for what is no such note.
+        """
+        self._now = now = self._places()
+        kept = {path: Kept(_NOTED, m, base64.b64decode(d), frozenset(names)) for path, (m, d, names) in _read(note)}
+        there = {path for path in map(Path, kept) if path in now.files or {path, *path.parents} & {*now.folders}}
+        self._kept = {os.fspath(path): kept[os.fspath(path)] for path in there if not path.is_relative_to(but)}
 
     def put_back(self) -> tuple[Edited, ...]:
         """Make everything as it was remembered; what had been changed, removed or added, and was not let be.
@@ -133,6 +153,13 @@ class Keepsake:
     def _edited(self, place: Path, how: How, said: str, aside: Path | None) -> Edited:
         root = self._root(place)
         return Edited(place, os.fspath(place.relative_to(root.parent)), how, said, aside)
+
+
+def _read(note: bytes) -> Iterator[tuple[str, tuple[int, str, list[str]]]]:
+    document = json.loads(note)
+    if not isinstance(document, dict):
+        raise ValueError("no note")
+    yield from document.items()
 
 
 def _everything(folder: str, before: dict[str, Kept]) -> Iterator[tuple[str, Kept]]:

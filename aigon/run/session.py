@@ -192,8 +192,13 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     share(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
     started = _started(job, world, found, options)
     state_file = opening.seat.main / prepared.feature.state_file(job.label)
-    events = (*kept_state(state_file), *_kept_views(world.folder, found), *found.events, started)
+    events = (*kept_state(state_file), *_kept_views(world.folder, found), *found.events, started, *_undone(world))
     return Session(prepared, job, world, state, found.records, state_file, found.past, events)
+
+
+def _undone(world: World) -> Iterator[Notice]:
+    """What a turn that was killed had done to git, and is put back."""
+    yield from (Notice(World.now(), f"{text} (of the turn that was killed)", "warning") for text in world.mended)
 
 
 def _kept_views(folder: Path, found: Opened) -> Sequence[Event]:
@@ -222,13 +227,15 @@ def _watch(opening: Opening, found: Opened, world: World) -> Watch:
     )
     hooks = checkout.config.get("core.hookspath", "")
     rivals = rivals_of(world.home, opening.seat.candidate)
-    made = watch(found.workspace, hooks, world.home, files, found.records.journal, rivals)
+    made = watch(
+        found.workspace, hooks, world.home, files, found.records.journal, rivals, folder / "git-before-turn.json"
+    )
     if opening.seat.candidate:
         aside = found.workspace.own / "displaced"
         made.mains = MainsOwn(
             opening.seat.main, found.workspace.trusted, aside, world.guarded, found.prepared.protection
         )
-    made.begin()
+    world.mended += made.begin()
     return made
 
 

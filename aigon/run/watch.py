@@ -15,6 +15,7 @@ from aigon.ports.git_places import opinion, persons_own, places
 from aigon.ports.keepsake import Keepsake
 from aigon.ports.kept_places import Places
 from aigon.ports.ref_guard import RefGuard
+from aigon.ports.view_file import write_view
 from aigon.ports.workspace import Workspace
 from aigon.run.mains_own import MainsOwn
 
@@ -25,7 +26,8 @@ Park = Callable[[str, str], str]
 @dataclass(slots=True)
 class Watch:
     """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
-    beside a worktree; `lost` is what could not be put back.
+    beside a worktree; `lost` is what could not be put back. The file `note` says what `git` was, while an agent works:
+    if it is there when a run is opened, the last turn was killed, and nobody has looked at what it did there.
     """
 
     git: Keepsake
@@ -33,14 +35,30 @@ class Watch:
     refs: RefGuard
     lost: list[Concern] = field(default_factory=list)
     mains: MainsOwn | None = None
+    note: Path | None = None
+    own: Path = Path()
 
-    def begin(self) -> None:
-        """Take everything as it is before any agent runs for right."""
+    def begin(self) -> tuple[str, ...]:
+        """Take everything as it is before any agent runs for right, but what a turn that was killed did to git.
+
+        That is put back; a sentence each.
+        """
+        said = self._of_a_killed_turn()
         self.git.remember()
         self.refs.remember()
+        return said
+
+    def _of_a_killed_turn(self) -> tuple[str, ...]:
+        try:
+            self.git.recall(self.note.read_bytes() if self.note else b"{}", self.own)
+        except (OSError, ValueError, TypeError):
+            return ()
+        return tuple(each.sentence for each in self.git.put_back())
 
     def before_turn(self) -> None:
         """Take aigon's own records as they are now for right."""
+        if self.note:
+            write_view(self.note, self.git.noted().decode())
         self.records.remember()
         self.refs.see_rivals()
         if self.mains:
@@ -49,6 +67,8 @@ class Watch:
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
         found = [*self.git.put_back(), *self.records.put_back()]
+        if self.note:
+            self.note.unlink(missing_ok=True)
         mains = self.mains.after_turn() if self.mains else ()
         return (*(each.sentence for each in found), *mains, *self._refs(park))
 
@@ -78,6 +98,7 @@ def watch(
     records: tuple[Path, ...],
     journal: Path,
     rivals: Rivals = NOBODY,
+    note: Path | None = None,
 ) -> Watch:
     """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows.
 
@@ -90,4 +111,6 @@ def watch(
         Keepsake(places(git, hooks_path, lambda: Places((), theirs)), displaced, opinion(git, shared=rivals != NOBODY)),
         Keepsake(lambda: own, displaced),
         RefGuard(git, workspace.branch, displaced, rivals),
+        note=note,
+        own=git.directory,
     )

@@ -667,3 +667,29 @@ def test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_o
     assert (parked(lab), turns(lab)) == ([], 2)
     assert "put back" not in lab.read(LOG)
     lab.sound()
+
+
+PLANTS = """
+    mkdir -p .git/hooks; printf '#!/bin/sh\\n' > .git/hooks/post-checkout; git config core.fsmonitor evil
+    git config --unset user.name
+    touch "$HOME/begun"
+    until [ -e "$HOME/go" ]; do sleep 0.02; done
+    echo done > done.txt
+"""
+"""Plants what the person's next git would run, waits to be told `go`, and does its work."""
+
+
+def test_what_an_agent_planted_in_git_does_not_outlast_a_kill(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.config(proof="in-place")
+    lab.agent(PLANTS)
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    kill(process)
+    until(lambda: not left_behind(lab))
+    lab.agent("echo done > done.txt")
+    ran = ok(lab.aigon(*RESUME))
+    assert "post-checkout was added; it was taken away" in ran.out and "core.fsmonitor" in ran.out
+    config = lab.read(".git/config")
+    assert "fsmonitor" not in config and "Ada" in config
+    assert not lab.path(".git/hooks/post-checkout").exists()
