@@ -30,15 +30,17 @@ exec "$0" -I -S -c "$1" "$2" $sessions
 _END = r"""
 import os, signal, sys, time
 mark, sessions = b"AIGON_INVOCATION=" + os.fsencode(sys.argv[1]), set(map(int, sys.argv[2:]))
+def marked(name):
+    with open("/proc/" + name + "/environ", "rb") as file:
+        return mark in file.read().split(b"\0")
 def left():
     for name in os.listdir("/proc"):
         try:
             if name.isdigit() and int(name) != os.getpid():
                 with open("/proc/" + name + "/stat", "rb") as file:
                     state, _, _, session = file.read().rpartition(b")")[2].split()[:4]
-                with open("/proc/" + name + "/environ", "rb") as file:
-                    marked = mark in file.read().split(b"\0")
-                if state != b"Z" and (marked or int(session) in sessions):
+                # The session first: what hides its environment (ssh-agent does) cannot be asked for the mark.
+                if state != b"Z" and (int(session) in sessions or marked(name)):
                     yield int(name)
         except (OSError, ValueError):
             pass

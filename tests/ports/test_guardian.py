@@ -1,12 +1,14 @@
 """A guardian ends what a killed aigon left running, and nothing else."""
 
+import ctypes
 import os
 import signal
+import subprocess
 import sys
 
 import pytest
 
-from aigon.ports.guardian import guarded
+from aigon.ports.guardian import _END, guarded
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -76,3 +78,29 @@ def test_a_guardian_leaves_alone_what_is_not_of_its_run() -> None:
     until(lambda: not alive("run-of-nobody"))
     os.close(write)
     assert os.waitstatus_to_exitcode(os.waitpid(bystander, 0)[1]) == 7
+
+
+HIDES = """
+import ctypes, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+print("up", flush=True)
+time.sleep(60)
+"""
+
+
+def _as_anybody() -> None:
+    """Root may read everybody's environment by CAP_SYS_PTRACE, SYS_ADMIN or PERFMON; others never had these."""
+    for capability in (19, 21, 38):
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def test_one_that_shows_nobody_its_environment_is_ended_with_its_session() -> None:
+    argv = [sys.executable, "-I", "-S", "-c"]
+    with subprocess.Popen([*argv, HIDES], start_new_session=True, stdout=subprocess.PIPE) as hiding:
+        assert hiding.stdout and hiding.stdout.readline() == b"up\n"
+        line = [*argv, _END, "no-mark-at-all", str(hiding.pid)]
+        subprocess.run(line, env={}, check=True, preexec_fn=_as_anybody)
+        try:
+            assert hiding.wait(5) == -signal.SIGKILL
+        finally:
+            hiding.kill()
