@@ -271,7 +271,7 @@ KEPT_IN = (
     Mechanism(
         "secrets", "events are redacted where all of them pass", "aigon/run/drive.py",
         "        event = cleaned(event, self.redact)\n        after", "        after",
-        f"{SECRETS}::test_no_form_of_a_secret_that_is_told_anywhere_is_written_down",
+        "tests/run/test_drive.py::test_nobody_is_told_a_secret_and_the_state_does_not_know_it_either",
     ),
     Mechanism(
         "secrets", "an agent's environment is filtered", "aigon/run/turn.py",

@@ -127,3 +127,12 @@ def test_several_events_are_delivered_in_order_and_give_the_last_state(tmp_path:
     recorder.close()
     kinds = [json.loads(line.partition(" ")[2])["event"] for line in path.read_text().splitlines()]
     assert kinds == ["spent", "spent", "notice"]
+
+
+def test_nobody_is_told_a_secret_and_the_state_does_not_know_it_either() -> None:
+    record, watcher = Record(), Watcher()
+    recorder = Recorder([record], [watcher], lambda text: text.replace(b"hunter2", b"[redacted]"))
+    end = RunFinished("", Refused("it is hunter2"), "refused", 7, "said hunter2", "")
+    state = recorder.deliver_all([Notice("", "the word is hunter2"), end], State())
+    assert record.seen == watcher.seen
+    assert "hunter2" not in repr((record.seen, state)) and repr(record.seen).count("[redacted]") == 3
