@@ -10,7 +10,7 @@ from aigon.ports.secrets import unfinished
 from aigon.ports.view_file import make_way
 
 HALF = 4 * 1024 * 1024
-"""Bytes kept of the head, and as many of the tail: a flood of 1 GB stays under 100 MB of memory."""
+"""Bytes kept of the head, and as many of the tail: a flood of 1 GB costs the loop less than 100 MB of memory."""
 LINE = 64 * 1024
 """A line, or a private key, longer than this is redacted and written in pieces."""
 OVERLAP = 16 * 1024

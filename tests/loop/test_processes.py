@@ -57,7 +57,7 @@ def test_daemons_of_an_agent_and_of_checks_are_gone_before_the_next_phase(lab: L
     begun = time.monotonic()
     ran = lab.aigon(*LOOP, "--max-iterations", "3")
     assert ran.code == 0, ran.out + ran.err
-    assert time.monotonic() - begun < 15, "held pipes do not hold the run"
+    assert time.monotonic() - begun < 60, "held pipes do not hold the run, as they would for ever"
     assert turns(lab) == 2
     assert (lab.home / "agent-started").exists()
     assert (lab.home / "check-started").exists()
