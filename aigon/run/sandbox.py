@@ -1,6 +1,7 @@
 """The sandbox of a run: what its agents may write and read, from the project, the person's machine and their kind."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from aigon.core.agent import Agent, Ask, Launch
 from aigon.core.config import Config
 from aigon.core.events import Notice
+from aigon.core.model import Turn
 from aigon.core.sandbox import Grants, Mechanism, Wanted
 from aigon.ports import sandbox
 from aigon.ports.home import state_home
@@ -20,6 +22,11 @@ from aigon.run.worktree_matches import matches
 
 HOMES = ("/home", "/root")
 """Where people's homes are (Filesystem Hierarchy Standard)."""
+REFUSALS = re.compile(
+    r"permission denied|read-only file system|no such file|operation not permitted|\b(EACCES|EPERM|EROFS|ENOENT)\b",
+    re.I,
+)
+"""What programs say of a path that the sandbox keeps from them."""
 TEMPORARY = ("/tmp", "/var/tmp")
 
 
@@ -127,6 +134,15 @@ def said(boxed: Boxed, now: str) -> Iterator[Notice]:
         yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{_network(boxed)}")
     elif boxed.wanted != "none":
         yield Notice(now, f"no sandbox: agents can read and change all that you can ({sandbox.why_none()})", "warning")
+
+
+def perhaps_refused(boxed: Boxed, turn: Turn, now: str) -> Iterator[Notice]:
+    """Where an agent failed over a path: that it may be the sandbox, and what to do. It shows a program no reason."""
+    if boxed.mechanism != "none" and turn.failed and REFUSALS.search(turn.detail):
+        grant = "if it needs that path, grant it by `sandbox.read` or `sandbox.write` in .aigon/config.json"
+        yield Notice(
+            now, f"{turn.agent} may have met the sandbox: {grant}; --sandbox none shows whether it did", "warning"
+        )
 
 
 def _network(boxed: Boxed) -> str:

@@ -20,6 +20,7 @@ from aigon.run.briefing import ask as asked
 from aigon.run.budget import barred
 from aigon.run.job import Job
 from aigon.run.report_file import content
+from aigon.run.sandbox import perhaps_refused
 from aigon.run.turn_files import redact_files, without_links
 from aigon.run.waiting import send_away, wait
 from aigon.run.world import Held, World
@@ -78,7 +79,11 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
     redact_files(world.iteration_folder(number), world.redact)
-    return (yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model)), world.meter.taken()))
+    state = yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model)), world.meter.taken())
+    if not state.failed_turns:
+        for notice in perhaps_refused(world.boxed, turn, world.now()):
+            state = yield notice
+    return state
 
 
 def _run_folder(world: World, before: str, finished: int) -> None:
