@@ -89,7 +89,7 @@ class Enclosure:
         options += [word for path in hidden for word in ("--tmpfs", path)]
         options += [word for bind in binds for word in bind]
         options += [word for path in hidden for word in ("--remount-ro", path)]
-        return [bubblewrap() or "bwrap", *options, "--chdir", str(cwd), "--"]
+        return [bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--"]
 
     def _covered(self) -> list[Path]:
         """What has to be hidden by itself: there, no file, and not in the workspace or in another such folder."""
@@ -125,11 +125,23 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
+SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/store/", "/gnu/store/", "/run/current-system/", "/run/wrappers/")
+"""Where systems install programs. Who owns a file says nothing to root, whose agents' files are root's too."""
+
+
 def bubblewrap() -> str | None:
-    """The program, where only the system's administrator can have put it there: an agent's could let anything by."""
-    program = shutil.which("bwrap")
-    if not program:
-        return None
-    places = (Path(program).resolve(), Path(program).resolve().parent)
-    ours = all(place.stat().st_uid in (0, OVERFLOW_USER) and not place.stat().st_mode & 0o022 for place in places)
-    return program if ours else None
+    """The program, where only the system's administrator can have put it there: an agent's could let anything by.
+
+    Folders of PATH that are part of a project (`.venv/bin`) are passed over.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = (shutil.which("bwrap", path=folder) for folder in folders if folder.startswith("/"))
+    return next((program for program in found if program and _systems(Path(program).resolve())), None)
+
+
+def _systems(program: Path) -> bool:
+    owned = all(
+        place.stat().st_uid in (0, OVERFLOW_USER) and not place.stat().st_mode & 0o022
+        for place in (program, program.parent)
+    )
+    return owned and str(program).startswith(SYSTEM)

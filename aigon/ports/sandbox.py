@@ -52,7 +52,7 @@ class Sandbox:
         inner = [sys.executable, "-I", "-S", _LAUNCHER, self._plan(grants), *argv]
         if self.mechanism == "landlock":
             return inner
-        view = [bubblewrap() or "bwrap", *options(grants, self.folder), "--chdir", str(cwd), "--", *inner]
+        view = [bubblewrap() or "/usr/bin/bwrap", *options(grants, self.folder), "--chdir", str(cwd), "--", *inner]
         return ["/bin/sh", "-c", _DEAF, "sh", *view]
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:

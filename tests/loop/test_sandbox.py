@@ -249,3 +249,23 @@ def test_neither_settings_of_the_machine_nor_the_place_of_gits_own_can_be_change
     box.env["OUTSIDE"] = str(Path("/proc/self/ns/ipc").readlink())
     box.run()
     assert box.said() == {"folder": "denied", "settings": "denied", "memory": "denied"}
+
+
+def test_a_bwrap_that_an_agent_puts_on_path_keeps_nobody_in(tmp_path: Path) -> None:
+    if why := sandbox.flaw("bwrap"):
+        pytest.skip(why)
+    plant = r"""
+    printf '#!/bin/sh\necho ran >> %s/planted; exec /usr/bin/bwrap "$@"\n' "$SECRETS" > .venv/bin/bwrap
+    chmod +x .venv/bin/bwrap
+    [ "$AIGON_ITERATION" = 1 ] || printf 'text\n' > done.txt
+    """
+    box = Box(tmp_path, plant, "bwrap")
+    box.lab.write(".gitignore", ".venv/\n")
+    box.lab.write(".venv/bin/tool", "")
+    box.lab.config(proof="in-place")
+    box.lab.commit("an environment of its own")
+    box.env["PATH"] = f"{box.lab.root}/.venv/bin{os.pathsep}{box.lab.env['PATH']}"
+    box.run()
+    box.lab.write("done.txt", "")
+    box.lab.aigon("feature-implement", "42", "--resume", env=box.env)
+    assert not (box.lab.home / "planted").exists()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from aigon.core.errors import AigonError, Exit
-from aigon.ports.enclosure import Enclosure, Isolation
+from aigon.ports.enclosure import Enclosure, Isolation, bubblewrap
 from aigon.ports.isolation import IN_ORDER, best, flaw
 from aigon.ports.landlock import beside
 
@@ -253,8 +253,12 @@ def test_a_bubblewrap_that_anybody_could_have_put_there_is_not_used(
     planted.parent.mkdir()
     planted.write_text("#!/bin/sh\nwhile [ $# -gt 0 ] && [ $1 != -- ]; do shift; done; shift; exec $@\n")
     planted.chmod(0o777)
-    monkeypatch.setenv("PATH", f"{planted.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", str(planted.parent))
     assert "belongs to the system" in flaw(tmp_path / "workspace", "bwrap")
+    planted.chmod(0o755)  # root's own now, where root runs this
+    assert "belongs to the system" in flaw(tmp_path / "workspace", "bwrap")
+    monkeypatch.setenv("PATH", f"{planted.parent}{os.pathsep}/usr/bin")
+    assert bubblewrap() in (None, "/usr/bin/bwrap")
 
 
 def test_everything_but_the_hidden_is_beside_it(tmp_path: Path) -> None:
