@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -134,9 +134,17 @@ def bubblewrap() -> str | None:
 
     Folders of PATH that are part of a project (`.venv/bin`) are passed over.
     """
+    return next((program for program in _on_path("bwrap") if _systems(Path(program).resolve())), None)
+
+
+def shell(name: str) -> str:
+    """The shell of this name on PATH that a system installed; the name itself where there is none."""
+    return next((program for program in _on_path(name) if os.path.realpath(program).startswith(SYSTEM)), name)
+
+
+def _on_path(name: str) -> Iterator[str]:
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    found = (shutil.which("bwrap", path=folder) for folder in folders if folder.startswith("/"))
-    return next((program for program in found if program and _systems(Path(program).resolve())), None)
+    yield from (found for folder in folders if folder.startswith("/") and (found := shutil.which(name, path=folder)))
 
 
 def _systems(program: Path) -> bool:

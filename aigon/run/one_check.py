@@ -10,6 +10,7 @@ from aigon.core.agent import Exited
 from aigon.core.cleaned import cleaned
 from aigon.core.model import Check
 from aigon.ports import process
+from aigon.ports.enclosure import shell
 from aigon.run import finding, hidden_reports, placed_reports
 from aigon.run.evidence import Evidence, of_hidden_reports, of_own_report, of_placed_reports
 from aigon.run.finding import error, shown, skipped
@@ -92,6 +93,12 @@ def _watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exit
     return replace(exited, stdout=out, stderr=err), evidence
 
 
+def _started(argv: Sequence[str]) -> list[str]:
+    """A command line in words of a shell is read by the system's own: one that an agent put on PATH says yes to all."""
+    first = shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
+    return [first, *argv[1:]] if first else list(argv)
+
+
 def _filled(check: Check, scratch: Path, report: Path) -> list[str]:
     return [_with_places(part, scratch, report) for part in check.argv]
 
@@ -109,7 +116,7 @@ def _command(
     if check.cwd != ".":  # a project in a folder has tools of its own; where they are lent, they lie at the same path
         env["PATH"] = own_tools(folder, env.get("PATH", ""))
     return process.Command(
-        place.enclosed(argv, folder),
+        place.enclosed(_started(argv), folder),
         cwd=place.outside or folder,
         env=where.env(env) if where else env,
         deadline=check.timeout,

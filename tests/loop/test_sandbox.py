@@ -269,3 +269,17 @@ def test_a_bwrap_that_an_agent_puts_on_path_keeps_nobody_in(tmp_path: Path) -> N
     box.lab.write("done.txt", "")
     box.lab.aigon("feature-implement", "42", "--resume", env=box.env)
     assert not (box.lab.home / "planted").exists()
+
+
+def test_a_bash_that_an_agent_puts_on_path_decides_nothing(tmp_path: Path) -> None:
+    lab = Lab(tmp_path).init()
+    lab.write(".gitignore", ".venv/\n")
+    lab.write(".venv/bin/tool", "")
+    lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
+    lab.config(proof="in-place")
+    plant = "printf '#!/bin/sh\\nexit 0\\n' > .venv/bin/bash; chmod +x .venv/bin/bash"
+    lab.agent(plant, shell="sh")
+    lab.commit("an environment of its own")
+    path = f"{lab.root}/.venv/bin{os.pathsep}{lab.env['PATH']}"
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", env={"PATH": path})
+    assert ran.code == 3, ran.out + ran.err
