@@ -44,6 +44,12 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
 def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None:
     """A new run over a broken-off turn would mix its edits and commits in; `--resume` knows what to do with them."""
     checkout = opening.checkout
+    if old.lost and checkout.branch == opening.branch_of(prepared.feature) and (changed := checkout.changed()):
+        raise environment(
+            f"The record of feature {prepared.feature.name_for_people} is damaged: nobody knows whose changes these are",
+            where=", ".join(changed[:5]),
+            hint="aigon doctor --repair, then --resume   or   git stash --include-untracked",
+        )
     if (old.iteration <= old.finished and not old.unseen) or checkout.branch != opening.branch_of(prepared.feature):
         return
     changed = checkout.changed()

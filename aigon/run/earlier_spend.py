@@ -15,7 +15,7 @@ def earlier_spend(records: Records) -> Spend:
 
     One that is damaged, was put aside as damaged, or is gone though a run froze its job, leaves something unknown.
     """
-    lost = bool(_put_aside(records)) and not records.begun()
+    lost = is_lost(records)
     for path in reversed(records.journals()):
         if not path.stat().st_size:
             continue  # a run that broke off before its first event
@@ -26,6 +26,11 @@ def earlier_spend(records: Records) -> Spend:
             return known if whole and not lost else known.plus(None)
         lost = True
     return Spend().plus(None) if lost else Spend()
+
+
+def is_lost(records: Records) -> bool:
+    """Whether the journal was put aside as damaged, and no run has begun since."""
+    return bool(_put_aside(records)) and not records.begun()
 
 
 def sound_part(data: bytes) -> tuple[Sequence[Event], bool]:

@@ -23,6 +23,7 @@ from aigon.ports.store import lock
 from aigon.run import branch, leftovers, recover, specs
 from aigon.run.begin import begin
 from aigon.run.earlier_durations import earlier_durations
+from aigon.run.earlier_spend import is_lost
 from aigon.run.freeze import freeze
 from aigon.run.frozen import copy_of
 from aigon.run.job import Job
@@ -161,16 +162,16 @@ def _end_leftovers(opening: Opening, name: str, old: State) -> None:
 
 
 def _readable(records: Records) -> State:
-    """What the old run came to; nothing where its journal is damaged, which must not hinder a new run.
+    """What the old run came to; `lost` where its journal is damaged, or was put aside as such.
 
     Raises AigonError (exit 7) for one that a newer version wrote.
     """
     try:
-        return replay(records.each())
+        return replace(replay(records.each()), lost=is_lost(records))
     except NewerJournal:
         raise
     except AigonError:
-        return State()
+        return State(lost=True)
 
 
 def _session(opening: Opening, found: Opened, stop: Stop) -> Session:

@@ -323,6 +323,22 @@ def test_a_damaged_journal_is_refused_and_a_new_run_starts_over_it(lab: Lab) -> 
     assert kept == [data]
 
 
+def test_over_a_damaged_journal_no_new_run_takes_an_agents_edits_for_a_persons(lab: Lab) -> None:
+    lab.write(".aigon/validation.sh", "#!/bin/sh\ntest -f done.txt\n", executable=True)
+    lab.spec("it is done <!-- verify: .aigon/validation.sh -->")
+    lab.agent("printf '#!/bin/sh\\nexit 0\\n' > .aigon/validation.sh")
+    assert lab.aigon(*LOOP, env={"AIGON_FAILPOINT": "turn_ended.before:kill"}).code == -9
+    data = bytearray(journal(lab).read_bytes())
+    data[20] ^= 1
+    journal(lab).write_bytes(data)
+    refused = ok(lab.aigon(*LOOP), 7)
+    assert "validation.sh" in refused.err and "doctor --repair" in refused.err
+    ok(lab.aigon("doctor", "--repair", "42"))
+    ok(lab.aigon(*LOOP), 7)
+    lab.git("stash", "--include-untracked")
+    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+
+
 def waiting_for_a_person(lab: Lab) -> None:
     """A run whose only open criterion is a person's."""
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it looks good <!-- human -->")
