@@ -46,7 +46,7 @@ def _refuse_unfinished(opening: Opening, prepared: Prepared, old: State) -> None
     checkout = opening.checkout
     if old.lost and checkout.branch == opening.branch_of(prepared.feature) and (changed := checkout.changed()):
         raise environment(
-            f"The record of feature {prepared.feature.name_for_people} is damaged: nobody knows whose changes these are",
+            f"The record of feature {prepared.feature.name_for_people} is damaged: nobody knows who made these changes",
             where=", ".join(changed[:5]),
             hint="aigon doctor --repair, then --resume   or   git stash --include-untracked",
         )

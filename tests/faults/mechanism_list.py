@@ -249,7 +249,7 @@ RECORDS = (
     ),
     Mechanism(
         "kill -9 of the loop", "what an agent committed before it is looked at as an agent's", "aigon/run/take_up.py",
-        'suspect=state.checkpoint if suspect and head == tip != state.checkpoint else "",', 'suspect="",',
+        "suspect=state.checkpoint if suspect and tip", 'suspect="" if tip',
         f"{RESUME}::test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents[in the turn]",
     ),
     Mechanism(

@@ -669,6 +669,22 @@ def test_what_decides_is_no_persons_where_an_agent_committed_it_before_a_kill(la
     assert "done.txt" in lab.git("show", "HEAD:.aigon/validation.sh")
 
 
+@pytest.mark.slow
+def test_a_persons_edit_of_the_spec_makes_nobodys_of_what_an_agent_committed_before_an_interruption(lab: Lab) -> None:
+    waits = 'touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done'
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} || exit 1; {waits} -->")
+    lab.agent('touch done.txt; git add done.txt; git commit -qm "done" -m "Aigon-Feature: 42"')
+    lab.config(proof={"home": "real"})
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    interrupt(process, signal.SIGTERM)
+    process.communicate()
+    go(lab)
+    lab.write(SPEC, lab.read(SPEC).replace("it is done", "it is well done"))
+    ran = ok(lab.aigon(*RESUME, "--accept-spec", "--yes", "--max-iterations", "1"), 4)
+    assert "A commit of the agent has a trailer of aigon's" in ran.out
+
+
 @pytest.mark.parametrize("checkpoint", [1, 2])
 def test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_of_the_agents(
     lab: Lab, checkpoint: int
