@@ -209,10 +209,12 @@ def as_line(document: str) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(data), data)
 
 
-def damaged(what: str, where: str, feature: str = "") -> AigonError:
-    """That a record is damaged, and how it is mended. Its journal or file is left as it is."""
+def damaged(what: str, where: str, feature: str = "", how: str = "damaged") -> AigonError:
+    """That a record is damaged, or `how` else it is, and how it is mended. Its journal or file is left as it is."""
     hint = f"aigon doctor --repair{f' {feature}' if feature else ''}"
-    return environment(f"{what} is damaged", where=where, hint=f"{hint}   # keeps it and makes of it what can be made")
+    return environment(
+        f"{what} is {how}", where=where, hint=f"{hint}   # keeps what there is, and makes of it what can be made"
+    )
 
 
 def end_of_journal(path: Path, size: int, mark: bytes) -> list[bytes]:

@@ -112,7 +112,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
         if not past.state.started:
             raise usage(
                 f"There is nothing to resume for feature {name}",
-                where=f".aigon/{_state_name(opening, name)}",
+                where=_nothing_where(opening, name, records),
                 hint=f"Start it: {opening.command(name, '--loop')}",
             )
         _end_leftovers(opening, name, past.state)
@@ -126,6 +126,14 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
     old = _readable(records)
     _end_leftovers(opening, prepared.feature.name_for_people, old)
     return begin(opening, records, prepared, old)
+
+
+def _nothing_where(opening: Opening, name: str, records: Records) -> str:
+    """The state file that is not there; where it is, the journal, which is what a run goes on from."""
+    state = f".aigon/{_state_name(opening, name)}"
+    if not (opening.seat.main / state).exists():
+        return state
+    return f"{state} tells of a run whose journal is not there: {records.journal}"
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:

@@ -18,9 +18,9 @@ def require_sound(records: Records, state_file: Path) -> None:
     """
     _require_known(state_file)
     if load(records.frozen) is None and records.begun():
-        raise damaged("The record of what decides this feature is gone, which", str(records.frozen), records.name)
+        raise damaged("The record of what decides this feature", str(records.frozen), records.name, "gone")
     if records.origin() is None and records.begun():
-        raise damaged("The record of where this feature began is gone, which", str(records.began), records.name)
+        raise damaged("The record of where this feature began", str(records.began), records.name, "gone")
     records.decisions()
 
 

@@ -221,7 +221,8 @@ def test_a_journal_without_a_sound_beginning_is_put_aside_and_the_next_run_looks
     repair(lab, "42")
     assert not journal(lab).exists()
     assert journal(lab).with_name("journal.jsonl.corrupt").read_bytes() == damaged
-    assert "nothing to resume" in ok(lab.aigon(*RESUME), 2).err
+    refused = ok(lab.aigon(*RESUME), 2).err
+    assert "nothing to resume" in refused and f"whose journal is not there: {journal(lab)}" in refused
     ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
     assert lab.state()["feature_spend"]["unknown"] == 1
     assert lab.state()["base_commit"] == base
@@ -305,6 +306,7 @@ def test_what_decides_is_never_taken_for_not_recorded(lab: Lab, damage: bytes | 
     for arguments in (LOOP, RESUME):
         refused = ok(lab.aigon(*arguments), 7)
         assert "what decides this feature" in refused.err and "aigon doctor --repair" in refused.err
+        assert f"is {'gone' if damage is None else 'damaged'}." in refused.err
     assert "what decides this feature" in " ".join(lab.aigon("doctor", "--json").json["problems"])
     assert what(repair(lab, "42")) == ["frozen job"]
     assert frozen.read_bytes() == before
