@@ -98,7 +98,11 @@ def check_out(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) -> Non
 
 def _elsewhere(checkout: Checkout, branch: str, path: Path) -> Exception:
     main = path == checkout.root
-    hint = "git switch to another branch there" if main else f"Remove that worktree: git worktree remove {path}"
+    hint = (
+        "Switch to another branch there: git switch NAME"
+        if main
+        else f"Remove that worktree: git worktree remove {path}"
+    )
     return environment(f"The branch {branch} is checked out elsewhere", where=str(path), hint=hint)
 
 

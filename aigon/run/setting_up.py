@@ -130,7 +130,7 @@ def _begun(main: Checkout, feature: Feature) -> Origin:
         raise environment(
             f"This checkout stands on {current}, where the feature has been worked on already",
             where=str(main.root),
-            hint="git switch to the branch that it is to be merged into; every agent begins at its commit",
+            hint="Switch to the branch to merge into (git switch NAME); every agent begins at its commit",
         )
     own = branch.own_changes(main, [feature.path])
     branch.ignore_runtime_files(main)
