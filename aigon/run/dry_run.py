@@ -13,6 +13,7 @@ from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.price_tag import cost_of, price_tag
+from aigon.run.sandbox_places import absent
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
@@ -26,7 +27,18 @@ def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     box = sandbox.best(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
     protection = protected_files.document(job.protection, tracked)
     document = {**_document(prepared, job, prompt), "sandbox": box, "protection": protection}
-    return document, _text(prepared, job, document, prompt, tracked)
+    return document, _text(prepared, job, document, prompt, tracked, _granted(prepared, checkout, box))
+
+
+def _granted(prepared: Prepared, checkout: Checkout, box: str) -> str:
+    """What the project says of the sandbox, and what of that names nothing that is there: such a grant is no error."""
+    if box == "none":
+        return ""
+    own = prepared.config.sandbox
+    told = [f"may {verb} {', '.join(paths)}" for verb, paths in (("write", own.write), ("read", own.read)) if paths]
+    gone = absent((*own.write, *own.read), prepared.env, checkout.root)
+    closed = ["network closed"] if own.network == "closed" else []
+    return "".join(f"; {each}" for each in (*closed, *told, *([f"not there: {', '.join(gone)}"] if gone else [])))
 
 
 def _first_prompt(job: Job) -> str:
@@ -105,7 +117,9 @@ def _check(check: Check) -> dict[str, object]:
     }
 
 
-def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str, tracked: Sequence[str]) -> str:
+def _text(
+    prepared: Prepared, job: Job, document: dict[str, object], prompt: str, tracked: Sequence[str], granted: str
+) -> str:
     judge = document["judge"]
     checks = [f"  {c.name}: {shown(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or ["  none"]
     absent = [f"  {each.text}" for each in prepared.checks.absent]
@@ -117,7 +131,7 @@ def _text(prepared: Prepared, job: Job, document: dict[str, object], prompt: str
         f"Branch: {prepared.branch}",
         f"Agent: {job.agent.name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
         *_ladder(job),
-        f"Sandbox: {document['sandbox']}",
+        f"Sandbox: {document['sandbox']}{granted}",
         *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),
         f"Cost: {price_tag(job, estimated_tokens(prompt))}",
         f"Judge: {judge}",

@@ -35,6 +35,12 @@ def found(entries: Iterable[str], env: Mapping[str, str], root: Path | None = No
     return tuple(dict.fromkeys(name for path in paths for name in _there(path)))
 
 
+def absent(entries: Iterable[str], env: Mapping[str, str], root: Path) -> tuple[str, ...]:
+    """The `entries` that name nothing that is there, but for folders that are made; nothing is made here."""
+    named = ((entry, _expanded(entry, env, root)) for entry in entries if not entry.endswith("/"))
+    return tuple(entry for entry, path in named if not os.path.exists(path))  # noqa: PTH110 - a text
+
+
 def _expanded(entry: str, env: Mapping[str, str], root: Path | None) -> str:
     if entry.startswith("$"):
         name, slash, rest = entry[1:].partition("/")

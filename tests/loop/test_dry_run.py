@@ -1,5 +1,8 @@
 """`--dry-run`: everything that a run would do, and nothing done."""
 
+import pytest
+
+from aigon.ports import sandbox
 from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab
 
 
@@ -41,6 +44,17 @@ def test_the_plan_shows_checks_criteria_and_the_whole_first_prompt(lab: Lab) -> 
     assert lab.fingerprint() == before
     assert not lab.path(".git/aigon").exists() and not (lab.home / "state").exists()
     assert not lab.path(".aigon/runs").exists() and not (lab.home / "ran").exists()
+
+
+@pytest.mark.skipif(sandbox.best("auto", "open") == "none", reason="there is no sandbox here")
+def test_the_plan_says_what_the_sandbox_grants_and_what_of_it_is_not_there(lab: Lab) -> None:
+    planned(lab)
+    (lab.home / "docs").mkdir()
+    lab.config(sandbox={"read": ["~/docs", "~/dosc", "$NOT_SET"], "write": ["../shared/"]})
+    ran = lab.aigon("feature-implement", "42", "--dry-run", env={"AIGON_SANDBOX": "auto"})
+    said = "; may write ../shared/; may read ~/docs, ~/dosc, $NOT_SET; not there: ~/dosc, $NOT_SET\n"
+    assert ran.code == 0 and said in ran.out, ran.out + ran.err
+    assert not (lab.root.parent / "shared").exists()
 
 
 def test_the_plan_as_data_is_what_a_run_then_does(lab: Lab) -> None:
