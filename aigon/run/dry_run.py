@@ -13,7 +13,7 @@ from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.price_tag import cost_of, price_tag
-from aigon.run.sandbox_places import absent
+from aigon.run.sandbox_places import absent, unmade
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
@@ -36,7 +36,7 @@ def _granted(prepared: Prepared, checkout: Checkout, box: str) -> str:
         return ""
     own = prepared.config.sandbox
     told = [f"may {verb} {', '.join(paths)}" for verb, paths in (("write", own.write), ("read", own.read)) if paths]
-    gone = absent((*own.write, *own.read), prepared.env, checkout.root)
+    gone = absent((*own.write, *unmade(own.read)), prepared.env, checkout.root)
     closed = ["network closed"] if own.network == "closed" else []
     return "".join(f"; {each}" for each in (*closed, *told, *([f"not there: {', '.join(gone)}"] if gone else [])))
 

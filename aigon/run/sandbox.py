@@ -15,7 +15,7 @@ from aigon.ports import sandbox
 from aigon.ports.home import state_home
 from aigon.run.neighbours import others
 from aigon.run.sandbox_git import with_git
-from aigon.run.sandbox_places import found, home_of, known
+from aigon.run.sandbox_places import found, home_of, known, unmade
 from aigon.run.sandbox_programs import program, searched
 from aigon.run.seat import Seat
 from aigon.run.worktree_matches import matches
@@ -88,7 +88,7 @@ def _grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path) ->
     own = _real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
     closed = (*hidden, *own)
     write = [str(root), *found(data.write, env), *found(config.sandbox.write, env, seat.main)]
-    read = [str(folder), *found(data.read, env), *found(config.sandbox.read, env, seat.main)]
+    read = [str(folder), *found(data.read, env), *found(unmade(config.sandbox.read), env, seat.main)]
     grants = Grants(
         write=(*write, *_linked(seat, config)),
         read=(*read, *searched(env.get("PATH", ""), closed)),

@@ -35,6 +35,11 @@ def found(entries: Iterable[str], env: Mapping[str, str], root: Path | None = No
     return tuple(dict.fromkeys(name for path in paths for name in _there(path)))
 
 
+def unmade(entries: Iterable[str]) -> tuple[str, ...]:
+    """The `entries` as what is only read: a folder that is not there has nothing to read, and is not made."""
+    return tuple(entry.rstrip("/") or entry for entry in entries)
+
+
 def absent(entries: Iterable[str], env: Mapping[str, str], root: Path) -> tuple[str, ...]:
     """The `entries` that name nothing that is there, but for folders that are made; nothing is made here."""
     named = ((entry, _expanded(entry, env, root)) for entry in entries if not entry.endswith("/"))

@@ -50,9 +50,9 @@ def test_the_plan_shows_checks_criteria_and_the_whole_first_prompt(lab: Lab) -> 
 def test_the_plan_says_what_the_sandbox_grants_and_what_of_it_is_not_there(lab: Lab) -> None:
     planned(lab)
     (lab.home / "docs").mkdir()
-    lab.config(sandbox={"read": ["~/docs", "~/dosc", "$NOT_SET"], "write": ["../shared/"]})
+    lab.config(sandbox={"read": ["~/docs", "~/dosc/", "$NOT_SET"], "write": ["../shared/"]})
     ran = lab.aigon("feature-implement", "42", "--dry-run", env={"AIGON_SANDBOX": "auto"})
-    said = "; may write ../shared/; may read ~/docs, ~/dosc, $NOT_SET; not there: ~/dosc, $NOT_SET\n"
+    said = "; may write ../shared/; may read ~/docs, ~/dosc/, $NOT_SET; not there: ~/dosc, $NOT_SET\n"
     assert ran.code == 0 and said in ran.out, ran.out + ran.err
     assert not (lab.root.parent / "shared").exists()
 

@@ -160,7 +160,7 @@ def test_what_a_project_grants_can_be_reached_and_a_closed_network_cannot(tmp_pa
             pytest.skip("nothing here closes a network")
         (box.lab.home / "shared").mkdir()
         box.lab.config(
-            sandbox={"read": ["~/Documents"], "write": ["~/shared"], "network": "closed"},
+            sandbox={"read": ["~/Documents", "~/Docments/"], "write": ["~/shared"], "network": "closed"},
             agents={
                 "mine": {"adapter": "command", "command": [str(box.lab.home / "mine-agent")], "home": ["~/.mine/"]}
             },
@@ -170,6 +170,7 @@ def test_what_a_project_grants_can_be_reached_and_a_closed_network_cannot(tmp_pa
     assert box.said() == {"diary": "open", "own": "open", "shared": "open", "network": "denied"}
     assert (box.lab.home / ".mine" / "session").read_text() == "new\n"
     assert (box.lab.home / "shared" / "file").read_text() == "new\n"
+    assert not (box.lab.home / "Docments").exists()
 
 
 def test_a_killed_aigon_leaves_no_agent_behind(mechanism: Mechanism, tmp_path: Path) -> None:
