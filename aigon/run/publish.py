@@ -76,7 +76,7 @@ def publish(
     if not look.complete:
         return (yield from _park(job, world, snapshot, state))
     if not state.turn_ended:
-        if isinstance(outcome, Met) and world.workspace.changes(snapshot.tip.parent):
+        if isinstance(outcome, Met) and world.workspace.changes(state.checkpoint):
             draft = replace(draft, number=state.last_number + 1)  # what was kept of a broken-off turn proves everything
         elif not _ticks_due(job, world, draft, outcome, state):
             return (yield draft)

@@ -13,6 +13,9 @@ _TIMES = (
     (re.compile(r"^(- Turn: [\w ()]+ after) [\d.smh ]+$", re.MULTILINE), r"\1 TIME"),
 )
 """All that may differ in an iteration log: when an iteration was, and how long its turn took."""
+_WORK = re.compile(r"^### Implementation\n.*?(?=^### )", re.MULTILINE | re.DOTALL)
+"""Of an agent that commits by itself this may differ, too: what it committed in a turn that was killed is judged as it
+stands, and no turn is named for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,16 @@ def standing(lab: Lab, scenario: Scenario, label: str, agent: str) -> Standing:
     state = json.loads(lab.read(scenario.state(label)))
     return Standing(
         tuple(line for line in files(lab, branch) if not line.endswith(f"\t{log}")),
-        timeless(lab.git("show", f"{branch}:{log}")),
+        _log(lab.git("show", f"{branch}:{log}"), agent),
         checkpoints(lab, branch),
         tuple(each["number"] for each in state["iterations"]),
         state["status"],
         scenario.turns(lab, agent),
     )
+
+
+def _log(text: str, agent: str) -> str:
+    return _WORK.sub("", timeless(text)) if agent == "commits" else timeless(text)
 
 
 def files(lab: Lab, branch: str) -> tuple[str, ...]:

@@ -725,3 +725,25 @@ def test_what_an_agent_planted_in_git_does_not_outlast_a_kill(lab: Lab) -> None:
     config = lab.read(".git/config")
     assert "fsmonitor" not in config and "Ada" in config
     assert not lab.path(".git/hooks/post-checkout").exists()
+
+
+def test_what_an_agent_committed_in_a_broken_off_turn_and_proves_everything_is_an_iteration_of_its_own(
+    lab: Lab,
+) -> None:
+    lab.spec("it is begun <!-- verify: test -f begun.txt -->", f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("""
+        echo turn >> "$HOME/turns"
+        [ -e begun.txt ] || { touch begun.txt; exit; }
+        touch done.txt; git add -A; git commit -qm "the agent's own"
+        touch "$HOME/begun"; sleep 60
+    """)
+    process = lab.start(*LOOP)
+    begun(lab, process)
+    kill(process)
+    until(lambda: not left_behind(lab))
+    ok(lab.aigon(*RESUME))
+    assert (turns(lab), lab.boxes()) == (2, "xx")
+    assert [i["number"] for i in lab.state()["iterations"]] == [0, 1, 2]
+    numbers = lab.git("log", "--reverse", "--format=%(trailers:key=Aigon-Iteration,valueonly,separator=)", "main..HEAD")
+    assert numbers.split() == ["1", "2"]
+    lab.sound()
