@@ -8,6 +8,8 @@ REFUSALS = "tests/loop/test_refusals.py"
 REPAIR = "tests/loop/test_repair.py"
 SECRETS = "tests/loop/test_secrets.py"
 SANDBOX = "tests/loop/test_sandbox.py"
+CURIOUS = "test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing"
+GRANTED = "test_aigons_records_stay_hidden_in_a_folder_that_is_granted"
 PROCESSES = "tests/loop/test_processes.py"
 DAMAGED = f"{REPAIR}::test_a_journal_that_is_damaged_in_the_middle_is_repaired_and_the_run_goes_on_from_the_branch"
 DENIED = "tests/ports/test_sandbox.py::test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written"
@@ -302,13 +304,13 @@ KEPT_IN = (
     *(
         Mechanism(
             "what an agent can reach", f"{mechanism}: {name}", "aigon/run/sandbox.py", text, instead,
-            f"{SANDBOX}::test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing[{mechanism}]",
+            f"{SANDBOX}::{test}[{mechanism}]",
         )
         for mechanism in ("bwrap", "landlock")
-        for name, text, instead in (
-            ("a turn is run in it", "return self.box.command(argv, root, ", "return list(argv); ("),
-            ("the person's home is another one", "        own=own,\n", ""),
-            ("aigon's records are hidden", "        hidden=hidden,\n", ""),
+        for name, text, instead, test in (
+            ("a turn is run in it", "return self.box.command(argv, root, ", "return list(argv); (", CURIOUS),
+            ("the person's home is another one", "        own=own,\n", "", CURIOUS),
+            ("aigon's records are hidden", "        hidden=hidden,\n", "", GRANTED),
         )
     ),
     Mechanism(

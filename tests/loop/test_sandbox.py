@@ -145,6 +145,15 @@ def test_in_a_worktree_neither_the_main_checkout_nor_a_rival_is_in_reach(mechani
     box.lab.git("fsck", "--strict")
 
 
+def test_aigons_records_stay_hidden_in_a_folder_that_is_granted(mechanism: Mechanism, tmp_path: Path) -> None:
+    tries = "printf 'text\\n' > done.txt; try diary 'cat ~/Documents/diary'; try records 'ls ~/state/repos'"
+    box = Box(tmp_path, tries, mechanism)
+    box.lab.config(sandbox={"read": ["~/"]})
+    box.lab.commit("grants")
+    box.run()
+    assert box.said() == {"diary": "open", "records": "denied"}
+
+
 def test_what_a_project_grants_can_be_reached_and_a_closed_network_cannot(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
