@@ -353,11 +353,6 @@ ROOM = (
         "test_a_check_that_fails_on_a_full_disk_is_no_failure_of_the_agent_s[workspace]",
     ),
     Mechanism(
-        "disk read-only", "it is seen before a turn", "aigon/ports/volumes.py",
-        'problem=explained(errno.EROFS, "it")[0] if there.f_flag & os.ST_RDONLY else "",', 'problem="",',
-        "tests/faults/disk/test_read_only.py::test_a_read_only_disk_is_seen_before_a_turn_is_paid_for[temporary]",
-    ),
-    Mechanism(
         "disk read-only", "a run's folder is seen before HEAD moves", "aigon/run/session.py",
         '        require_writable(root / ".aigon")\n', "        pass\n",
         "tests/faults/disk/test_read_only.py::test_a_read_only_disk_is_seen_before_a_turn_is_paid_for[logs]",
