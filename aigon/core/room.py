@@ -11,11 +11,11 @@ MARGIN = 1.25
 are alike it does with the chance 1/(n+1). But its turn is about the same work on a tree that has grown by a little, so
 a quarter more covers that, without refusing a turn that would have found room."""
 FULL = 4 * 1024 * 1024
-"""Bytes: with fewer a file system is full. The head of one log alone takes as much (`aigon.ports.capture.HALF`)."""
+"""Bytes: with fewer a file system is full. One log alone takes as much (`aigon.ports.capture.HALF`, head and tail)."""
 FEW_FILES = 100
 """A checkpoint of one changed file makes about 20 files; a file system with fewer than this left is full as well."""
 LARGEST_FILE = 16 * 1024 * 1024
-"""Bytes that one file must be allowed to have: a log takes 8 MiB (`aigon.ports.capture.HALF`, head and tail), and the
+"""Bytes that one file must be allowed to have: a log takes 4 MiB (`aigon.ports.capture.HALF`, head and tail), and the
 journal of a thousand iterations about as much."""
 
 
