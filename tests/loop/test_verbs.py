@@ -237,9 +237,9 @@ def test_the_status_of_a_feature_before_during_and_after_a_run(lab: Lab) -> None
     ("state", "what", "do"),
     [
         ('{"schema_version": 2, "status": "running"}', "from a newer aigon", "Upgrade aigon"),
-        ('{"schema_version": 1}', "cannot be read", "--resume"),
-        ('{"schema_version"', "cannot be read", "--resume"),
-        ("[]", "cannot be read", "--resume"),
+        ('{"schema_version": 1}', "cannot be read", "doctor --repair"),
+        ('{"schema_version"', "cannot be read", "doctor --repair"),
+        ("[]", "cannot be read", "doctor --repair"),
     ],
 )
 def test_a_state_that_cannot_be_understood_is_refused(lab: Lab, state: str, what: str, do: str) -> None:
