@@ -66,6 +66,10 @@ def main() -> None:
         case [] | ["--help"] | ["-h"]:
             print(help_text(), end="")
         case arguments:
+            import signal
+
             from aigon.commands.root import run
 
-            sys.exit(run(arguments))
+            code = run(arguments)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is over and said: a late Ctrl+C makes no crash of it
+            sys.exit(code)

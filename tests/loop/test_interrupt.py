@@ -272,3 +272,23 @@ def test_a_branch_that_the_ended_turn_had_rewritten_is_put_back(lab: Lab) -> Non
     again = lab.aigon(*RESUME)
     assert again.code == 0, again.out + again.err
     lab.sound()
+
+
+LAST_WORDS = """
+import atexit, sys, time
+atexit.register(lambda: (print("bye", flush=True), time.sleep(1)))
+sys.argv = ["aigon", "board"]
+from aigon.cli import main
+main()
+"""
+
+
+def test_a_ctrl_c_that_comes_when_all_is_said_makes_no_crash_of_it(lab: Lab) -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", LAST_WORDS], cwd=lab.root, env=lab.env, stdout=pipe, stderr=pipe, text=True
+    )
+    assert process.stdout and any("bye" in line for line in process.stdout)
+    interrupt(process)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
