@@ -84,6 +84,9 @@ def _judge(soak: Soak, iterations: int) -> None:
     verdict = Verdict()
     no_orphans(verdict, lab, "after the soak")
     soak.reasons += verdict.reasons
+    if soak.reasons:  # stopped half-way, it has every right to be in the middle of something
+        soak.reasons.append(lab.git("status", "--porcelain", "--untracked-files=all"))
+        return
     lab.sound()
 
 
