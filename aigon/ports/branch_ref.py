@@ -18,6 +18,7 @@ class BranchRef:
     def __init__(self, trusted: TrustedGit, branch: str) -> None:
         self._trusted, self._name = trusted, f"refs/heads/{branch}"
         self._file = trusted.common_dir / "refs" / "heads" / branch
+        self._seen: dict[str, int] = {}
         self._since = (time.time() - RECENT, time.monotonic() - RECENT)
 
     @property
@@ -41,7 +42,8 @@ class BranchRef:
         """Hand to the disk what any git wrote since the last time. Raises OSError."""
         wall, steady = self._since
         now, passed = time.time(), time.monotonic() - steady
-        write_out(self._trusted.common_dir / "objects", min(wall, now - passed))  # whichever way the clock was set
+        since = min(wall, now - passed)  # whichever way the clock was set
+        write_out(self._trusted.common_dir / "objects", since, self._seen)
         self._since = now, time.monotonic()
 
     def _flushed(self) -> None:

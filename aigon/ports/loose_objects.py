@@ -6,6 +6,7 @@ there and writes nothing. aigon's own objects were written out as they came (`ai
 
 import ctypes
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,29 +15,38 @@ from aigon.ports.syscalls import call
 
 SLACK = 2.0
 """Seconds that a file's time may lie behind the clock: ext4 counts in ticks, FAT in steps of two seconds."""
+TICK_NS = 20_000_000
+"""Nanoseconds after which a further change of a folder has another time: the kernel's clock for files goes in steps of
+up to 10 ms."""
 _ZERO = ctypes.c_int64(0)
 _WRITE_OUT = 1 | 2 | 4
 """SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER in <fcntl.h>: what git's `writeout-only` asks for."""
 
 
-def write_out(objects: Path, since: float) -> int:
+def write_out(objects: Path, since: float, seen: dict[str, int] | None = None) -> int:
     """Hand the loose objects written `since` (seconds of the epoch) to the disk; how many there were.
 
-    They are durable with the next fsync on that file system. Raises OSError where the disk does not take them.
+    They are durable with the next fsync on that file system. Folders that are as they were when `seen` last are passed
+    over; what is seen now is noted there. Raises OSError where the disk does not take them.
     """
     written = 0
-    for name in _fresh(objects, since - SLACK):
+    for name in _fresh(objects, since - SLACK, {} if seen is None else seen):
         with suppress(FileNotFoundError):  # packed meanwhile, by a git that flushes packs
             _write_out(name)
             written += 1
     return written
 
 
-def _fresh(objects: Path, since: float) -> Iterator[str]:
+def _fresh(objects: Path, since: float, seen: dict[str, int]) -> Iterator[str]:
     """A new file changes its folder's time: others need no second look."""
     for folder in _entries(objects):
-        if len(folder.name) == 2 and folder.stat().st_mtime >= since:
-            yield from (file.path for file in _entries(folder.path) if file.stat().st_mtime >= since)
+        changed = folder.stat().st_mtime_ns
+        if len(folder.name) != 2 or changed < since * 1e9 or seen.get(folder.name) == changed:
+            continue
+        settled = time.time_ns() - changed > TICK_NS  # else a file may still come and leave the time as it is
+        yield from (file.path for file in _entries(folder.path) if file.stat().st_mtime >= since)
+        if settled:
+            seen[folder.name] = changed
 
 
 def _entries(folder: str | Path) -> list["os.DirEntry[str]"]:
