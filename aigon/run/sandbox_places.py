@@ -53,7 +53,7 @@ def _expanded(entry: str, env: Mapping[str, str], root: Path | None) -> str:
     for variable, prefix in _XDG:
         if env.get(variable) and entry.startswith(f"{prefix}/"):
             entry = env[variable] + entry.removeprefix(prefix)
-    if entry.startswith("~/"):
+    if entry == "~" or entry.startswith("~/"):
         entry = f"{home_of(env)}/{entry[2:]}" if home_of(env) else ""
     return f"{root}/{entry}" if entry and root and not entry.startswith("/") else entry
 
