@@ -40,13 +40,21 @@ def write_out(objects: Path, since: float, seen: dict[str, int] | None = None) -
 def _fresh(objects: Path, since: float, seen: dict[str, int]) -> Iterator[str]:
     """A new file changes its folder's time: others need no second look."""
     for folder in _entries(objects):
-        changed = folder.stat().st_mtime_ns
+        changed = _changed(folder)
         if len(folder.name) != 2 or changed < since * 1e9 or seen.get(folder.name) == changed:
             continue
         settled = time.time_ns() - changed > TICK_NS  # else a file may still come and leave the time as it is
-        yield from (file.path for file in _entries(folder.path) if file.stat().st_mtime >= since)
+        yield from (file.path for file in _entries(folder.path) if _changed(file) >= since * 1e9)
         if settled:
             seen[folder.name] = changed
+
+
+def _changed(entry: "os.DirEntry[str]") -> int:
+    """When it changed, in nanoseconds; 0 for one that a person's git packed and removed since it was listed."""
+    try:
+        return entry.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _entries(folder: str | Path) -> list["os.DirEntry[str]"]:
