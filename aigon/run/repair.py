@@ -9,6 +9,7 @@ from aigon.core.errors import AigonError
 from aigon.core.repaired import Repair, Repaired, Unmended
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
+from aigon.ports.loops import loop_lock
 from aigon.ports.main_checkout import Repository, around
 from aigon.ports.running import start_of
 from aigon.ports.store import keep_damaged, lock, read_journal
@@ -102,7 +103,7 @@ def _of_feature(records: Records, home: Path, repository: Repository, checkout: 
     """Everything of one feature and agent, under the lock that its loop would hold."""
     name = records.folder.name
     try:
-        with lock(home / "locks" / f"feature-{name}.lock", f"Feature {name}"):
+        with lock(loop_lock(home, name), f"Feature {name}"):
             yield from _mended(records, repository, checkout)
     except AigonError as error:
         yield Unmended("feature", str(records.folder), str(error), error.hint, hinders="in use" not in error.what)
