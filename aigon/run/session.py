@@ -118,7 +118,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
         _end_leftovers(opening, name, past.state)
         return take_up(opening, records, past)
     if own and own != opening.current:
-        _require_sound(opening, _name(opening, own))
+        _readable(_require_sound(opening, _name(opening, own)))
         branch.own_changes(opening.checkout, [])
         branch.enter(opening.checkout, own)
     prepared = early or ready(opening.checkout, opening.options, main=opening.seat.main)
@@ -145,8 +145,6 @@ def _require_sound(opening: Opening, name: str) -> Records:
     """The records of the feature. Raises AigonError (exit 7) where they are damaged or too new; nothing is touched."""
     records = records_of(opening.home, name, opening.seat.label)
     require_sound(records, opening.seat.main / ".aigon" / _state_name(opening, name))
-    if not opening.options.resume:
-        _readable(records)
     return records
 
 
