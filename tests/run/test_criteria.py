@@ -206,11 +206,19 @@ def test_every_verdict_has_a_method_and_evidence_or_a_reason(lab: Lab) -> None:
     assert all(v.method and (v.reason or (v.status == "met" and v.evidence)) for v in look.verdicts)
 
 
-def test_where_checks_stop_at_the_first_failure_what_did_not_run_is_unclear(lab: Lab) -> None:
-    spec = spec_of("a <!-- verify: false -->", "b <!-- verify: true -->", "c <!-- metric: echo 1 > 0 -->")
+def test_an_open_criterion_stops_neither_checks_nor_other_criteria(lab: Lab) -> None:
+    spec = spec_of("a <!-- verify: false -->", "b <!-- verify: true -->", "All tests pass")
     with world_of(lab) as world:
-        look = looked(world, job_of(spec, slots=1, stop_on_first_failure=True))
-    assert [v.status for v in look.verdicts] == ["unmet", "unclear", "unclear"]
+        look = looked(world, job_of(spec, script("tests", "true"), slots=1, stop_on_first_failure=True))
+    assert [v.status for v in look.verdicts] == ["unmet", "met", "met"]
+
+
+def test_where_checks_stop_at_the_first_failure_what_did_not_run_is_unclear(lab: Lab) -> None:
+    spec = spec_of("a <!-- verify: true -->", "c <!-- metric: echo 1 > 0 -->")
+    job = job_of(spec, script("tests", "exit 1", timeout=900.0), slots=1, stop_on_first_failure=True)
+    with world_of(lab) as world:
+        look = looked(world, job)
+    assert [v.status for v in look.verdicts] == ["unclear", "unclear"]
 
 
 def test_only_commands_and_metrics_are_run() -> None:
