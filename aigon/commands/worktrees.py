@@ -8,7 +8,7 @@ SAID = {
     "there": "there",
     "uncommitted": "holds uncommitted work",
     "gone": "gone; a run makes it again from its branch",
-    "broken": "there, but git does not know it; the next run mends it",
+    "broken": "there, but git does not know it; the next run repairs it",
 }
 
 

@@ -335,11 +335,12 @@ def _document(name: str, content: bytes) -> dict[str, Any]:
         raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
     except json.JSONDecodeError as error:
         where = f"{name}:{error.lineno}:{error.colno}"
-        raise usage(f"The configuration is not valid JSON: {error.msg}", where=where, hint="Mend that line") from None
+        hint = f"Fix line {error.lineno}"
+        raise usage(f"The configuration is not valid JSON: {error.msg}", where=where, hint=hint) from None
     except RecursionError:
         raise usage("The configuration is nested too deeply", where=name, hint="It has a few levels only") from None
     except ValueError as error:  # a number of thousands of digits, NaN, a key that stands twice
-        raise usage(f"The configuration is not valid JSON: {error}", where=name, hint="Mend it there") from None
+        raise usage(f"The configuration is not valid JSON: {error}", where=name, hint="Fix that value") from None
     if not isinstance(document, dict):
         raise usage("The configuration is not a JSON object", where=name, hint="It starts with { and ends with }")
     return document

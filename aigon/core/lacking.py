@@ -52,4 +52,4 @@ def explained(number: int, mounted: str) -> tuple[str, str]:
         case errno.ENOMEM:
             return "no memory is left", "Make room in memory"
         case _:
-            return f"reading or writing failed{there}", f"Mend {disk} (`dmesg` says what is wrong with it)"
+            return f"reading or writing failed{there}", f"Repair {disk} (`dmesg` says what is wrong with it)"

@@ -25,13 +25,13 @@ def stale(table: Table, today: date, models: Iterable[str] = ()) -> str:
     wanted = tuple(models)
     if not wanted:
         days = _days(table.as_of, today) or 0
-        return f"The prices are {days} days old (of {table.as_of}){_MEND}" if days > OLDEST else ""
+        return f"The prices are {days} days old (of {table.as_of}){_REMEDY}" if days > OLDEST else ""
     found = dict.fromkeys(quote.model for model in wanted if (quote := quoted(table, model)))
     said = [text for model in found if (quote := quoted(table, model)) and (text := _said(quote, today))]
-    return "; ".join(said) + _MEND if said else ""
+    return "; ".join(said) + _REMEDY if said else ""
 
 
-_MEND = ": estimates may be wrong. Put today's prices into .aigon/prices.yaml, or update aigon"
+_REMEDY = ": estimates may be wrong. Put today's prices into .aigon/prices.yaml, or update aigon"
 
 
 def _said(quote: Quote, today: date) -> str:

@@ -80,7 +80,7 @@ def known_failures(spec: Spec) -> tuple[str, ...]:
     names = frontmatter.strings(spec.frontmatter, "known_failures")
     if "git" in names:
         what = "`known_failures` cannot list git: what git did not take is in no commit"
-        raise usage(what, where="frontmatter", hint="Take `git` out of the list, and mend what the git check names")
+        raise usage(what, where="frontmatter", hint="Take `git` out of the list, and fix what the git check names")
     return names
 
 

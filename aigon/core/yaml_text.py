@@ -7,7 +7,7 @@ from aigon.core.errors import usage
 from aigon.core.size_limit import MIB, too_large
 from aigon.core.yaml_nodes import Absurd, value
 
-MEND = "Mend it there, or just above: brackets, quotes, indentation"
+FIX = "Fix that line or the one above it: check brackets, quotes and indentation"
 
 
 LARGEST = MIB
@@ -25,12 +25,12 @@ def parsed(document: bytes, file: str) -> Node:
         found = value(document, loader, lambda root: _no_key_twice(root, file, set()))
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise usage(f"Not valid YAML: {error.problem or error}", where=file + line, hint=MEND) from None
+        raise usage(f"Not valid YAML: {error.problem or error}", where=file + line, hint=FIX) from None
     except Absurd as error:
         where = f"{file}:{error.line}" if error.line else file
         raise usage(f"Not valid YAML: {error}", where=where, hint="Write it plainly, with fewer levels") from None
     except yaml.YAMLError as error:
-        raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file, hint=MEND) from None
+        raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file, hint=FIX) from None
     if found is None:
         raise usage("The file is empty", where=file, hint="Write a description and roles, or remove the file")
     return Node(found, file)

@@ -22,7 +22,7 @@ from aigon.ports.store import write_atomic
 
 LONGEST = 60
 """Characters of a repository's own name that go into that of its folder: at most 240 bytes, where 255 are allowed."""
-_MEND = "Remove the file: aigon then begins with new records; the old ones stay in its state folder"
+_FIX = "Remove the file: aigon then begins with new records; the old ones stay in its state folder"
 
 
 def state_home() -> Path:
@@ -95,9 +95,9 @@ def _name(marker: Path) -> str:
 
     An agent can write to it, and to forged records it must not lead.
     """
-    name = os.fsdecode(bounded.content(marker, 4096, "The repository's id", hint=_MEND, code=Exit.ENVIRONMENT)).strip()
+    name = os.fsdecode(bounded.content(marker, 4096, "The repository's id", hint=_FIX, code=Exit.ENVIRONMENT)).strip()
     if not name or "/" in name or "\0" in name or name in (".", "..") or len(os.fsencode(name)) > 255:
-        raise environment("The repository's id is damaged", where=str(marker), hint=_MEND)
+        raise environment("The repository's id is damaged", where=str(marker), hint=_FIX)
     return name
 
 

@@ -12,7 +12,7 @@ from aigon.core.lacking import Lacking
 from aigon.core.room import Volume, size
 from aigon.ports.volumes import existing, look, mounted
 
-AGAIN = "then run again, with --resume after a run has begun"
+AGAIN = "then run again (add --resume if the run had started)"
 
 
 def refusal(what: str, error: OSError) -> AigonError:
@@ -20,7 +20,7 @@ def refusal(what: str, error: OSError) -> AigonError:
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     if not lacking.is_lack(error.errno):
         said = error.strerror or str(error)
-        return environment(f"{what}: {said}", where=path, hint=f"Mend that, {AGAIN}")
+        return environment(f"{what}: {said}", where=path, hint=f"Fix the problem, {AGAIN}")
     number = error.errno or 0
     return _lacking(what, number, Path(path) if path else _where(number, _usual()), path)
 

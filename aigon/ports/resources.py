@@ -39,7 +39,8 @@ def document(path: Path) -> bytes:
     try:
         return bounded.content(path, LARGEST, "The document", hint="Keep in it what aigon reads")
     except OSError as error:
-        raise usage(f"The document cannot be read: {error.strerror}", where=str(path), hint="Mend its mode") from None
+        hint = "Check its permissions"
+        raise usage(f"The document cannot be read: {error.strerror}", where=str(path), hint=hint) from None
 
 
 def agent_kinds(folder: Path | None = None) -> dict[str, Path]:

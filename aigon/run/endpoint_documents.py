@@ -70,9 +70,7 @@ class _Reader:
             return name
         raw = None if name.startswith(("../", "/")) or name == ".." else self._project.read(name)
         if raw is None:
-            raise usage(
-                f"There is no file {shown!r} in the project", where=place, hint="Mend the path, or add the file"
-            )
+            raise usage(f"There is no file {shown!r} in the project", where=place, hint="Fix the path, or add the file")
         try:
             text = raw.decode("utf-8-sig")
             value = documents.value(name, text)
@@ -110,10 +108,10 @@ def _require_usable(values: Mapping[str, object], named: Mapping[int, str], wher
     for number, name in named.items():
         if known and (flaw := known.flaw(name)):
             place = f"{where}.requests.{number}.expect.schema in {CONFIG}" if name.startswith("#") else name
-            hint = "Mend the schema. Nothing is fetched: what it refers to has to be a file of the project"
+            hint = "Fix the schema. Nothing is fetched: what it refers to has to be a file of the project"
             raise usage(f"The schema of request {number} cannot be used: {flaw}", where=place, hint=hint)
 
 
 def _broken(name: str, error: ValueError) -> AigonError:
     what = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-    return usage(f"{name} cannot be read: {what}", where=name, hint="Mend the file: JSON, or YAML by its name")
+    return usage(f"{name} cannot be read: {what}", where=name, hint="Fix the file: JSON, or YAML by its name")

@@ -90,5 +90,5 @@ def _by_a_person(job: Job, resume: str, numbers: Sequence[int], concerns: Sequen
     if job.demand.skip_validation:
         return f"{resume} (without --skip-validation)"
     if not numbers:
-        return f"mend what the proof lacks, then {resume}"
-    return f"mend {job.spec_path}, then {resume} --accept-spec"
+        return f"fix what the proof lacks, then {resume}"
+    return f"fix {job.spec_path}, then {resume} --accept-spec"

@@ -132,7 +132,7 @@ def command_of(
     line = isinstance(command, str)
     program, *rest = ("bash", "-c", command) if isinstance(command, str) else command
     found = _program(root, env, program)
-    trouble = "" if found else f"there is no program {program} to start: install it, or mend the command"
+    trouble = "" if found else f"there is no program {program} to start: install it, or fix the command"
     if found and not os.access(found, os.X_OK):
         trouble = f"{program} is not executable: chmod +x {program}"
     argv = (found or program, *rest)

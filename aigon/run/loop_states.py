@@ -39,7 +39,7 @@ def _told(root: Path, path: Path) -> Told:
     except NewerState:
         problem = f"{path.name} is from a newer aigon: upgrade"
     except (OSError, ValueError, KeyError, TypeError):
-        problem = f"{path.name} cannot be read; aigon doctor --repair mends it"
+        problem = f"{path.name} cannot be read; aigon doctor --repair fixes it"
     # An ID is digits, and what follows it a label: the damage of one agent's file is told at its feature.
     id, _, label = name.partition("-")
     return Told(id, root, {}, problem, label) if id.isdecimal() else Told(name, root, {}, problem)

@@ -97,7 +97,7 @@ def state_home() -> Fact:
     place = home.state_home()
     there = next(folder for folder in (place, *place.parents) if folder.exists())
     writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    problem = "" if writable else f"{there} cannot be written: mend that, or point AIGON_STATE_HOME elsewhere"
+    problem = "" if writable else f"{there} is not writable: make it writable, or point AIGON_STATE_HOME elsewhere"
     return Fact("state_home", "Records", str(place), {"path": str(place), "writable": writable}, problem=problem)
 
 

@@ -116,7 +116,7 @@ def project_in(here: Repository, folder: str) -> Project:
         return here.project
     if not (here.root / folder).is_dir() or ".." in folder.split("/") or folder.startswith("/"):
         what, where = f"There is no folder {folder!r} in this repository", f"paths.{folder} in {profile.CONFIG}"
-        raise usage(what, where=where, hint="Mend the path, or remove it")
+        raise usage(what, where=where, hint="Fix the path, or remove it")
     return ProjectOnDisk(here.root / folder, here.env, above=here.root)
 
 

@@ -135,7 +135,9 @@ def _put(source: Path, worktree: Checkout, path: str) -> str:
 
 def _unreadable(source: Path, error: OSError) -> AigonError:
     return usage(
-        f"It cannot be copied into the worktree: {error.strerror}", where=str(source), hint="Mend that, or leave it out"
+        f"It cannot be copied into the worktree: {error.strerror}",
+        where=str(source),
+        hint="Fix the cause, or leave the path out of `worktree.copy`",
     )
 
 

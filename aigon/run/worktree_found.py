@@ -55,7 +55,7 @@ def _connected(main: Checkout, path: Path) -> Path:
         worktrees.mend(main)
     if worktrees.owner(path) != main.common_dir:
         raise environment(
-            "The worktree does not name its repository, and git could not mend that",
+            "The worktree does not name its repository, and `git worktree repair` could not fix that",
             where=str(path / ".git"),
             hint=f"Save what you need from it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )

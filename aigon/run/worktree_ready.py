@@ -149,6 +149,6 @@ def _failed(exited: Exited, shown: str, log: Path, stop: Stop | None) -> AigonEr
     return AigonError(
         f"The set-up of the worktree failed: {why}: {shown}",
         where=str(log),
-        hint=f'Mend it, or "worktree": {{"setup": ...}} in .aigon/config.json, and run again. {said}'.strip(),
+        hint=f'Fix the command ("worktree": {{"setup": ...}} in .aigon/config.json), then run again. {said}'.strip(),
         code=code,
     )

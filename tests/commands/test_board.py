@@ -220,7 +220,7 @@ def test_a_feature_with_several_agents_stands_there_once_with_each_of_them(lab: 
     assert (card["criteria"]["proven"], card["criteria"]["total"], card["running"]) == (4, 4, False)
     found = {lane["label"]: (lane["proven"], lane["ended"]["status"]) for lane in card["candidates"]}
     assert found == {"cc": (2, "broken_off"), "cx": (4, "met")}
-    assert card["problem"] == "loop-state-42-gg.json cannot be read; aigon doctor --repair mends it"
+    assert card["problem"] == "loop-state-42-gg.json cannot be read; aigon doctor --repair fixes it"
     assert features(lab)["43"]["candidates"] == []
     said = " ".join(lab.aigon("board").out.replace("│", " ").split())
     assert "cc 2/4, cx 4/4 proven" in said and "aigon feature-implement 42 --resume --agent cc" in said

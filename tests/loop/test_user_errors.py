@@ -126,7 +126,7 @@ def test_known_failures_of_a_wrong_type_are_refused_before_the_branch_is_made(la
 @pytest.mark.parametrize(
     ("text", "what", "where", "do"),
     [
-        ('{\n  "ralph": {\n    "enabled": true,\n  }\n}\n', "not valid JSON", f"{CONFIG}:", "Mend that line"),
+        ('{\n  "ralph": {\n    "enabled": true,\n  }\n}\n', "not valid JSON", f"{CONFIG}:", "Fix line 4"),
         (b'{"profile": "\xff"}', "not UTF-8", CONFIG, "UTF-8"),
         ('{"ralph": {"maxIteration": 3}}', "'ralph.maxIteration'", CONFIG, "Did you mean 'maxIterations'?"),
         ('{"ralph": {"enabled": "yes"}}', "'ralph.enabled'", CONFIG, '"yes"'),

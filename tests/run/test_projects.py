@@ -90,9 +90,9 @@ def test_the_configuration_names_the_projects_and_changes_their_checks(tmp_path:
 @pytest.mark.parametrize(
     ("paths", "what", "hint"),
     [
-        ({"bakend": "web"}, "There is no folder 'bakend'", "Mend the path"),
-        ({"../x": "web"}, "There is no folder '../x'", "Mend the path"),
-        ({"/": "web"}, "There is no folder '/'", "Mend the path"),
+        ({"bakend": "web"}, "There is no folder 'bakend'", "Fix the path"),
+        ({"../x": "web"}, "There is no folder '../x'", "Fix the path"),
+        ({"/": "web"}, "There is no folder '/'", "Fix the path"),
         ({"backend": "wep"}, "backend: There is no profile 'wep'", "Did you mean 'web'?"),
         ({"backend": {"profil": "web"}}, "Unknown configuration key 'paths.backend.profil'", "'profile'"),
     ],
