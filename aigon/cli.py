@@ -33,6 +33,9 @@ VERBS = {
 }
 """Every verb: its module in `aigon.commands`, and its line in the help."""
 
+ALIASES = {"feature-prioritize": "feature-prioritise"}
+"""Other spellings of a verb. They work and are not listed."""
+
 
 ABOUT = """\
 Usage: aigon COMMAND [OPTIONS]
@@ -50,9 +53,8 @@ def help_text() -> str:
     """What `aigon --help` prints."""
     width = max(map(len, VERBS)) + 2
     rows = "".join(f"  {verb:<{width}}{line}\n" for verb, (_, line) in VERBS.items())
-    options = (
-        f"  {'--version':<{width}}Show the version.\n  {'-h, --help':<{width}}Show this, or a command's own help.\n"
-    )
+    about_help = "Show this, or a command's own help (also: aigon help COMMAND)."
+    options = f"  {'--version':<{width}}Show the version.\n  {'-h, --help':<{width}}{about_help}\n"
     return f"{ABOUT}\nCommands:\n{rows}\nOptions:\n{options}"
 
 
@@ -63,13 +65,13 @@ def main() -> None:
             from aigon import __version__
 
             print(f"aigon {__version__}")
-        case [] | ["--help"] | ["-h"]:
+        case [] | ["--help"] | ["-h"] | ["help"]:
             print(help_text(), end="")
         case arguments:
             import signal
 
             from aigon.commands.root import run
 
-            code = run(arguments)
+            code = run([*arguments[1:], "--help"] if arguments[0] == "help" else arguments)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is over and said: a late Ctrl+C makes no crash of it
             sys.exit(code)

@@ -62,25 +62,51 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
 
 
 @pytest.mark.parametrize(
-    ("arguments", "near"),
+    ("arguments", "what", "do"),
     [
-        (["feature-implment", "1"], "feature-implement"),
-        (["nonsense"], "aigon --help"),
-        (["feature-status", "--nonsense"], "feature-status"),
-        (["feature-implement"], "ID"),
-        (["feature-implement", "1", "--max-time", "soon"], "soon"),
-        (["feature-implement", "1", "--on-partial", "nonsense"], "rollback"),
+        (["feature-implment", "1"], "no command 'feature-implment'", "Did you mean 'feature-implement'?"),
+        (["nonsense"], "no command 'nonsense'", "aigon --help"),
+        (["list"], "no command 'list'", "aigon board"),
+        (["run", "1"], "no command 'run'", "aigon feature-implement ID --loop"),
+        (["logs", "1"], "no command 'logs'", "aigon feature-status ID"),
+        (["done", "1"], "no command 'done'", "Did you mean 'feature-done'?"),
+        (["feature-report", "1"], "no command 'feature-report'", "Did you mean 'report'?"),
+        (["config", "shw"], "No such command 'shw'", "Did you mean 'show'?"),
+        (["feature-status", "--nonsense"], "No such option '--nonsense'", "aigon feature-status --help"),
+        (["feature-implement", "1", "--lop"], "No such option '--lop'", "Did you mean '--loop'?"),
+        (["feature-implement"], "Missing argument 'ID'", "aigon feature-implement --help"),
+        (["feature-implement", "1", "--max-cost"], "'--max-cost' requires an argument", "Write --max-cost USD."),
+        (["feature-implement", "1", "--max-cost", "--loop"], "'--loop' is not a valid amount", "--help"),
+        (["feature-implement", "1", "--max-time", "soon"], "'soon'", "aigon feature-implement --help"),
+        (["feature-implement", "1", "--on-partial", "nonsense"], "'rollback'", "aigon feature-implement --help"),
     ],
 )
-def test_what_is_not_known_is_exit_2_with_a_word_that_helps(
-    arguments: list[str], near: str, capsys: pytest.CaptureFixture[str]
+def test_a_slip_on_the_command_line_is_exit_2_and_says_what_where_and_what_to_do(
+    arguments: list[str], what: str, do: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == Exit.USAGE
-    said = capsys.readouterr()
-    assert near in said.err
-    assert said.out == ""
+    printed = capsys.readouterr()
+    first, where, hint = printed.err.splitlines()
+    assert first.startswith("aigon: ")
+    assert what in first
+    assert "(" not in first
+    assert where.startswith("  where: aigon ")
+    assert do in hint.removeprefix("  do:    ")
+    assert printed.out == ""
     assert run([*arguments, "--json"]) == Exit.USAGE
     assert json.loads(capsys.readouterr().out)["error"]["exit_code"] == Exit.USAGE
+
+
+def test_the_american_spelling_of_prioritise_works(lab: Lab) -> None:
+    lab.aigon("feature-create", "dark", "mode")
+    assert lab.aigon("feature-prioritize", "dark-mode", "--json").json["id"] == "01"
+
+
+def test_help_is_a_command_as_well(tmp_path: Path) -> None:
+    assert process(tmp_path, "help").stdout == process(tmp_path, "--help").stdout
+    of_a_verb = process(tmp_path, "help", "board")
+    assert (of_a_verb.returncode, of_a_verb.stdout) == (0, process(tmp_path, "board", "--help").stdout)
+    assert process(tmp_path, "help", "nonsense").returncode == Exit.USAGE
 
 
 def test_an_error_is_said_once_for_people_and_once_as_json(tmp_path: Path) -> None:

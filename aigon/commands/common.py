@@ -34,6 +34,15 @@ class Duration(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+class Dollars(click.FloatRange):
+    """An amount above zero, in US dollars."""
+
+    name = "amount in dollars"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+
 @contextmanager
 def here() -> Iterator[Checkout]:
     """The checkout around the current folder, after a look for what a killed aigon left running there."""

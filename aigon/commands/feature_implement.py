@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Duration, answer, confirm, here, yes_option
+from aigon.commands.common import Dollars, Duration, answer, confirm, here, yes_option
 from aigon.core.errors import AigonError, explained
 from aigon.run.options import Options
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-cost",
     envvar="AIGON_MAX_COST",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Dollars(),
     metavar="USD",
     help="Stop when this is spent, by all agents together.",
 )

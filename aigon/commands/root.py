@@ -6,8 +6,20 @@ import sys
 
 import click
 
-from aigon.cli import VERBS, help_text
+from aigon.cli import ALIASES, VERBS, help_text
 from aigon.core.errors import AigonError, Exit, as_document, explained, usage
+
+SUGGESTIONS = {
+    **dict.fromkeys(("list", "ls"), "aigon board lists every feature; aigon feature-status shows where each stands"),
+    **dict.fromkeys(("run", "start", "loop"), "aigon feature-implement ID --loop"),
+    **dict.fromkeys(
+        ("logs", "log", "watch"),
+        "aigon feature-status ID shows where a run stands; .aigon/runs/ holds each turn's prompt and output",
+    ),
+    "merge": "aigon feature-done ID",
+    "next": "aigon board",
+}
+"""What to run for words that other tools use as commands."""
 
 
 class LazyVerbs(click.Group):
@@ -19,27 +31,36 @@ class LazyVerbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the one verb that is wanted."""
-        if cmd_name not in VERBS:
+        verb = ALIASES.get(cmd_name, cmd_name)
+        if verb not in VERBS:
             return None
-        module = importlib.import_module(f"aigon.commands.{VERBS[cmd_name][0]}")
+        module = importlib.import_module(f"aigon.commands.{VERBS[verb][0]}")
         command: click.Command = module.command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say what is near where a verb is not known."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], VERBS, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else " See `aigon --help`."
-            ctx.fail(f"There is no command '{args[0]}'.{hint}")
+        """Raise AigonError (exit 2) for an unknown verb, with the nearest one."""
+        if args and args[0] not in {**VERBS, **ALIASES} and not args[0].startswith("-"):
+            raise usage(f"There is no command '{args[0]}'", where="aigon COMMAND", hint=_suggest_verb(args[0]))
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
         """The help that `aigon.cli` prints without click."""
         return help_text().rstrip("\n")
+
+
+def _suggest_verb(word: str) -> str:
+    """Return what to do instead of a verb that does not exist, such as `done` for `feature-done`."""
+    import difflib
+
+    stem = word.removeprefix("feature-")
+    near = [verb for verb in (stem, f"feature-{stem}") if verb in VERBS]
+    if not near and stem in SUGGESTIONS:
+        return SUGGESTIONS[stem]
+    near = near or difflib.get_close_matches(word, [*VERBS, *ALIASES], n=1)
+    return f"Did you mean '{near[0]}'? See aigon {near[0]} --help" if near else "aigon --help lists all commands"
 
 
 @click.group(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -68,7 +89,7 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        return _explain(_as_usage(error), "--json" in arguments)
+        return _explain(_usage_error(error, arguments), "--json" in arguments)
     except (click.Abort, KeyboardInterrupt):
         print("\naigon: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
@@ -83,15 +104,27 @@ def run(arguments: list[str]) -> int:
         return _explain(refusal("The system refused", error), "--json" in arguments)
 
 
-def _as_usage(error: click.ClickException) -> AigonError:
-    """A slip on the command line, in the shape of every other error; where is the command as it is to be written."""
-    what, near, word = error.format_message().rstrip(".").partition(" Did you mean ")
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:
-        return usage(what.rstrip("."))
+def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonError:
+    """Return a slip on the command line in the form of every other error; `where` is the command's usage line."""
+    near = getattr(error, "possibilities", None)  # of an option or a subcommand that does not exist
+    what = (error.format_message() if near is None else error.message).rstrip(".")
+    context = (error.ctx if isinstance(error, click.UsageError) else None) or _context_of(arguments)
     where = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
-    help_ = f"{context.command_path} --help"
-    return usage(what.rstrip("."), where=where, hint=f"{near.strip()} {word} See {help_}" if near else help_)
+    hint = f"{context.command_path} --help"
+    if near:
+        hint = f"Did you mean '{near[0]}'? See {hint}"
+    elif isinstance(error, click.BadOptionUsage):
+        names = {name: option for option in context.command.params for name in option.opts}
+        if option := names.get(error.option_name):
+            hint = f"Write {error.option_name} {option.make_metavar(context)}. See {hint}"
+    return usage(what, where=where, hint=hint)
+
+
+def _context_of(arguments: list[str]) -> click.Context:
+    """Return the context of the verb in a command line: the parser raises some errors without one."""
+    top = click.Context(root, info_name="aigon")
+    command = root.get_command(top, arguments[0]) if arguments else None
+    return click.Context(command, info_name=arguments[0], parent=top) if command else top
 
 
 def _explain(error: AigonError, as_json: bool) -> int:
