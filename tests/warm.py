@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -61,7 +61,8 @@ def run(
     if not _begins_alike(env, usual) or not _one_at_a_time.acquire(blocking=False):
         return None
     try:
-        return _ended(_server(_at_start(usual)), argv, cwd, env, timeout)
+        with _connection(_at_start(usual)) as server:
+            return _ended(server, argv, cwd, env, timeout)
     finally:
         _one_at_a_time.release()
 
@@ -129,8 +130,8 @@ def started(argv: Sequence[str], cwd: Path, env: Mapping[str, str], usual: Mappi
     if not _begins_alike(env, usual):
         return None
     (out, to_out), (err, to_err), (told, telling) = os.pipe(), os.pipe(), socket.socketpair()
-    with _one_at_a_time:
-        _ask(_server(_at_start(usual)), argv, cwd, env, (to_out, to_err, telling.fileno()))
+    with _one_at_a_time, _connection(_at_start(usual)) as server:
+        _ask(server, argv, cwd, env, (to_out, to_err, telling.fileno()))
     for descriptor in (to_out, to_err):
         os.close(descriptor)
     telling.close()
@@ -156,15 +157,24 @@ def _at_start(env: Mapping[str, str]) -> AtStart:
     return tuple((name, env[name]) for name in sorted(names))
 
 
-def _server(start: AtStart) -> socket.socket:
-    """An interpreter that began with these variables, and waits for command lines until this process ends.
+@contextlib.contextmanager
+def _connection(start: AtStart) -> Iterator[socket.socket]:
+    """Yield the connection to a server that began with these variables and serves until this process ends.
 
-    A new one where the last is gone: tests of what ends every descendant of a process run in this one.
+    Start a new server if the last one is gone: some tests end every descendant of this process. End the server after
+    any exception, an interruption too: the answer to the broken-off request would be taken for the next one's.
     """
     known = _servers.get(start)
     if known is None or known[0].poll() is not None:
         known = _servers[start] = _started(start)
-    return known[1]
+    process, server = known
+    try:
+        yield server
+    except BaseException:
+        del _servers[start]
+        server.close()
+        process.wait()
+        raise
 
 
 def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
@@ -181,17 +191,9 @@ def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
 def _ended(server: socket.socket, argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float) -> Ended:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         _ask(server, argv, cwd, env, (out.fileno(), err.fileno()))
-        pid = _number(server)
-        server.settimeout(timeout)
-        try:
-            code = _number(server)
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            server.settimeout(None)
-            _number(server)
-            raise subprocess.TimeoutExpired(list(argv), timeout) from None
-        finally:
-            server.settimeout(None)
+        if not select.select([server], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired(list(argv), timeout)
+        code = _number(server)
         for file in (out, err):
             file.seek(0)
         return code, out.read(), err.read()
@@ -211,13 +213,18 @@ def _number(connection: socket.socket) -> int:
 
 
 def serve(connection: socket.socket) -> dict[str, object]:
-    """Fork for each request; what a fork has to run comes back in the fork, and nothing ever in the server."""
+    """Fork for each request; what a fork has to run comes back in the fork, and nothing ever in the server.
+
+    Once the connection is closed, kill the fork that somebody waited for, and exit.
+    """
     apart: set[int] = set()
     while True:
         head, files, _, _ = socket.recv_fds(connection, 4, 3)
-        if not head:
+        size = int.from_bytes(head, "big")
+        text = connection.recv(size, socket.MSG_WAITALL) if head else b""
+        if not head or len(text) < size:
             os._exit(0)
-        request: dict[str, object] = json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+        request: dict[str, object] = json.loads(text)
         out, err, *told = files
         pid = os.fork()
         if not pid:
@@ -236,8 +243,19 @@ def serve(connection: socket.socket) -> dict[str, object]:
         if told:
             apart.add(pid)
         else:
-            connection.sendall(pid.to_bytes(8, "big", signed=True))
-            connection.sendall(_exit_code(pid))
+            _kill_if_closed(connection, pid)
+            code = _exit_code(pid)
+            with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more; the next turn exits
+                connection.sendall(code)
+
+
+def _kill_if_closed(connection: socket.socket, pid: int) -> None:
+    """Wait until the process ends; kill it if the connection is closed before that."""
+    ended = os.pidfd_open(pid)
+    ready, _, _ = select.select([ended, connection.fileno()], [], [])
+    if ended not in ready:
+        os.kill(pid, signal.SIGKILL)
+    os.close(ended)
 
 
 def _wait_for_a_fork(told: socket.socket, files: Sequence[int]) -> None:
