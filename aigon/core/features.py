@@ -50,8 +50,8 @@ class Feature:
 
     def log(self, label: str = "") -> str:
         """The path of the iteration log; arena agents have one each."""
-        part = f"-{label}" if label else ""
-        return f"{ROOT}/logs/feature-{self.id}{part}-{self.slug}-log.md"
+        parts = (self.id, label, self.slug)
+        return f"{ROOT}/logs/feature-{'-'.join(filter(None, parts))}-log.md"
 
     def state_file(self, label: str = "") -> str:
         """The path of the state file."""
@@ -96,17 +96,29 @@ def _is(feature: Feature, wanted: str) -> bool:
 def _unknown(features: list[Feature], wanted: str) -> AigonError:
     names = [feature.slug for feature in features]
     near = difflib.get_close_matches(wanted, names, n=1)
-    known = ", ".join(f"{f.id or '-'} {f.slug}" for f in features[:10]) or "none yet"
+    known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"
     hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
     return usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)
 
 
+_SPELLED = str.maketrans(
+    {"ß": "ss", "ẞ": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+"""Latin letters that Unicode does not decompose into an ASCII letter and an accent."""
+
+
 def slug(title: str) -> str:
-    """`Dark mode!` becomes `dark-mode`. Raises AigonError (exit 2) when nothing is left."""
-    ascii_ = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    """Return the name that a title gives a feature: `Dark mode!` becomes `dark-mode`, `Größe` becomes `grosse`.
+
+    Raises AigonError (exit 2) if the title has no Latin letter.
+    """
+    ascii_ = unicodedata.normalize("NFKD", title.lower().translate(_SPELLED)).encode("ascii", "ignore").decode()
     words = re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:LONGEST_SLUG].strip("-")
     if not words or words.isdecimal():
-        raise usage(f"'{title}' does not make a name", hint="Use a few words with letters, such as: dark mode")
+        raise usage(
+            f"'{title}' has no letter from a to z, and the names of features, files and branches are made of those",
+            hint="Use a few words with letters, such as: dark mode. Or name it yourself: --slug NAME",
+        )
     return words
 
 

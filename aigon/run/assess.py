@@ -55,7 +55,8 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
 def _put_back(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
     """The checks run the agent's code, which could plant in git what the agent itself did not."""
     if world.watch:
-        said = world.watch.after_checks(world.park(f"feature-{job.feature.id}/{world.run_id}-{snapshot.number}-checks"))
+        place = f"feature-{job.feature.name_for_people}/{world.run_id}-{snapshot.number}-checks"
+        said = world.watch.after_checks(world.park(place))
         world.mended += said
         for text in said:
             yield Notice(world.now(), text, "warning")

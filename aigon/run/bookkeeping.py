@@ -21,9 +21,12 @@ OWN_DIRECTORY = "git-bookkeeping"
 """Apart from a loop's own git, whose rules were read before its agent ran: an agent may call these commands too."""
 
 
-def create(checkout: Checkout, title: str) -> Feature:
-    """Write a spec into the inbox. Raises AigonError (exit 2) when a feature of that name exists."""
-    slug = features.slug(title)
+def create(checkout: Checkout, title: str, name: str = "") -> Feature:
+    """Write a spec into the inbox, named after its title or by `name`.
+
+    Raises AigonError (exit 2) if a feature of that name exists.
+    """
+    slug = features.slug(name or title)
     for path in specs.spec_paths(checkout.root):
         if (found := features.feature_at(path)) and found.slug == slug:
             raise usage(f"A feature '{slug}' exists already", where=path, hint="Edit that spec, or choose another name")

@@ -135,11 +135,28 @@ def _names(branch: str, wanted: str) -> bool:
 
 
 def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
-    """Commit aigon's own uncommitted paths; the commit, or None where there were none."""
+    """Commit aigon's own uncommitted paths. Return the commit, or None if there were none."""
     if not paths:
         return None
-    message = f"docs(feature-{feature.name_for_people}): take up the spec and aigon's configuration\n"
-    return commit_paths(trusted, paths, message)
+    name, (_, head) = feature.name_for_people, trusted.refs("rev-parse", "HEAD")
+    if feature.path not in paths:
+        what = "update aigon's configuration"
+    elif trusted.attempt("cat-file", "-e", f"{head}:{feature.path}")[0]:
+        what = f"start feature {name}"
+    else:
+        what = "update the spec"
+    return commit_paths(trusted, paths, f"{_unused(trusted, head, f'docs(feature-{name}): {what}')}\n")
+
+
+_SUBJECTS = 1000
+"""Commits whose subjects are compared with a new one."""
+
+
+def _unused(trusted: TrustedGit, head: str, subject: str) -> str:
+    """Return the subject, with a number if one of the last commits up to `head` has it already."""
+    taken = trusted.run("log", "--format=%s", f"--max-count={_SUBJECTS}", head).decode(errors="replace").splitlines()
+    numbered = (f"{subject} ({number})" for number in range(2, len(taken) + 3))
+    return subject if subject not in taken else next(each for each in numbered if each not in taken)
 
 
 def exclude(checkout: Checkout, lines: Sequence[str], whose: str) -> None:

@@ -120,7 +120,7 @@ def _rung(state: State) -> str:
 
 def _message(job: Job, world: World, draft: IterationFinished, state: State) -> str:
     return commit_message.checkpoint(
-        feature_id=job.feature.id,
+        feature_id=job.feature.name_for_people,
         run_id=world.run_id,
         number=draft.number,
         agent=_worker(job, state),
@@ -141,7 +141,8 @@ def _log(job: Job, world: World, draft: IterationFinished, state: State) -> byte
 
 
 def _header(job: Job) -> bytes:
-    return iteration_log.header(job.feature.id, job.spec.title or job.feature.slug, job.agent.name).encode()
+    feature = job.feature
+    return iteration_log.header(feature.name_for_people, job.spec.title or feature.slug, job.agent.name).encode()
 
 
 def plan(look: IterationFinished) -> str:
@@ -175,5 +176,5 @@ def _park(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator
         return state
     message = f"aigon: parked at an interruption (iteration {state.iteration})\n"
     commit = workspace.commit_tree(workspace.tree(), snapshot.tip.parent, message)
-    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{state.iteration}", commit)
+    ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{state.iteration}", commit)
     return (yield Parked(world.now(), state.iteration, ref, commit, "what was not committed yet"))

@@ -73,7 +73,7 @@ def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, no
     if not workspace.changes(tip):
         return restored(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
     commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
-    ref = workspace.keep(f"feature-{feature.id}/{state.started.run_id}-{number}-begun", commit)
+    ref = workspace.keep(f"feature-{feature.name_for_people}/{state.started.run_id}-{number}-begun", commit)
     parked = Parked(now, number, ref, commit, f"what iteration {number} had begun")
     if keep:
         return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]

@@ -62,7 +62,7 @@ def _why(target: IterationFinished, state: State) -> str:
 def _back(job: Job, world: World, state: State, target: IterationFinished, tip: str) -> Generator[Event, State, State]:
     workspace, number = world.workspace, state.last_number
     commit = _whole(workspace, tip, f"aigon: parked what came after {best.name(target)}\n")
-    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-after-best", commit)
+    ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-after-best", commit)
     yield Parked(world.now(), number, ref, commit, f"what came after {best.name(target)}")
     why = f"{best.how_far(target, state.base)} there; {_why(target, state)}"
     event = RolledBack(world.now(), target.number, target.checkpoint, tip, ref, why)

@@ -59,7 +59,7 @@ def _back_on_branch(world: World, job: Job, number: int, notes: list[str]) -> Ge
     workspace.back_on_branch()
     notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
     if alone and not workspace.is_ancestor(alone, workspace.tip() or alone):
-        ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-detached", alone)
+        ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-detached", alone)
         yield Parked(world.now(), number, ref, alone, "a commit on a detached HEAD")
 
 
@@ -75,7 +75,7 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
             notes.append("your commits were written again without the secrets they held; the files are where they were")
         return Tip(parent, found)
     if found:
-        ref = world.workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-branch", found)
+        ref = world.workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-branch", found)
         yield Parked(world.now(), number, ref, found, "the branch as the agent had rewritten it")
     notes.append(f"the branch had been rewritten; it goes on from {state.checkpoint[:12]}")
     return Tip(state.checkpoint, found or "0" * len(state.checkpoint))
@@ -114,5 +114,5 @@ def _park(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> 
     hold_back(job, world, tip.parent)
     message = f"aigon: parked edits to {', '.join(changed)} (iteration {number})\n"
     commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
-    ref = workspace.keep(f"feature-{job.feature.id}/{world.run_id}-{number}-own-files", commit)
+    ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-own-files", commit)
     yield Parked(world.now(), number, ref, commit, f"edits to {', '.join(changed)}")

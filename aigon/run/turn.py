@@ -105,7 +105,7 @@ def _report(ask: Ask) -> bytes:
 def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
     """What the agent did to git and to aigon's records is undone before any git of ours runs, and said."""
     if world.watch:
-        said = world.watch.after_turn(world.park(f"feature-{job.feature.id}/{world.run_id}-{number}"))
+        said = world.watch.after_turn(world.park(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"))
         world.mended += said
         for text in said:
             yield Notice(world.now(), text, "warning")

@@ -120,7 +120,8 @@ def _run(event: RunStarted) -> str:
     verb = "resumed" if event.resumed else "started"
     skipped = ", validation skipped" if event.skip_validation else ""
     limit = f"{event.criteria_total} criteria, at most {event.max_iterations} iterations"
-    return f"feature {event.feature_id} {event.slug} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
+    name = " ".join(dict.fromkeys((event.feature_id, event.slug)))
+    return f"feature {name} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
 
 
 def _found(finding: Finding) -> str:

@@ -69,6 +69,7 @@ def test_an_unknown_name_says_what_is_near_or_there(wanted: str, hint: str) -> N
     with pytest.raises(AigonError) as error:
         find(PATHS, wanted)
     assert error.value.code == 2 and f"'{wanted}'" in error.value.what and hint in error.value.hint
+    assert wanted == "dark-mod" or "Known features: light-mode, 07 search, " in error.value.hint
 
 
 def test_without_any_feature_it_says_how_to_make_one() -> None:
@@ -91,7 +92,7 @@ def test_other_files_are_no_features(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("title", "wanted"),
-    [("Dark mode!", "dark-mode"), ("  Über Größe ", "uber-groe"), ("a/b\\c..d", "a-b-c-d"), ("2 players", "2-players")],
+    [("Dark mode!", "dark-mode"), ("Über Größe ", "uber-grosse"), ("a/b\\c..d", "a-b-c-d"), ("2 players", "2-players")],
 )
 def test_a_title_becomes_a_name_for_files_and_branches(title: str, wanted: str) -> None:
     assert slug(title) == wanted
@@ -101,7 +102,7 @@ def test_a_title_becomes_a_name_for_files_and_branches(title: str, wanted: str) 
 def test_a_title_without_letters_is_refused(title: str) -> None:
     with pytest.raises(AigonError) as error:
         slug(title)
-    assert error.value.code == 2 and "a few words" in error.value.hint
+    assert error.value.code == 2 and "no letter from a to z" in error.value.what and "--slug" in error.value.hint
 
 
 @given(st.text(max_size=120))

@@ -35,3 +35,25 @@ def test_what_is_done_already_needs_no_agent_and_no_commit(lab: Lab) -> None:
     assert not lab.path("ran.txt").exists()
     assert lab.subjects() == ["first", "all there"]
     lab.sound()
+
+
+def test_no_two_commits_of_a_feature_have_the_same_subject(lab: Lab) -> None:
+    backlog = "docs/specs/features/02-backlog/feature-42-dark-mode.md"
+    done = f"it is done <!-- verify: {DONE_WHEN} -->"
+    lab.spec(done, name=backlog)
+    lab.agent("true")
+    lab.commit("ready")
+    assert lab.aigon("feature-setup", "42").code == 0
+    for text in ("one", "two"):
+        lab.spec(done, extra=f"## Notes\n\n{text}\n")
+        assert lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1").code == 3
+    lab.config(ralph={"maxIterations": 2})
+    lab.agent("touch done.txt")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 0
+    own = [subject for subject in lab.subjects() if "docs(feature-42): " in subject]
+    assert own == [
+        "docs(feature-42): start feature 42",
+        "docs(feature-42): update the spec",
+        "docs(feature-42): update the spec (2)",
+        "docs(feature-42): update aigon's configuration",
+    ]
