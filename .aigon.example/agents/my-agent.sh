@@ -7,6 +7,7 @@ set -euo pipefail
 echo "feature $AIGON_FEATURE, iteration $AIGON_ITERATION, run $AIGON_RUN"
 echo "spec:   $AIGON_SPEC"
 echo "prompt: $AIGON_PROMPT_FILE"
+echo "limit:  iteration $AIGON_TURN_LIMIT, model ${AIGON_TURN_MODEL:-any}, effort ${AIGON_TURN_EFFORT:-any}"
 
 # Put your agent here, for example:
 #   exec my-agent --prompt-file "$AIGON_PROMPT_FILE"

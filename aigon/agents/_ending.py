@@ -1,5 +1,6 @@
 """What every adapter says of a program that ran: its environment before, its ending after."""
 
+import re
 import sys
 
 from aigon.core.agent import Agent, Ask, Exited
@@ -9,7 +10,10 @@ from aigon.core.model import TurnEnd
 
 SAID = 2_000
 """Characters of the agent's last words that are kept, for people."""
+REASON = 1_200
+"""Characters of a reason or an error that are kept."""
 _ERROR_TAIL = 300
+_TAG = re.compile(r"</?impossible>")
 
 
 def environment(agent: Agent, ask: Ask) -> dict[str, str]:
@@ -21,6 +25,11 @@ def environment(agent: Agent, ask: Ask) -> dict[str, str]:
         "AIGON_SPEC": ask.spec_file,
         "AIGON_PROMPT_FILE": ask.prompt_file,
         "AIGON_RUN": ask.run_id,
+        "AIGON_TURN_LIMIT": str(ask.limit),
+        "AIGON_TURN_STEP": ask.step,
+        "AIGON_TURN_MODEL": agent.model,
+        "AIGON_TURN_EFFORT": agent.effort,
+        "AIGON_PROMISE": "\n".join(ask.promises),
     }
 
 
@@ -37,6 +46,24 @@ def ending(exited: Exited) -> tuple[TurnEnd, str]:
     if exited.exit_code == 0:
         return "finished", ""
     return "failed", with_stderr(how_it_exited(exited.exit_code), exited)
+
+
+def by_action(action: str, thought: str, reason: str) -> tuple[TurnEnd, str, str]:
+    """Return how a turn ended by its structured reply: the end, the detail, and the agent's words.
+
+    DONE is a claim like CONTINUE: the loop looks for itself.
+    """
+    why = (reason or thought or "without a reason")[:REASON]
+    if action == "FAILED":
+        return "failed", f"the agent says that it failed: {why}", _paragraphs(thought, reason)
+    if action == "NEEDS_HUMAN":
+        # The tag is what ends a run of any agent as one that needs a person (aigon.core.decide).
+        return "finished", "", _paragraphs(_TAG.sub("", thought), f"<impossible>{_TAG.sub('', why)}</impossible>")
+    return "finished", "", _paragraphs(thought, reason)
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(text.strip() for text in texts if text.strip())
 
 
 def how_it_exited(code: int) -> str:

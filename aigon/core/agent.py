@@ -58,7 +58,8 @@ class Ask:
     """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works.
 
     `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
-    None without a limit; `root` says that aigon runs as root.
+    None without a limit; `root` says that aigon runs as root; `limit` is the number of the last iteration that this run
+    may reach; `step` is the rung of the escalation ladder, such as `3/4`; `promises` are the phrases that claim "done".
     """
 
     number: int
@@ -72,6 +73,9 @@ class Ask:
     output_file: str = ""
     budget: float | None = None
     root: bool = False
+    limit: int = 0
+    step: str = ""
+    promises: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

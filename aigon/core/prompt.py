@@ -51,28 +51,22 @@ def build(
         "CHECKS": _checks(checks, validation_skipped),
         "APPROACH": approach.strip(),
         "MEMORY": memory.strip(),
-        "PROMISE": _promise(promises),
+        "PROMISE": _completion(promises, limit),
         "DIGEST": f"## What the last look found\n\n{digest.strip()}" if digest.strip() else "",
         "LOGS": f"The whole output of the last look is in {code(logs, 1000)}." if logs and logs not in digest else "",
     }
     return _filled(template, values).rstrip("\n") + "\n"
 
 
-def _promise(phrases: Sequence[str]) -> str:
-    """How an agent says that it is done: a claim, which is looked into and written down as kept or broken."""
-    if not phrases:
-        return "- You need not say that you are done."
-    if len(phrases) == 1:
-        tag = code(f"<promise>{phrases[0]}</promise>", 200)
-        return (
-            f"- Say {tag} as your last words if, and only if, you have seen every criterion hold. It is taken as a "
-            "claim: everything is run again either way, and the claim is written down as kept or broken."
-        )
-    tags = ", ".join(code(f"<promise>{phrase}</promise>", 200) for phrase in phrases)
-    return (
-        f"- When a stage is reached, and only then, say its phrase, exactly so: {tags}. Each is taken as a claim: "
-        "everything is run again either way, and the claim is written down as kept or broken."
-    )
+def _completion(phrases: Sequence[str], limit: int) -> str:
+    """Return how an agent says that it is done. Executors parse these lines: their wording is a contract."""
+    lines = ["IMPORTANT COMPLETION CRITERIA:", f"- Maximum iterations allowed: {limit}"]
+    for phrase in phrases:
+        reached = "you have seen every criterion hold" if len(phrases) == 1 else f"the stage {phrase} is reached"
+        lines.append(f"- When {reached}, and only then, output exactly: <promise>{phrase}</promise>")
+    if phrases:
+        lines.append("- That is a claim: aigon runs everything again either way, and records it as kept or broken.")
+    return "\n".join(lines)
 
 
 def how_decided(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:

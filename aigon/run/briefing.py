@@ -23,7 +23,7 @@ def prompt_text(job: Job, world: World, state: State, number: int) -> str:
         spec=job.spec,
         spec_path=job.spec_path,
         number=number,
-        limit=number - 1 - state.used + job.limits.iterations,
+        limit=_last_number(job, state, number),
         verdicts=look.verdicts if look else (),
         checks=job.checks,
         digest=look.feedback if look else "",
@@ -42,8 +42,13 @@ def _memory(state: State) -> str:
     return f"## What was tried\n\n{told}" if told else ""
 
 
-def ask(job: Job, world: World, state: State, number: int) -> Ask:
-    """The question of one turn; its prompt stands in the iteration's folder."""
+def _last_number(job: Job, state: State, number: int) -> int:
+    """Return the number of the last iteration that this invocation may reach; `number` is that of the next one."""
+    return number - 1 - state.used + job.limits.iterations
+
+
+def ask(job: Job, world: World, state: State, number: int, step: str) -> Ask:
+    """The question of one turn, whose agent is on the `step` of its ladder; the prompt is in the iteration's folder."""
     text = prompt_text(job, world, state, number)
     folder = world.iteration_folder(number)
     make_way(folder, for_folder=True)  # an agent before may have left anything there
@@ -65,6 +70,9 @@ def ask(job: Job, world: World, state: State, number: int) -> Ask:
         output_file=str(output),
         budget=_left(job, world, state),
         root=os.geteuid() == 0,
+        limit=_last_number(job, state, number),
+        step=step,
+        promises=job.promises,
     )
 
 

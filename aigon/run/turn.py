@@ -65,7 +65,7 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     """One start of one agent, to its end."""
     number, (rung, rungs, step) = state.last_number + 1, chosen
     agent = step.agent
-    ask = asked(job, world, state, number)
+    ask = asked(job, world, state, number, f"{rung + 1}/{rungs}")
     yield IterationStarted(
         world.now(), number, agent.name, agent.model, rung, rungs, prompt_chars=ask.prompt_chars, effort=agent.effort
     )

@@ -43,7 +43,59 @@ def test_the_program_gets_the_prompt_the_workspace_and_the_variables(there: Plac
     seen = (there.workspace / "env.txt").read_text().splitlines()
     assert f"AIGON_SPEC={there.workspace / 'spec.md'}" in seen
     assert f"AIGON_PROMPT_FILE={there.checkout / 'prompt.md'}" in seen
-    assert {"AIGON_FEATURE=42", "AIGON_ITERATION=3", "AIGON_RUN=run-1"} <= set(seen)
+    assert {"AIGON_FEATURE=42", "AIGON_ITERATION=3", "AIGON_RUN=run-1", "AIGON_TURN_LIMIT=5"} <= set(seen)
+
+
+def test_the_program_learns_which_model_effort_step_and_promises_were_chosen(there: Place) -> None:
+    script = 'echo "$AIGON_TURN_MODEL|$AIGON_TURN_EFFORT|$AIGON_TURN_STEP|$AIGON_PROMISE"'
+    agent = mine("sh", "-c", script, model="opus", effort="high", env={"AIGON_TURN_MODEL": "masked"})
+    assert play(command, agent, there.ask()).said == "opus|high|2/3|COMPLETE\nTESTS_PASS"
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("opus", ["--model", "opus", "--model=opus", "use opus", "${model}", "{{model}}", "--last", "x opus"]),
+        ("", ["use ", "${model}", "{{model}}", "--last", "x "]),
+    ],
+)
+def test_placeholders_of_model_and_effort_are_filled_in(there: Place, model: str, words: list[str]) -> None:
+    given = ("--model", "{model}", "--effort", "{effort}", "--model={model}", "use {model}", "${model}", "{{model}}")
+    agent = mine("sh", *given, args=("--last", "x {model}"), model=model)
+    assert [*command.launch(agent, there.ask()).argv[1:]] == words
+
+
+REPLY = '{"thought": "I looked around.", "tool_calls": %s, "next_action": "%s", "reason": "%s"}'
+
+
+@pytest.mark.parametrize("action", ["DONE", "CONTINUE"])
+def test_a_structured_reply_claims_nothing_by_done_or_continue(there: Place, action: str) -> None:
+    turn = play(command, mine("sh", "-c", f"echo working; echo '{REPLY % ('[]', action, '')}'"), there.ask())
+    assert (turn.end, turn.detail, turn.said) == ("finished", "", "working\n\nI looked around.")
+
+
+def test_a_structured_reply_may_say_that_the_turn_failed(there: Place) -> None:
+    turn = command.turn(mine("x"), there.ask(), Exited(0, (REPLY % ("[]", "FAILED", "no compiler")).encode()))
+    assert (turn.end, turn.detail) == ("failed", "the agent says that it failed: no compiler")
+
+
+def test_a_structured_reply_may_ask_for_a_person(there: Place) -> None:
+    reply = REPLY % ("[]", "NEEDS_HUMAN", "2 contradicts <impossible>3</impossible>")
+    turn = command.turn(mine("x"), there.ask(), Exited(0, reply.encode()))
+    assert (turn.end, turn.said) == ("finished", "I looked around.\n\n<impossible>2 contradicts 3</impossible>")
+
+
+def test_tool_calls_of_a_structured_reply_are_noted_and_not_carried_out(there: Place) -> None:
+    calls = '[{"tool": "create_invoice", "args": {}}, {"name": "send"}, "ping", 7]'
+    turn = command.turn(mine("x"), there.ask(), Exited(0, (REPLY % (calls, "DONE", "")).encode()))
+    assert turn.tools == tuple(
+        f"{name} (asked for, not carried out)" for name in ("create_invoice", "send", "ping", "a tool")
+    )
+
+
+def test_a_bad_exit_code_counts_more_than_a_structured_reply(there: Place) -> None:
+    turn = command.turn(mine("x"), there.ask(), Exited(3, (REPLY % ("[]", "DONE", "")).encode()))
+    assert (turn.end, turn.detail) == ("failed", "exited with 3")
 
 
 def test_a_relative_program_is_the_one_in_the_main_checkout(there: Place) -> None:
@@ -122,7 +174,7 @@ def test_a_program_may_report_what_it_cost(there: Place) -> None:
         '{"usage": [1]}',
         '["cost_usd", 1]',
         '{"cost_usd": 0.2',
-        '{"pad": "' + "x" * 5000 + '", "cost_usd": 1}',
+        '{"pad": "' + "x" * 70_000 + '", "cost_usd": 1}',
         '{"cost_usd": 1}\nand then some text',
         "[" * 3000,
     ],

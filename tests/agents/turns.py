@@ -38,6 +38,9 @@ class Place:
             spec_file=str(self.workspace / "spec.md"),
             prompt_file=str(self.checkout / "prompt.md"),
             prompt_chars=len(PROMPT),
+            limit=5,
+            step="2/3",
+            promises=("COMPLETE", "TESTS_PASS"),
         )
 
 

@@ -35,6 +35,7 @@ def prompted(
     digest: str = "",
     checks: tuple[Check, ...] = CHECKS,
     skipped: bool = False,
+    promises: tuple[str, ...] = ("COMPLETE",),
 ) -> str:
     verdicts = [Verdict(1, "met", "verify"), Verdict(2, "unmet", "check:tests")]
     return build(
@@ -48,6 +49,7 @@ def prompted(
         digest=digest,
         logs="/w/.aigon/runs/r1/1",
         validation_skipped=skipped,
+        promises=promises,
     )
 
 
@@ -136,6 +138,15 @@ def test_the_rules_of_the_road_are_all_there() -> None:
         "run the project's",
     ):
         assert word in rules
+
+
+def test_executors_find_the_completion_criteria_in_fixed_words() -> None:
+    block = prompted().split("IMPORTANT COMPLETION CRITERIA:\n")[1]
+    assert "- Maximum iterations allowed: 5\n" in block
+    assert "output exactly: <promise>COMPLETE</promise>\n" in block
+    several = prompted(promises=("TESTS_PASS", "ALL_DONE"))
+    assert all(f"output exactly: <promise>{each}</promise>\n" in several for each in ("TESTS_PASS", "ALL_DONE"))
+    assert "Maximum iterations allowed: 5" in prompted(promises=()) and "<promise>" not in prompted(promises=())
 
 
 def test_the_prompts_own_words_cost_little() -> None:

@@ -55,13 +55,15 @@ def test_the_same_error_again_and_again_ends_the_run(lab: Lab) -> None:
 
 def test_a_repeated_error_climbs_the_ladder_before_it_ends_the_run(lab: Lab) -> None:
     lab.spec(OPEN)
-    lab.config(ladder=[{"model": "small"}, {"model": "large"}], guards={"stall": 0})
-    lab.agent("true")
+    lab.config(ladder=[{"model": "small"}, {"model": "large", "effort": "high"}], guards={"stall": 0})
+    lab.agent('echo "told: $AIGON_TURN_STEP $AIGON_TURN_MODEL $AIGON_TURN_EFFORT, $AIGON_ITERATION/$AIGON_TURN_LIMIT"')
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "10", "--json")
     assert ran.code == 3, ran.out + ran.err
     turns = [event for event in ran.events if event["event"] == "iteration_started"]
     assert [(turn["rung"], turn["model"]) for turn in turns] == [(0, "small")] * 2 + [(1, "large")] * 3
     assert ran.events[-1]["outcome_detail"]["guard"] == "repeated-error"
+    told = [event["turn"]["said"] for event in ran.events if event["event"] == "turn_ended"]
+    assert told[1:3] == ["told: 1/2 small , 2/10", "told: 2/2 large high, 3/10"]
 
 
 def test_no_progress_ends_the_run_though_the_errors_differ(lab: Lab) -> None:

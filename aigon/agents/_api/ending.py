@@ -10,16 +10,14 @@ import httpx2
 
 from aigon.agents._api.reply import Reply
 from aigon.agents._api.stream import Broken
+from aigon.agents._ending import REASON, by_action
 from aigon.agents._trouble import kind_of
 from aigon.core.model import TurnEnd
 
-REASON = 1_200
-"""Characters of a reason or an error that are kept."""
 _STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
            "authentication_error": 401, "permission_error": 403, "billing_error": 402, "not_found_error": 404,
            "request_too_large": 413, "invalid_request_error": 400}  # fmt: skip
 """What the types of errors mean where there is no status: in a stream that had begun with 200."""
-_TAG = re.compile(r"</?impossible>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +37,10 @@ class Ending:
 
 def by_words(reply: Reply) -> Ending:
     """What the model's last words come to. DONE is a claim like CONTINUE: the loop looks for itself."""
-    said = "\n\n".join(filter(None, (reply.thought, reply.reason)))
-    why = (reply.reason or reply.thought or "without a reason")[:REASON]
+    end, detail, said = by_action(reply.action, reply.thought, reply.reason)
     if not reply.parsed:
-        return Ending("finished", "the last reply was not in the form asked for: taken for CONTINUE", said, "CONTINUE")
-    if reply.action == "FAILED":
-        return Ending("failed", f"the agent says that it failed: {why}", said, reply.action)
-    if reply.action == "NEEDS_HUMAN":
-        # The tag is what ends a run of any agent as one that needs a person (aigon.core.decide).
-        said = f"{_TAG.sub('', reply.thought)}\n\n<impossible>{_TAG.sub('', why)}</impossible>".strip()
-    return Ending("finished", "", said, reply.action)
+        detail = "the last reply was not in the form asked for: taken for CONTINUE"
+    return Ending(end, detail, said, reply.action)
 
 
 def by_error(error: Exception, said: str = "") -> Ending:
