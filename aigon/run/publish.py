@@ -103,7 +103,7 @@ def _commit(
     yield CheckpointIntended(world.now(), draft.number, commit, snapshot.tip.ref, world.workspace.branch, finished)
     world.workspace.publish(commit, snapshot.tip.ref)
     world.own_files.update(files)
-    return (yield finished)
+    return (yield replace(finished, at=world.now()))
 
 
 def _worker(job: Job, state: State) -> str:

@@ -1,7 +1,6 @@
 """An arena for people without a terminal: one line per notable event, after the label of the candidate."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, TextIO
 
 from aigon.core.arena import ArenaEnded, Ended, Plan
@@ -20,12 +19,11 @@ from aigon.core.events import (
 )
 from aigon.core.quoting import folded
 from aigon.sinks.arena_summary import summary
-from aigon.sinks.lines import LONGEST, line
+from aigon.sinks.lines import describe_event, stamp_line
 from aigon.sinks.pipe import write_line
 from aigon.sinks.place import Place
 
 _NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, Parked, RunFinished)
-_CLOCK = len("10:15:00 ")
 
 
 class ArenaLines:
@@ -54,17 +52,16 @@ class ArenaLines:
             return
         place = self._places[label] = self._places.get(label, Place()).apply(event)
         if notable(event):
-            clock, text = line(event, place)[:_CLOCK], line(event, place)[_CLOCK:]
-            self._write(clock, label, text)
+            self._write(label, describe_event(event, place))
 
     def said(self, text: str) -> None:
         """Write a line on the arena as a whole."""
-        self._write(_clock(), "", text)
+        self._write("", text)
 
     def ended(self, ended: Ended) -> None:
         """Write how a loop ended, where that is not what it said itself."""
         if not ended.own_word:
-            self._write(_clock(), ended.label, ended.summary)
+            self._write(ended.label, ended.summary)
 
     def finished(self, ended: ArenaEnded) -> None:
         """Write the summary."""
@@ -75,13 +72,9 @@ class ArenaLines:
         """Write nothing from here on. The stream stays open: it is the caller's."""
         self._open = False
 
-    def _write(self, clock: str, label: str, text: str) -> None:
+    def _write(self, label: str, text: str) -> None:
         who = f"{folded(label):<{self._width}}  " if label else ""
-        self._open = self._open and write_line(self._stream, f"{clock}{who}{folded(text, LONGEST)}")
-
-
-def _clock() -> str:
-    return f"{datetime.now():%H:%M:%S} "
+        self._open = self._open and write_line(self._stream, stamp_line(text, who))
 
 
 def notable(event: Event) -> bool:

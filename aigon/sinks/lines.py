@@ -1,5 +1,6 @@
 """Events for people without a terminal: one line each, with the time of day."""
 
+from datetime import datetime
 from typing import TextIO
 
 from aigon.core.amounts import cost
@@ -50,7 +51,7 @@ class LineSink:
         """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
         self._place = self._place.apply(event)
         if self._open and not _told_later(event):
-            self._open = write_line(self._stream, line(event, self._place))
+            self._open = write_line(self._stream, stamp_line(describe_event(event, self._place)))
 
     def close(self) -> None:
         """Write nothing from here on. The stream stays open: it is the caller's."""
@@ -66,12 +67,17 @@ def _told_later(event: Event) -> bool:
             return False
 
 
-def line(event: Event, place: Place) -> str:
-    """The line of `event`. The time of day is the one that the event carries, `YYYY-MM-DDTHH:MM:SS...`."""
-    return folded(f"{event.at[11:19]} {_words(event, place)}", LONGEST)
+def stamp_line(text: str, column: str = "") -> str:
+    """Return the time of day, `column` as it is, and `text` on one line of at most `LONGEST` characters.
+
+    The time is that of writing: events carry the moment they are about, which may lie before an earlier line's.
+    """
+    head = f"{datetime.now():%H:%M:%S} {column}"
+    return head + folded(text, max(LONGEST - len(head), 1))
 
 
-def _words(event: Event, place: Place) -> str:
+def describe_event(event: Event, place: Place) -> str:
+    """Return what the line of `event` says."""
     match event:
         case RunStarted() | IterationStarted() | IterationFinished() | RunFinished():
             return _step(event, place)

@@ -18,8 +18,10 @@ def test_an_agent_that_does_the_work_is_proven_and_committed(lab: Lab) -> None:
 def test_an_agent_that_only_claims_to_be_done_is_not_believed(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent("sed -i 's/- \\[ \\]/- [x]/' \"$AIGON_SPEC\"; echo '<promise>COMPLETE</promise>'")
-    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2", "--json")
     assert ran.code == 3, ran.out + ran.err
+    at = {event["event"]: event["at"] for event in ran.events}
+    assert at["checkpoint_intended"] <= at["iteration_finished"]
     assert lab.boxes() == " "
     assert lab.git("for-each-ref", "refs/aigon/parked") != ""
     lab.sound()

@@ -65,12 +65,11 @@ def staged(*events: Event, label: str = "cx") -> Stage:
 def test_a_line_per_notable_event_has_the_label_in_a_column_of_its_own() -> None:
     told = lines(begin(), *(sent("cx", event) for event in story()))
     assert told[0][9:] == "feature 42 multiply: 3 agents, 2 at a time: --parallel 2; $5.00 for all together"
-    assert told[1:5] == [
-        "10:15:00 cx       feature 42 multiply started: claude on feature-42-multiply, "
-        "5 criteria, at most 5 iterations",
-        "10:15:07 cx       base: 0 of 5 criteria proven, 1 of 3 checks green",
-        "10:15:10 cx       iteration 1 of 5: claude works with sonnet, rung 1 of 2",
-        "10:16:10 cx       claude finished after 1m 00s, cost $0.21 (reported)",
+    assert [line[9:] for line in told[1:5]] == [
+        "cx       feature 42 multiply started: claude on feature-42-multiply, 5 criteria, at most 5 iterations",
+        "cx       base: 0 of 5 criteria proven, 1 of 3 checks green",
+        "cx       iteration 1 of 5: claude works with sonnet, rung 1 of 2",
+        "cx       claude finished after 1m 00s, cost $0.21 (reported)",
     ]
     assert not any("Tests" in line or "criterion 1" in line for line in told)
 
@@ -79,7 +78,7 @@ def test_iterations_of_a_resumed_run_go_on_counting() -> None:
     resumed = replace(LANES[1], finished=3, iterations=3)
     begun = IterationStarted("2026-11-20T10:15:00", 4, "codex", "", 0, 1, 0)
     told = lines(begin(lanes=[resumed]), sent("cx", run_started(resumed=True)), sent("cx", begun))
-    assert told[2] == "10:15:00 cx  iteration 4 of 8: codex works"
+    assert told[2][9:] == "cx  iteration 4 of 8: codex works"
 
 
 def test_what_a_loop_did_not_say_itself_is_said_for_it() -> None:

@@ -18,7 +18,7 @@ from aigon.core.events import HookRan, IterationFinished, Notice, RunFinished
 from aigon.core.model import Verdict
 from aigon.core.outcome import Met, Stopped
 from aigon.core.state import State
-from aigon.sinks.lines import line
+from aigon.sinks.lines import describe_event
 from aigon.sinks.notify import LONGEST, NotifySink, Target
 from aigon.sinks.place import Place
 from aigon.sinks.scene import Scene
@@ -217,9 +217,9 @@ def test_a_hook_is_shown_with_its_place_and_where_it_failed_the_last_thing_it_sa
     failed = HookRan(
         "2026-11-20T10:15:00", 1, "before_checks", "hooks.before_checks", "failed", 3, 0.2, "a\nno db", True
     )
-    assert line(done, Place()) == "10:15:00 hook before_checks (.aigon/hooks/before_checks) is done after 1.2s"
+    assert describe_event(done, Place()) == "hook before_checks (.aigon/hooks/before_checks) is done after 1.2s"
     said = "hook before_checks (hooks.before_checks) failed after 0.2s, and does not let the run go on: no db"
-    assert line(failed, Place()) == f"10:15:00 {said}"
+    assert describe_event(failed, Place()) == said
     scene = Scene("title").apply(done, 0.0)
     assert scene.notices == ()
     assert scene.apply(failed, 0.0).notices == (Notice(failed.at, said, "warning"),)
