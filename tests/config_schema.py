@@ -17,7 +17,7 @@ PAGE = ROOT / ".aigon.example" / "README.md"
 _ROW = re.compile(r"(?m)^\| `([^`]+)` \| .*? \| (.*) \|$")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _DURATION = r"^\s*(\d+(\.\d+)?\s*(ms|[hmsdHMSD])\s*)*\d+(\.\d+)?\s*(ms|[hmsdHMSD])?\s*$"
-_SCHEMA = "The JSON Schema of this file, for editors: ./schemas/config.schema.json"
+_SCHEMA = "The JSON Schema of this file, for editors: ./schemas/config.schema.json, by aigon config schema --write"
 
 
 def generated() -> Schema:

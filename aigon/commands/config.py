@@ -84,14 +84,20 @@ def _given() -> "dict[str, Given]":
 
 @command.command("schema", short_help="A JSON Schema, for editors.")
 @click.argument("name", metavar="[NAME]", required=False)
+@click.option("--write", is_flag=True, help="Write all of them into .aigon/schemas/, which git ignores.")
 @json_option
-def schema(name: str | None, as_json: bool) -> int:
+def schema(name: str | None, write: bool, as_json: bool) -> int:
     """Print the JSON Schema called NAME: config, ecosystem, profile or spec (its frontmatter); their names without it.
 
-    `aigon init` leaves them in .aigon/schemas/, where editors find them.
+    With --write an editor finds them in the repository, where nothing of them is committed.
     """
     from aigon.run import schema_files
 
+    if write:
+        with here() as checkout:
+            written = schema_files.write_schemas(checkout.root)
+        answer({"written": list(written)}, "\n".join(f"Wrote {path}" for path in written), as_json)
+        return 0
     if name is None:
         answer({"schemas": list(schema_files.names())}, "\n".join(schema_files.names()), as_json)
         return 0

@@ -17,7 +17,6 @@ from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, unchecked
 from aigon.run.schema_files import FOLDER as SCHEMAS
-from aigon.run.schema_files import write_schemas
 from aigon.run.settings import PROJECT_FILE, configuration, work_tree
 from aigon.views.install_commands import as_data, line
 
@@ -29,7 +28,8 @@ class Initialised:
     """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home.
 
     `others` are folders that look like projects of their own and that no check speaks of; `kept_profile` is what the
-    configuration goes on saying where another one was asked for.
+    configuration goes on saying where another one was asked for. `committed_schemas`: an earlier aigon had its JSON
+    schemas committed.
     """
 
     checks: Checks
@@ -39,6 +39,7 @@ class Initialised:
     elsewhere: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     kept_profile: str = ""
+    committed_schemas: bool = False
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
@@ -71,6 +72,9 @@ class Initialised:
             lines += [
                 f'{PROJECT_FILE} says "profile": "{self.kept_profile}": change it there to keep {self.checks.profile}'
             ]
+        if self.committed_schemas:
+            hint = f"git rm -rq {SCHEMAS}   (for editors: aigon config schema --write)"
+            lines += [f"{SCHEMAS}/ is no longer needed: {hint}"]
         lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
         lines += [line(one) for one in self.commands if one.state != "unchanged"]
         lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in self.elsewhere]
@@ -95,13 +99,12 @@ def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True
     written: list[str] = []
     kept: list[str] = []
     (written if _write_config(checkout.root, checks) else kept).append(PROJECT_FILE)
-    if write_schemas(checkout.root)[0]:
-        written.append(f"{SCHEMAS}/")
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
     placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
     others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
     other = config.profile if profile and config.profile != profile else None
-    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others, other or "")
+    schemas = bool(checkout.git("ls-files", "--", SCHEMAS))
+    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others, other or "", schemas)
 
 
 def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
@@ -116,13 +119,7 @@ def _write_config(root: Path, checks: Checks) -> bool:
     path.parent.mkdir(exist_ok=True)
     below = {folder: profile for folder, profile in checks.folders.items() if folder != "."}
     chosen = {"profile": checks.profile} if not checks.folders or "." in checks.folders else {}
-    schema = {"$schema": "./schemas/config.schema.json"}
-    document = {
-        **schema,
-        **chosen,
-        **({"paths": below} if below else {}),
-        "ralph": {"enabled": True, "maxIterations": 5},
-    }
+    document = {**chosen, **({"paths": below} if below else {}), "ralph": {"enabled": True, "maxIterations": 5}}
     write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
     return True
 

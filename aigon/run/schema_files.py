@@ -10,7 +10,7 @@ from aigon.ports.resources import resource
 from aigon.ports.store import write_atomic
 
 FOLDER = ".aigon/schemas"
-"""Where a project has them: `config.json` refers to `./schemas/config.schema.json`."""
+"""Where `aigon config schema --write` puts a copy for editors, which git ignores."""
 _SUFFIX = ".schema.json"
 
 
@@ -28,24 +28,14 @@ def schema(name: str) -> dict[str, Any]:
     return found
 
 
-def write_schemas(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Put all of them into `.aigon/schemas/` of the project at `root`; the paths that were written, and those that
-    were there already as they are. One of an older aigon is written anew."""
-    written: list[str] = []
-    unchanged: list[str] = []
-    for name in names():
-        path, content = f"{FOLDER}/{name}{_SUFFIX}", _content(name)
-        same = _is(root / path, content)
-        (unchanged if same else written).append(path)
-        if not same:
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(root / path, content)
-    return tuple(written), tuple(unchanged)
+def write_schemas(root: Path) -> tuple[str, ...]:
+    """Write all schemas into `.aigon/schemas/` of the project at `root`, where git ignores them; return the paths."""
+    files = {f"{name}{_SUFFIX}": _content(name) for name in names()}
+    (root / FOLDER).mkdir(parents=True, exist_ok=True)
+    for name, content in {".gitignore": b"*\n", **files}.items():
+        write_atomic(root / FOLDER / name, content)
+    return tuple(f"{FOLDER}/{name}" for name in files)
 
 
 def _content(name: str) -> bytes:
     return resource("templates", "schemas", f"{name}{_SUFFIX}").read_bytes()
-
-
-def _is(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content

@@ -34,7 +34,7 @@ def document(ran: Ran) -> dict[str, Any]:
 def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> None:
     lab.write(".gitignore", b"*.log\r\nbuild/")
     first = document(lab.aigon("init", "--no-commands", "--json"))
-    assert first["written"] == [".aigon/config.json", ".aigon/schemas/", ".gitignore"] and first["kept"] == []
+    assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
     ignores = lab.path(".gitignore").read_bytes()
     assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*\r\n")
     assert ignores.count(b"\n") == ignores.count(b"\r\n") == 8
@@ -45,14 +45,24 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
     assert (lab.read(".aigon/config.json"), lab.path(".gitignore").read_bytes()) == (config, ignores)
     lab.write(".aigon/STOP", "")
     lab.write(STATE, "{}")
-    names = [name for name in lab.git("status", "--porcelain", "-uall").split()[1::2] if "/schemas/" not in name]
-    assert sorted(names) == [".aigon/config.json", ".gitignore"]
+    assert lab.aigon("config", "schema", "--write").code == 0 and lab.path(".aigon/schemas/config.schema.json").exists()
+    assert sorted(lab.git("status", "--porcelain", "-uall").split()[1::2]) == [".aigon/config.json", ".gitignore"]
 
 
 def test_init_with_another_profile_says_what_the_configuration_keeps(lab: Lab) -> None:
     lab.aigon("init", "--no-commands")
     again = lab.aigon("init", "--no-commands", "--profile", "library").out
     assert '.aigon/config.json says "profile": "generic": change it there to keep library' in again
+
+
+def test_schemas_that_an_older_aigon_had_committed_still_work_and_can_go(lab: Lab) -> None:
+    lab.write(".aigon/schemas/config.schema.json", "{}\n")
+    lab.config(**{"$schema": "./schemas/config.schema.json", "profile": "generic"})
+    lab.commit("set up long ago")
+    again = lab.aigon("init", "--no-commands")
+    assert again.code == 0 and ".aigon/schemas/ is no longer needed: git rm -rq .aigon/schemas " in again.out
+    lab.git("rm", "-rq", ".aigon/schemas")
+    assert "schemas" not in lab.aigon("init", "--no-commands").out
 
 
 def test_init_says_what_was_found_what_is_missing_and_what_there_is_not(lab: Lab) -> None:
