@@ -25,7 +25,9 @@ _RUNNERS = {
     "vitest": r"^ +Tests  |^No test files found",
     "jest": r"^Tests: |^No tests found",
     "nodetest": r"^(?:#|ℹ) tests \d+$",
-    "tap": r"^(?:TAP version \d+|1\.\.\d+\b|ok \d+\b|not ok \d+\b)",
+    "tap": r"^(?:TAP version \d+|1\.\.\d+\b|ok \d+\b|not ok \d+\b|Result: (?:PASS|FAIL)$)",
+    "ava": r"^  \d+ (?:tests? (?:passed|failed)|uncaught exceptions?)$",
+    "bun": r"^Ran \d+ tests? across \d+ files?\.",
     "mocha": r"^ +\d+ passing\b",
     "playwright": r"^ +\d+ (?:passed|failed)\b",
     "rspec": r"^\d+ examples?, \d+ failures?",
@@ -36,9 +38,11 @@ _RUNNERS = {
     "swifttest": r"^Test Suite '|^[^\n]{0,4} ?Test run with ",
 }
 """Parsers by what has to begin a line of their output; the more special one first."""
+_BUILDS = {"gradle": r"^BUILD (?:SUCCESSFUL|FAILED)\b"}
+"""Build tools: what they print is read where no runner that they started printed anything of its own."""
 _ONLY_LAST = ("pytest", "unittest", "rspec", "phpunit")
 """They say nothing of a run before their last."""
-_SIGNS = {name: re.compile(pattern, re.M) for name, pattern in _RUNNERS.items()}
+_SIGNS = {name: re.compile(pattern, re.M) for name, pattern in (_RUNNERS | _BUILDS).items()}
 _MAKE = re.compile(r"^make(?:\[\d+\])?: ")
 _NOTHING = re.compile(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
 """`'test' is up to date.`, in whatever language. What else it says at level 0 by itself ends otherwise."""
@@ -70,9 +74,13 @@ def _compilers(lines: str) -> Iterator[Problem]:
 
 
 def _readings(output: bytes, lines: str) -> list[Reading]:
-    """Of all that left their sign and understand it. Several may speak of one run (node:test speaks TAP)."""
-    found: list[Reading] = [import_module(f"aigon.parsers.{name}").read(output, None) for name in _candidates(lines)]
-    return [reading for reading in found if reading.understood]
+    """Return the readings of all runners that left their sign and understand it. Several may describe one run."""
+    parsers = {name: import_module(f"aigon.parsers.{name}") for name in _candidates(lines)}
+    read = {name: parser.read(output, None) for name, parser in parsers.items()}
+    found = {name: reading for name, reading in read.items() if reading.understood}
+    if "nodetest" in found:
+        found.pop("tap", None)  # node:test speaks TAP, and a file that cannot be loaded is a failed test there
+    return list(found.values())
 
 
 def _again(lines: str) -> list[str]:
@@ -81,7 +89,8 @@ def _again(lines: str) -> list[str]:
 
 def _candidates(lines: str) -> list[str]:
     there = known()
-    return [name for name, sign in _SIGNS.items() if name in there and sign.search(lines)]
+    found = [name for name, sign in _SIGNS.items() if name in there and sign.search(lines)]
+    return [name for name in found if name in _RUNNERS] or found
 
 
 def _nothing_done(lines: str) -> Reading | None:

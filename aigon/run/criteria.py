@@ -17,6 +17,10 @@ from aigon.run.one_check import CRITERION
 
 COMMAND_TIMEOUT = 600.0
 """Seconds for a criterion's own command."""
+NAMED_TESTS = 3
+"""Failing tests that the reason of a red command names."""
+LONGEST_MESSAGE = 200
+"""Characters of what each of them says."""
 _COMPARE: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -41,7 +45,13 @@ def _command(criterion: Criterion) -> Check:
     text = criterion.command or ""
     script = metric_parts(text)[0] if criterion.kind == "metric" else text
     return Check(
-        _name(criterion), "script", ("bash", "-c", script), timeout=COMMAND_TIMEOUT, source=CRITERION, remember=False
+        _name(criterion),
+        "script",
+        ("bash", "-c", script),
+        parser="any",  # it describes: the exit code decides
+        timeout=COMMAND_TIMEOUT,
+        source=CRITERION,
+        remember=False,
     )
 
 
@@ -96,9 +106,15 @@ def _by_exit(criterion: Criterion, result: Result) -> Verdict:
 
 
 def _why(finding: Finding) -> str:
-    """What it came to, and where a report names tests, the first of those that failed."""
-    failed = next((p for p in finding.problems if p.test and p.severity == "error"), None)
-    return f"{finding.summary} ({failed.test}: {failed.message[:200]})" if failed else finding.summary
+    """Return what the command came to and, if its output names failing tests, the first of them."""
+    failed = {
+        p.test: p.message[:LONGEST_MESSAGE] for p in reversed(finding.problems) if p.test and p.severity == "error"
+    }
+    if not failed:
+        return finding.summary
+    names = [f"{test}: {message}" for test, message in reversed(failed.items())]
+    more = f"; and {len(names) - NAMED_TESTS} more" if len(names) > NAMED_TESTS else ""
+    return f"{finding.summary} ({'; '.join(names[:NAMED_TESTS])}{more})"
 
 
 def _not_met(finding: Finding) -> VerdictStatus:
@@ -110,7 +126,7 @@ def _by_number(criterion: Criterion, result: Result) -> Verdict:
     """The number on the last line printed, against the bound; exit codes other than 0 are no measurement."""
     _, symbol, bound = metric_parts(criterion.command or "")
     if (finding := result.finding).status != "pass":
-        return Verdict(criterion.number, _not_met(finding), "metric", f"{criterion.command}", finding.summary)
+        return Verdict(criterion.number, _not_met(finding), "metric", f"{criterion.command}", _why(finding))
     value = printed_number(result.output)
     if isinstance(value, str):
         return Verdict(criterion.number, "unmet", "metric", f"{criterion.command}", value)

@@ -368,6 +368,11 @@ def test_golangci_names_linters_and_says_why_it_could_not_start() -> None:
         "jest-failed.txt",
         "vitest-failed.txt",
         "nodetest-tap.txt",
+        "nodetest-mixed-tap.txt",
+        "ava-mixed.txt",
+        "bun-mixed.txt",
+        "tap-prove.txt",
+        "gradle-failed.txt",
         "mocha-failed.txt",
         "maven-failed.txt",
         "minitest-failed.txt",
@@ -398,6 +403,11 @@ def test_a_make_target_is_read_as_the_one_runner_behind_it(name: str) -> None:
 def test_what_could_be_counted_in_two_ways_is_not_counted(output: bytes) -> None:
     found = read("any", output)
     assert (found.understood, found.counts, found.summary) == (False, None, "")
+
+
+def test_a_build_tool_counts_for_nothing_beside_a_runner_that_it_started() -> None:
+    found = read("any", captured("jest-failed.txt") + captured("gradle-failed.txt"))
+    assert found == read("any", captured("jest-failed.txt"))
 
 
 def test_a_target_that_does_not_compile_has_places_and_no_counts() -> None:

@@ -9,6 +9,7 @@ from aigon.core.model import Finding
 from aigon.core.state import State
 from aigon.run.criteria import bound_findings, by_what_ran, commands
 from tests.lab import Lab
+from tests.parsers.captured import captured
 from tests.run.bench import job_of, looked, only, script, spec_of, verdicts, world_of
 
 
@@ -34,6 +35,34 @@ def test_a_command_decides_by_its_exit_code(lab: Lab, command: str, status: str,
         verdict = only(looked(world, job_of(spec_of(f"it works <!-- verify: {command} -->"))))
     assert (verdict.status, verdict.method) == (status, "verify")
     assert command in verdict.evidence and reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("capture", "summary", "failed", "more"),
+    [
+        ("jest-mixed.txt", "3/12 passed, 3 errors, 2 skipped", "sum.test.js::sum > wrong: ", "; and 6 more)"),
+        ("vitest-failed.txt", "1/3 passed, 1 error, 2 skipped", "sum.test.js::sum > wrong: ", ""),
+        ("mocha-failed.txt", "1/3 passed, 1 skipped", "sum > deep > too: ", ""),
+        ("nodetest-mixed-tap.txt", "6/15 passed, 1 error, 3 skipped", "test/sum.test.js::wrong: ", " more)"),
+        ("cargotest-failed.txt", "8/17 passed, 3 skipped", "tests/it.rs::divides: ", " more)"),
+        ("gotest-failed.txt", "6 packages failed", "example.com/m/panics::TestPanics: ", " more)"),
+        ("gradle-failed.txt", "3 errors", "demo.CalcTest > adds: ", ""),
+        ("phpunit-failed.txt", "3/6 passed, 1 error, 2 skipped", "CalcTest::testAdds: ", ""),
+        ("rspec-failed.txt", "3/7 passed, 2 skipped", "spec/calc_spec.rb::Calc adds: ", ""),
+        ("jest-none.txt", "no tests collected", "", ""),
+    ],
+)
+def test_the_reason_of_a_red_command_names_the_tests_that_failed(
+    lab: Lab, capture: str, summary: str, failed: str, more: str
+) -> None:
+    """Whatever the command is called: the output says which runner wrote it. Exit 0 decides all the same."""
+    lab.write("output.txt", captured(capture))
+    spec = spec_of("red <!-- verify: ./run; cat output.txt >&2; exit 1 -->", "green <!-- verify: cat output.txt -->")
+    with world_of(lab) as world:
+        red, green = looked(world, job_of(spec)).verdicts
+    assert (red.status, green.status) == ("unmet", "met")
+    assert red.reason.startswith(summary)
+    assert failed in red.reason and red.reason.endswith(more)
 
 
 def test_a_command_runs_in_the_workspace_without_credentials(lab: Lab) -> None:
