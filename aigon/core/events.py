@@ -23,7 +23,8 @@ class RunStarted:
 
     `spent_before` US dollars went to earlier runs of the feature, of which `unknown_before` turns did not say.
     Commits between `since` and `head` may be an agent's, of a turn that is still to be judged or was broken off; ""
-    where there are none.
+    where there are none. `earlier_iterations` is the highest number of an iteration of earlier runs on this branch:
+    numbers continue after it.
     """
 
     at: str
@@ -48,6 +49,7 @@ class RunStarted:
     spent_before: float = 0.0
     unknown_before: int = 0
     since: str = ""
+    earlier_iterations: int = 0
     event: Literal["run_started"] = "run_started"
 
 

@@ -17,7 +17,7 @@ from aigon.core.red_check import is_red
 
 _FILES = 30
 _PROBLEMS = 10
-_HEADING = re.compile(r"^## Iteration (\d+) \(", re.MULTILINE | re.ASCII)
+_HEADING = re.compile(r"^## Iteration (\d{1,9}) \(", re.MULTILINE | re.ASCII)
 
 
 def header(feature_id: str, title: str, agent: str) -> str:

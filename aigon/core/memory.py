@@ -65,14 +65,15 @@ def mentioned(attempt: Attempt) -> str:
     return f"{title(attempt)}; {line(attempt)}"
 
 
-def recalled(attempts: Sequence[Attempt], budget_tokens: int) -> str:
+def recalled(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequence[Attempt] = ()) -> str:
     """What the next turn is told, in at most `budget_tokens` estimated tokens; no line break at its end.
 
-    The newest attempts are told whole, older ones in a line each, the oldest are only counted. Empty for fewer than two
-    that were judged, since the digest of the last look says what is known of one, and where not even a line has room.
+    The newest attempts are told whole, older ones in a line each, the oldest are only counted; `earlier` are those of
+    earlier runs of the feature. Empty for a single one of this run, since the digest of the last look says what is
+    known of it, and where not even a line has room.
     """
-    known = [attempt for attempt in reversed(attempts) if attempt.looked_at]
-    if len(known) < 2:
+    known = [attempt for attempt in reversed((*earlier, *attempts)) if attempt.looked_at]
+    if len(known) < 2 and not earlier:
         return ""
     wholes = _prefix((f"### {noted(attempt)}" for attempt in known), budget_tokens)
     lines = _prefix((f"- {mentioned(attempt)}" for attempt in known), budget_tokens)

@@ -65,7 +65,8 @@ class State:
     not. `earlier` is what runs before this one spent on the feature. `durations` says how long each check took when it
     last ran. `greed` is the most that an iteration took of disk and memory. `looks` are the last looks at the commits
     that the branch can go back to, by iteration, each with its commit as `checkpoint`: none before what a person
-    committed. `rolled_back` says that it went back; iterations up to number `undone` are not in the branch since.
+    committed. `rolled_back` says that it went back; iterations up to number `undone` are not in the branch
+    since, or are of an earlier run.
     `lost`: a part of the record is, and with it what that cost; `regained` are the checkpoints that what is left of it
     still names.
     """
@@ -227,6 +228,7 @@ class State:
             # A person's commits, or a spec that they changed: the branch does not go back before these.
             looks=self.looks if event.head == self.checkpoint else {},
             rolled_back=None,
+            undone=max(self.undone, event.earlier_iterations),
             human_ticks=self.human_ticks if event.resumed else event.human_ticks,
         )
 
@@ -274,6 +276,21 @@ class State:
     def last_number(self) -> int:
         """The highest number of an iteration that was finished, one that the branch does not hold any more included."""
         return max(self.finished, self.undone)
+
+    @property
+    def done(self) -> int:
+        """How many iterations this run has finished over its resumes, those that were taken back included."""
+        return self.last_number - self._earlier
+
+    @property
+    def taken_back(self) -> range:
+        """The numbers of the iterations that the branch does not hold any more since it went back."""
+        went = self.rolled_back
+        return range(max(went.number, self._earlier) + 1, self.undone + 1) if went else range(0)
+
+    @property
+    def _earlier(self) -> int:
+        return self.started.earlier_iterations if self.started else 0
 
     @property
     def going_back(self) -> RolledBack | None:

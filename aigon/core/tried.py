@@ -31,7 +31,7 @@ def section(attempt: Attempt) -> str:
 def line(attempt: Attempt) -> str:
     """The same in a line."""
     reached = f"proven {attempt.proven} of {attempt.criteria}, green {attempt.green} of {len(attempt.checks)}"
-    parts = [_changed(attempt, 3), reached] if attempt.judged else [ended(attempt)]
+    parts = [describe_changes(attempt, 3), reached] if attempt.judged else [ended(attempt)]
     parts += [f"red: {_listed([code(check.title, 40) for check in attempt.failing], 4)}"] if attempt.failing else []
     parts += [f"open: {_listed([str(each.criterion) for each in attempt.open], 10)}"] if attempt.open else []
     return "; ".join([*parts, *_same(attempt)])
@@ -48,7 +48,7 @@ def _progress(attempt: Attempt) -> str:
 def _section(attempt: Attempt) -> Iterator[str]:
     yield f"- Turn: {_who(attempt)}, {ended(attempt)}"
     if attempt.judged:
-        yield f"- Changed: {_changed(attempt, FILES)}"
+        yield f"- Changed: {describe_changes(attempt, FILES)}"
         yield f"- Came to: {_reached(attempt)}"
     yield from (text for check in attempt.failing[:LISTED] for text in _failed(check))
     yield from _rest(len(attempt.failing) - LISTED, "failing check", "failing checks")
@@ -77,7 +77,8 @@ def ended(attempt: Attempt) -> str:
     return f"{attempt.end.replace('_', ' ')}{exited} after {duration(attempt.duration)}{tries}"
 
 
-def _changed(attempt: Attempt, most: int) -> str:
+def describe_changes(attempt: Attempt, most: int) -> str:
+    """Return `2 files (+3 -1): ...`, of which at most `most` are named."""
     if not attempt.changed:
         return "no file"
     files = f"{attempt.changed} file{'s' if attempt.changed > 1 else ''} (+{attempt.added} -{attempt.removed})"

@@ -4,6 +4,7 @@ from aigon.core.errors import environment
 from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch
+from aigon.run.earlier_attempts import earlier_attempts
 from aigon.run.earlier_spend import earlier_spend
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, relocated
@@ -38,6 +39,8 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
         origin,
         since=since,
         before=before,
+        numbered=old.last_number if since or last == head else 0,
+        earlier=earlier_attempts(records, origin.commit, old),
     )
 
 

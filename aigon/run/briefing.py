@@ -31,14 +31,14 @@ def prompt_text(job: Job, world: World, state: State, number: int) -> str:
         validation_skipped=job.demand.skip_validation,
         judge=job.judge.backend if job.judge else "none",
         approach=approach(state, number),
-        memory=_memory(state),
+        memory=_memory(job, state),
         promises=job.promises,
     )
 
 
-def _memory(state: State) -> str:
+def _memory(job: Job, state: State) -> str:
     """What earlier turns tried; empty while the digest of the last look says it all."""
-    told = recalled(state.tried.all, MEMORY)
+    told = recalled(state.tried.all, MEMORY, job.earlier)
     return f"## What was tried\n\n{told}" if told else ""
 
 

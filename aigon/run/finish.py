@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from aigon.core import best, report
 from aigon.core.candidate import branch_of, run_command
 from aigon.core.concern import Concern
-from aigon.core.events import Event, RolledBack, RunFinished
+from aigon.core.events import Event, RunFinished
 from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
 from aigon.core.state import State
 from aigon.run.job import Job
@@ -45,14 +45,14 @@ def _about_branch(outcome: Outcome, state: State) -> str:
     """Where the branch stands, if that is not where the last iteration ended, or not where it is best."""
     if went := state.rolled_back:
         far = f"{best.name(state.last)} ({best.how_far(state.last, state.base)})" if state.last else ""
-        return f"went back to {far}; {_undone(went, state)} parked as {went.ref}"
+        return f"went back to {far}; {_undone(state)} parked as {went.ref}"
     there = better(state) if stopped_short(outcome, state) else None
     return f"the best checkpoint is {said(there, state)}; --on-partial rollback goes back to it" if there else ""
 
 
-def _undone(went: RolledBack, state: State) -> str:
+def _undone(state: State) -> str:
     """`iterations 3 and 4 are`."""
-    first, last = went.number + 1, state.undone
+    first, *_, last = (*state.taken_back, state.undone)
     if first == last:
         return f"iteration {last} is"
     return f"iterations {first} {'and' if last == first + 1 else 'to'} {last} are"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from aigon.core.agent import Agent
+from aigon.core.attempt import Attempt
 from aigon.core.decide import Demand, Limits
 from aigon.core.decisions import Decision
 from aigon.core.ecosystem import Setup
@@ -48,6 +49,8 @@ class Job:
     `promises` are the phrases with which an agent may claim to be done; `waits` bounds the waiting for an agent that is
     held up.
 
+    `earlier` is what earlier runs of the feature tried.
+
     `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
     workspace; `turn_timeout` and `idle_timeout` (None: no such) are in seconds; `slots` is how many checks run side by
     side.
@@ -79,6 +82,7 @@ class Job:
     waits: Waits = Waits()
     idle_timeout: float | None = None
     prices: Table = NO_PRICES
+    earlier: tuple[Attempt, ...] = ()
 
     @property
     def name(self) -> str:

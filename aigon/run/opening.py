@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aigon.core.attempt import Attempt
 from aigon.core.candidate import run_command
 from aigon.core.events import Event
 from aigon.core.features import Feature
@@ -58,7 +59,8 @@ class Opened:
     What differs between the commit `since` and `head` is people's work; "" where nothing is known to be. `unjudged`:
     the work tree holds what an agent made of it. `suspect` is the commit after which an agent may have made those up to
     `head`, of a turn that nobody has looked at; "" where there is none. `before` is what earlier runs of the feature
-    spent.
+    spent, `numbered` the highest number that the last of them gave an iteration of this branch, `earlier` what they
+    tried.
     """
 
     prepared: Prepared
@@ -72,6 +74,8 @@ class Opened:
     unjudged: bool = False
     suspect: str = ""
     before: Spend = field(default_factory=Spend)
+    numbered: int = 0
+    earlier: tuple[Attempt, ...] = ()
 
     @property
     def resumed(self) -> bool:

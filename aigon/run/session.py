@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aigon.core import iteration_log
 from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import AigonError, usage
 from aigon.core.events import Event, Notice, RunStarted
@@ -184,7 +185,9 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     checkout, prepared, options = opening.checkout, found.prepared, opening.options
     rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
     job = job_of(prepared, options, found.origin.commit, label=opening.seat.label, mode=opening.seat.mode)
-    job = replace(job, decisions=found.records.decisions(), use_cache=job.use_cache and not rerun)
+    job = replace(
+        job, decisions=found.records.decisions(), earlier=found.earlier, use_cache=job.use_cache and not rerun
+    )
     job, record = freeze(opening, found, job)
     state = found.past.state
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
@@ -292,6 +295,13 @@ def _of_the_seat(seat: Seat, prepared: Prepared) -> dict[str, str]:
     return {**environment(seat.candidate, prepared.config), "PWD": str(seat.checkout.root)}
 
 
+def _earlier_iterations(found: Opened, log: bytes) -> int:
+    """Return the highest number of an iteration before this run: numbers continue over the runs of a feature."""
+    if known := found.past.state.started:
+        return known.earlier_iterations
+    return max((found.numbered, *iteration_log.numbers(log.decode("utf-8", "replace"))))
+
+
 def _started(job: Job, world: World, found: Opened, options: Options) -> RunStarted:
     prepared = found.prepared
     return RunStarted(
@@ -316,5 +326,6 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         host=socket.gethostname(),
         spent_before=found.before.usd,
         unknown_before=found.before.unknown,
+        earlier_iterations=_earlier_iterations(found, world.own_files[job.log_path] or b""),
         since=found.suspect,
     )

@@ -8,6 +8,7 @@ from aigon.core.model import Spec
 from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch, recover, specs
+from aigon.run.earlier_attempts import earlier_attempts
 from aigon.run.frozen import load
 from aigon.run.lost_objects import require_whole
 from aigon.run.opening import Opened, Opening
@@ -58,6 +59,7 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         unjudged=bool(unjudged),
         suspect=state.checkpoint if suspect and tip != state.checkpoint else "",
         before=state.earlier,
+        earlier=earlier_attempts(records, started.base_commit),
     )
 
 

@@ -20,7 +20,8 @@ class Place:
         """The place after `event`."""
         match event:
             case RunStarted():
-                return replace(self, number=0, limit=event.max_iterations)
+                finished = self.finished if event.resumed else event.earlier_iterations
+                return replace(self, number=0, limit=event.max_iterations, finished=finished)
             case IterationStarted(number=number):
                 return replace(self, number=number, finished=number - 1 if self.finished is None else self.finished)
             case IterationFinished(number=number):

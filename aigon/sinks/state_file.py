@@ -173,7 +173,7 @@ def _rolled_back(state: State) -> dict[str, object] | None:
     went = state.rolled_back
     if went is None:
         return None
-    undone = list(range(went.number + 1, state.undone + 1))
+    undone = list(state.taken_back)
     return {"number": went.number, "commit": went.commit, "ref": went.ref, "why": went.why, "undone": undone}
 
 

@@ -9,12 +9,16 @@ from aigon.core.errors import AigonError
 from aigon.core.events import Event
 from aigon.core.failure_log import Failed, failure_log
 from aigon.core.features import Feature
+from aigon.core.model import Change
 from aigon.core.moment import moment
 from aigon.core.quoting import folded
+from aigon.core.tried import describe_changes
 
 SHORT = 8
 """Digits of a fingerprint that people are shown."""
 LINE = 100
+FILES = 5
+"""Changed files of an attempt that are named to people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,10 @@ def _document(failed: Failed) -> dict[str, object]:
         "turn": attempt.end,
         "detail": attempt.detail,
         "better": attempt.better,
+        "changed": attempt.changed,
+        "added": attempt.added,
+        "removed": attempt.removed,
+        "changes": [{"path": c.path, "status": c.status, **_lines_of(c)} for c in attempt.changes],
         "checks": [
             {
                 "name": check.check,
@@ -82,6 +90,12 @@ def _document(failed: Failed) -> dict[str, object]:
         ],
         "criteria": [{"number": o.criterion, "verdict": o.status, "reason": o.reason} for o in attempt.open],
     }
+
+
+def _lines_of(change: Change) -> dict[str, int | None]:
+    """The lines added and removed; None where git counts none (binary)."""
+    added, removed = ((number if number >= 0 else None) for number in (change.added, change.removed))
+    return {"added": added, "removed": removed}
 
 
 def text(found: Failures) -> str:
@@ -111,7 +125,9 @@ def _lines(failed: Failed) -> list[str]:
     rung = f", rung {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
     label = f"{folded(failed.label, 40)}  " if failed.label else ""
     head = f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {moment(attempt.at) or '-'}"
-    return [f"{head}  {who}{rung}", f"      {'; '.join(_reasons(attempt)) or 'nothing is known of it'}"]
+    why = "; ".join(_reasons(attempt)) or "nothing is known of it"
+    tried = [f"      changed: {describe_changes(attempt, FILES)}"] if attempt.looked_at else []
+    return [f"{head}  {who}{rung}", f"      {why}", *tried]
 
 
 def _reasons(attempt: Attempt) -> list[str]:

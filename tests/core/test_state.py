@@ -15,6 +15,7 @@ from aigon.core.events import (
     IterationFinished,
     IterationStarted,
     Notice,
+    RolledBack,
     RunFinished,
     RunStarted,
     Spent,
@@ -69,6 +70,16 @@ def test_an_iteration_counts_and_its_commit_is_the_checkpoint() -> None:
     state = folded(started(), looked(0, checkpoint=""), iteration(1))
     assert (state.iteration, state.finished, state.used, state.checkpoint) == (1, 1, 1, B)
     assert not state.turn_ended and not state.half_turn
+
+
+def test_numbers_continue_after_those_of_earlier_runs() -> None:
+    again = folded(replace(started(), earlier_iterations=3), looked(0, checkpoint=""))
+    assert (again.last_number, again.finished, again.done) == (3, 0, 0)
+    after = replay([replace(started(), earlier_iterations=3), looked(0, checkpoint=""), *iteration(4), *iteration(5)])
+    assert (after.last_number, after.used, after.done) == (5, 2, 2)
+    back = after.apply(RolledBack("", 0, A, B, "refs/aigon/parked/x", "better"))
+    assert (back.last_number, back.done, list(back.taken_back)) == (5, 2, [4, 5])
+    assert back.apply(replace(started(resumed=True), earlier_iterations=3)).last_number == 5
 
 
 def test_the_same_error_is_counted_in_a_row_from_the_first_turn_on() -> None:

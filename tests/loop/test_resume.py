@@ -264,16 +264,27 @@ def test_a_spec_that_the_agent_of_a_killed_run_edited_is_put_back(lab: Lab) -> N
     lab.sound()
 
 
-def test_a_new_run_over_an_old_state_archives_the_journal(lab: Lab) -> None:
+def test_a_new_run_archives_the_journal_and_continues_numbers_and_memory(lab: Lab) -> None:
     lab.spec("never <!-- verify: false -->")
     lab.agent("true")
     ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
     first, record = lab.state()["run_id"], journal(lab).read_bytes()
-    ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
+    ran = ok(lab.aigon(*LOOP, "--max-iterations", "1", "--json"), 3)
     second = lab.state()
     assert second["run_id"] != first
-    assert [i["number"] for i in second["iterations"]] == [0, 1]
+    assert [i["number"] for i in second["iterations"]] == [0, 2]
     assert journal(lab).with_name(f"journal-{first}.jsonl").read_bytes() == record
+    started, prompt = ran.events[0], lab.read(f".aigon/runs/{second['run_id']}/002/prompt.md")
+    assert (started["event"], started["earlier_iterations"]) == ("run_started", 1)
+    assert prompt.startswith("# Iteration 2 of at most 2\n") and "### Iteration 1: no better than before" in prompt
+
+    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    prompt = lab.read(f".aigon/runs/{second['run_id']}/003/prompt.md")
+    assert prompt.index("### Iteration 2: ") < prompt.index("Iteration 1: no better than before")
+    headings = [line.split(" (")[0] for line in lab.read(LOG).splitlines() if line.startswith("## ")]
+    assert headings == ["## Iteration 1", "## Iteration 2", "## Iteration 3"]
+    subjects = lab.git("log", "--format=%s", "-3").splitlines()
+    assert len(set(subjects)) == 3
 
 
 def test_a_new_run_over_half_finished_work_is_refused(lab: Lab) -> None:

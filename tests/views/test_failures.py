@@ -19,12 +19,16 @@ TEXT = """\
 Feature 42: 4 failures in 5 attempts
    1  aaaaaaaa (1 of 2)  iteration 1  2026-11-20 10:01:00  claude sonnet, rung 1 of 2
       Tests: 1 failed; criterion 1 unmet: exit code 1; criterion 2 unmet: exit code 1
+      changed: 1 file (+10 -2): `src/a1.py` (+10 -2)
    2  bbbbbbbb  iteration 2  2026-11-20 10:02:00  claude sonnet, rung 1 of 2
       Lint: 2 failed; criterion 2 unmet: exit code 1
+      changed: 1 file (+10 -2): `src/a2.py` (+10 -2)
    3  aaaaaaaa (2 of 2)  iteration 1  2026-11-20 10:01:00  claude sonnet, rung 1 of 2
       Tests: 1 failed; criterion 1 unmet: exit code 1; criterion 2 unmet: exit code 1
+      changed: 1 file (+10 -2): `src/a1.py` (+10 -2)
    5  -  iteration 3  2026-11-20 10:03:00  claude opus, rung 2 of 2
       turn bad credentials (key refused)
+      changed: 1 file (+10 -2): `src/a3.py` (+10 -2)
 The same failure aaaaaaaa came 2 times: attempts 1, 3"""
 
 
@@ -63,6 +67,8 @@ def test_the_log_as_data_has_the_whole_names_and_the_first_lines_of_the_failures
         }
     ]  # fmt: skip
     assert first["criteria"][0] == {"number": 1, "verdict": "unmet", "reason": "exit code 1"}
+    changes = [{"path": "src/a1.py", "status": "M", "added": 10, "removed": 2}]
+    assert (first["changed"], first["added"], first["removed"], first["changes"]) == (1, 10, 2, changes)
     assert (last["fingerprint"], last["turn"], last["model"], last["checks"]) == (None, "bad_credentials", "opus", [])
 
 
@@ -87,4 +93,4 @@ def test_text_of_tools_cannot_colour_or_forge_a_line(tmp_path: Path) -> None:
     forged = "\x1b[32mgreen\x1b[0m\nFeature 42: no failure in 9 attempts"
     path = journal(tmp_path / "journal.jsonl", iteration(1, red("a", check=forged), name="a" * 12))
     shown = text(read(FEATURE, [path], events))
-    assert "\x1b" not in shown and len(shown.splitlines()) == 3
+    assert "\x1b" not in shown and len(shown.splitlines()) == 4
