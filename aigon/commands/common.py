@@ -13,6 +13,9 @@ from aigon.core import duration
 from aigon.ports.git import Checkout, forget_inherited_repository
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+verify_option = click.option(
+    "--no-verify", "verify", is_flag=True, flag_value=False, default=True, help="Skip your git hooks that may refuse."
+)
 yes_option = click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
 
 

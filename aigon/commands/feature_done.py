@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, here, json_option
+from aigon.commands.common import answer, here, json_option, verify_option
 
 if TYPE_CHECKING:
     from aigon.run.done_request import Done, How, Left, Request
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--pr", is_flag=True, help="Push the branch and open a pull request with gh, instead of merging.")
 @click.option("--keep-worktrees", is_flag=True, help="Leave every worktree and branch.")
 @click.option("--force", is_flag=True, help="Merge although it is not proven.")
+@verify_option
 @json_option
 def command(
     feature: str,
@@ -36,6 +37,7 @@ def command(
     pr: bool,
     keep_worktrees: bool,
     force: bool,
+    verify: bool,
     as_json: bool,
 ) -> int:
     """Merge the proven feature ID with your own git (your hooks and signing apply), its spec to done.
@@ -48,7 +50,9 @@ def command(
     from aigon.run.done_request import Request
     from aigon.sinks.lines import LineSink
 
-    request = Request(feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force)
+    request = Request(
+        feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force, verify=verify
+    )
     with here() as checkout:
         done = finish(checkout, request, [LineSink(sys.stderr)])
     answer(_document(done), _text(done, request), as_json)

@@ -1,9 +1,12 @@
 """Commit a few paths and nothing else, whatever else is staged or changed: for aigon's own bookkeeping."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from aigon.core.errors import environment
+from aigon.core.errors import AigonError, environment
+from aigon.ports.git import Checkout
 from aigon.ports.index_file import copied, locked, replace
 from aigon.ports.trusted import TrustedGit
 
@@ -35,6 +38,58 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
             raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
         replace(trusted.git_dir / "index", index)
     return commit
+
+
+def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, verify: bool) -> str:
+    """Commit the work tree's version of `paths` with the person's git, hooks and signing; return HEAD's commit.
+
+    A hook that changes these paths and fails, as formatters do, is asked once more about what it made of them. Without
+    `verify` no hook may refuse. Raises AigonError (exit 7), the index as it was, if git or a hook refuses.
+    """
+    # Not --literal-pathspecs: the hooks would inherit it.
+    known = [f":(top,literal){path}" for path in paths if _is_known(checkout, path)]
+    stage = ("add", "--all", "--force", "--sparse", "--", *known)
+    commit = ("commit", "-q", *(() if verify else ("--no-verify",)), "-m", message, "--only", "--", *known)
+    with _index_kept(checkout):
+        for attempt in (1, 2):
+            if known:
+                checkout.git(*stage)
+            if not known or checkout.ask("diff", "--cached", "--quiet", "HEAD", "--", *known) is not None:
+                break
+            try:
+                checkout.git_with_hooks(*commit)
+                break
+            except AigonError as error:
+                if attempt == 2 or checkout.ask("diff", "--quiet", "--", *known) is not None:
+                    raise _refused(paths, error) from None
+    return str(checkout.head)
+
+
+def _is_known(checkout: Checkout, path: str) -> bool:
+    """Whether the file is in the work tree or in the index."""
+    return os.path.lexists(checkout.root / path) or bool(checkout.git("ls-files", "--", f":(top,literal){path}"))
+
+
+@contextmanager
+def _index_kept(checkout: Checkout) -> Iterator[None]:
+    """Put the checkout's index back if something goes wrong in here."""
+    index = checkout.git_dir / "index"
+    kept = checkout.git_dir / f"aigon-index-before.{os.getpid()}"
+    there = copied(index, kept, checkout.git_dir)
+    try:
+        yield
+    except BaseException:
+        if there:
+            with locked(index):
+                replace(index, kept)
+        raise
+    finally:
+        kept.unlink(missing_ok=True)
+
+
+def _refused(paths: Sequence[str], error: AigonError) -> AigonError:
+    hint = f"Fix what it says, or skip the hooks with --no-verify\n{error.hint}"
+    return environment("A hook, or git, refused the commit; nothing was changed", where=", ".join(paths), hint=hint)
 
 
 def _written(trusted: TrustedGit, tree: str, head: str, message: str) -> str:

@@ -50,6 +50,8 @@ UNDER_WAY = {
 }
 """What stands in a git directory while an operation waits for a person to finish it."""
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+SHOWN_LINES = 40
+"""Lines of a hook's output that an error shows: its end, which is where linters sum up."""
 
 
 def forget_inherited_repository() -> None:
@@ -108,9 +110,32 @@ class Checkout:
 
     def git(self, *arguments: str) -> str:
         """Standard output of the person's own git. Raises AigonError (exit 7) with git's own words."""
+        return self._execute(arguments, {})
+
+    def git_with_hooks(self, *arguments: str) -> str:
+        """Like `git`, for a command that runs the person's hooks: they get the person's locale, which `git` changes.
+
+        The hint of the error is the end of what git and the hooks printed.
+        """
+        # GitPython forces LC_ALL=C, under which Ruby and Perl hooks cannot read UTF-8. Empty means unset.
+        locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
+        try:
+            return self._execute(arguments, locale)
+        except AigonError as error:
+            error.hint = last_lines(error.hint)
+            raise
+
+    def run_hook(self, name: str, *arguments: str) -> None:
+        """Run a hook of the person's as git would, if there is one. Raises AigonError (exit 7) if it fails."""
+        try:
+            self.git_with_hooks("hook", "run", "--ignore-missing", name, "--", *arguments)
+        except AigonError as error:
+            raise environment(f"git hook {name} failed", where=str(self.root), hint=error.hint) from None
+
+    def _execute(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
         git = _library()
         try:
-            return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], start_new_session=True))
+            return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], env=env, start_new_session=True))
         except git.GitCommandError as error:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
             what = f"git {command_of(arguments)} failed"
@@ -191,6 +216,13 @@ def command_of(arguments: Sequence[str]) -> str:
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if rest[0] in ("-c", "-C") else rest[1:]
     return rest[0] if rest else ""
+
+
+def last_lines(text: str) -> str:
+    """Return the last SHOWN_LINES lines, and how many are left out."""
+    lines = text.splitlines()
+    left_out = len(lines) - SHOWN_LINES
+    return text if left_out <= 0 else "\n".join([f"({left_out} lines left out)", *lines[left_out:]])
 
 
 def _how(status: object) -> str:

@@ -1,30 +1,30 @@
 """Stage moves and other small commits of aigon's own, outside a run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from aigon.core import features
 from aigon.core.errors import environment, usage
 from aigon.core.features import FOLDERS, ROOT, Feature
 from aigon.core.spec import parse
-from aigon.ports.commit_paths import commit_paths
+from aigon.ports.commit_paths import commit_as_person
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.resources import resource
 from aigon.ports.trusted import TrustedGit, refuse_unsupported
-from aigon.ports.workspace import Workspace
 from aigon.run import branch, specs
 from aigon.run.records import Origin, records_of
-from aigon.run.stages import to_stage
+from aigon.run.stages import moved_to
 
 OWN_DIRECTORY = "git-bookkeeping"
 """Apart from a loop's own git, whose rules were read before its agent ran: an agent may call these commands too."""
 
 
-def create(checkout: Checkout, title: str, name: str = "") -> Feature:
+def create(checkout: Checkout, title: str, name: str = "", *, verify: bool = True) -> Feature:
     """Write a spec into the inbox, named after its title or by `name`.
 
-    Raises AigonError (exit 2) if a feature of that name exists.
+    Raises AigonError: 2 if a feature of that name exists, 7 if a hook refuses the commit.
     """
     slug = features.slug(name or title)
     for path in specs.spec_paths(checkout.root):
@@ -36,23 +36,27 @@ def create(checkout: Checkout, title: str, name: str = "") -> Feature:
     target = checkout.root / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
-    _commit(checkout, [path], f"docs(feature-{slug}): add the spec to the inbox\n")
+    try:
+        _commit(checkout, [path], f"docs(feature-{slug}): add the spec to the inbox\n", verify)
+    except BaseException:
+        target.unlink()
+        raise
     return Feature("", slug, path, "inbox")
 
 
-def prioritise(checkout: Checkout, wanted: str) -> Feature:
-    """Give a feature of the inbox its ID and move it to the backlog. Raises AigonError (exit 2)."""
+def prioritise(checkout: Checkout, wanted: str, *, verify: bool = True) -> Feature:
+    """Give a feature of the inbox its ID and move it to the backlog. Raises AigonError: 2, or 7 by a hook."""
     feature = specs.locate(checkout.root, wanted)
     if feature.id and feature.stage != "inbox":
         raise usage(f"Feature {feature.id} is in the stage {feature.stage} already", where=feature.path)
     _require_committer(checkout)
     id = feature.id or features.next_id(specs.spec_paths(checkout.root))
-    moved, paths = to_stage(checkout.root, feature, "backlog", id)
-    _commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}\n")
+    with moved_to(checkout.root, feature, "backlog", id) as (moved, paths):
+        _commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}\n", verify)
     return moved
 
 
-def set_up(checkout: Checkout, wanted: str) -> tuple[Feature, str]:
+def set_up(checkout: Checkout, wanted: str, *, verify: bool = True) -> tuple[Feature, str]:
     """Start a feature: its branch at HEAD, its spec in progress; the feature and the branch. Raises AigonError."""
     feature = specs.locate(checkout.root, wanted)
     specs.refuse_done(feature)
@@ -62,16 +66,35 @@ def set_up(checkout: Checkout, wanted: str) -> tuple[Feature, str]:
         )
     current = branch.require_sound(checkout)
     own = branch.own_changes(checkout, [feature.path])
-    branch.enter(checkout, feature.name)
-    branch.ignore_runtime_files(checkout)
-    home = repository_home(checkout.common_dir)
-    workspace = Workspace(checkout, home / OWN_DIRECTORY, feature.name)
-    moved, paths = to_stage(checkout.root, feature, "in-progress")
-    commit = branch.take_up(workspace.trusted, moved, [*own, *paths])
-    records = records_of(home, feature.id)
+    with _entered(checkout, feature.name):
+        branch.ignore_runtime_files(checkout)
+        with moved_to(checkout.root, feature, "in-progress") as (moved, paths):
+            commit = take_up(checkout, moved, [*own, *paths], verify=verify)
+    records = records_of(repository_home(checkout.common_dir), feature.id)
     if records.origin() is None:
-        records.set_origin(Origin("" if current == feature.name else current, commit or str(workspace.tip())))
+        records.set_origin(Origin("" if current == feature.name else current, commit))
     return moved, feature.name
+
+
+@contextmanager
+def _entered(checkout: Checkout, name: str) -> Iterator[None]:
+    """Check out the branch `name`; if something goes wrong in here, HEAD is back and a branch made here is gone."""
+    before, is_new = str(checkout.branch), checkout.commit_of(f"refs/heads/{name}") is None
+    branch.enter(checkout, name)
+    try:
+        yield
+    except BaseException:
+        if before != name:
+            checkout.switch(before)
+            if is_new:
+                checkout.ask("branch", "-q", "-D", name)
+        raise
+
+
+def take_up(checkout: Checkout, feature: Feature, paths: Sequence[str], *, verify: bool) -> str:
+    """Commit aigon's own uncommitted paths as the person does; return HEAD's commit. Raises AigonError (exit 7)."""
+    message = branch.take_up_message(trusted(checkout), feature, paths)
+    return commit_as_person(checkout, paths, message, verify=verify) if paths else str(checkout.head)
 
 
 def title_of(root: Path, feature: Feature) -> str:
@@ -94,14 +117,10 @@ def _require_committer(checkout: Checkout) -> None:
         refuse_unsupported(checkout)
 
 
-def _commit(checkout: Checkout, paths: Sequence[str], message: str) -> None:
+def _commit(checkout: Checkout, paths: Sequence[str], message: str, verify: bool) -> None:
     """Commit these paths on the branch that is checked out, where small changes are committed."""
-    if not _commits(checkout):
-        return
-    tracked_or_there = [
-        p for p in paths if (checkout.root / p).exists() or checkout.ask("ls-files", "--error-unmatch", p)
-    ]
-    commit_paths(trusted(checkout), tracked_or_there, message)
+    if _commits(checkout):
+        commit_as_person(checkout, paths, message, verify=verify)
 
 
 def trusted(checkout: Checkout) -> TrustedGit:

@@ -136,8 +136,11 @@ def _names(branch: str, wanted: str) -> bool:
 
 def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
     """Commit aigon's own uncommitted paths. Return the commit, or None if there were none."""
-    if not paths:
-        return None
+    return commit_paths(trusted, paths, take_up_message(trusted, feature, paths)) if paths else None
+
+
+def take_up_message(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str:
+    """Return the message for a commit of these paths of aigon's own."""
     name, (_, head) = feature.name_for_people, trusted.refs("rev-parse", "HEAD")
     if feature.path not in paths:
         what = "update aigon's configuration"
@@ -145,7 +148,7 @@ def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str 
         what = f"start feature {name}"
     else:
         what = "update the spec"
-    return commit_paths(trusted, paths, f"{_unused(trusted, head, f'docs(feature-{name}): {what}')}\n")
+    return f"{_unused(trusted, head, f'docs(feature-{name}): {what}')}\n"
 
 
 _SUBJECTS = 1000

@@ -39,8 +39,8 @@ def merged(errand: Errand, proven: Landing) -> Done:
     grown, adopted = _adopted(errand, proven)
     landing, how = _with_spec_done(grown), errand.request.how
     if how == "rebase":
-        landing, anew = rebase(landing, _prover(errand))
-        commit = forward(landing)
+        landing, anew = rebase(landing, _prover(errand), verify=errand.request.verify)
+        commit = forward(landing, verify=errand.request.verify)
     else:
         commit, anew = _merge(errand, landing, squash=how == "squash")
     if how == "rebase" or grown.tip != proven.tip:
@@ -54,7 +54,7 @@ def requested(errand: Errand, proven: Landing) -> Done:
     """Open a pull request for it. Raises AigonError."""
     grown, adopted = _adopted(errand, proven)
     landing, chosen = _with_spec_done(grown), grown.chosen
-    url = open_request(landing, proven.tip)
+    url = open_request(landing, proven.tip, verify=errand.request.verify)
     said = FORCED if errand.request.force else ANEW if grown.tip != proven.tip else AS_IT_RAN
     return Done(
         landing.feature, landing.target, landing.tip, chosen.branch, chosen.label, "merge", said, adopted, url=url
@@ -78,7 +78,7 @@ def _with_spec_done(landing: Landing) -> Landing:
 def _merge(errand: Errand, landing: Landing, *, squash: bool) -> tuple[str, bool]:
     message = squash_message(landing) if squash else f"Merge {landing.chosen.branch}"
     noting = lambda tree: done_unfinished.tried(errand.home, tree)  # noqa: E731 - one line of glue
-    return merge(landing, message, _prover(errand), noting, squash=squash)
+    return merge(landing, message, _prover(errand), noting, squash=squash, verify=errand.request.verify)
 
 
 def _follow(landing: Landing, old: str) -> None:

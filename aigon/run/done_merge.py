@@ -46,8 +46,10 @@ Tried = Callable[[str], None]
 """Is told the tree that a merge tried out came to."""
 
 
-def merge(landing: Landing, message: str, prove: Prove, tried: Tried, *, squash: bool) -> tuple[str, bool]:
-    """The commit on the target, and whether the result had to be proven anew.
+def merge(
+    landing: Landing, message: str, prove: Prove, tried: Tried, *, squash: bool, verify: bool
+) -> tuple[str, bool]:
+    """The commit on the target, and whether the result had to be proven anew. Without `verify` no hook may refuse it.
 
     Raises AigonError, with everything as it was: 3 where it is not proven, 7 for conflicts or a hook's refusal.
     """
@@ -59,26 +61,53 @@ def merge(landing: Landing, message: str, prove: Prove, tried: Tried, *, squash:
             anew = not same_but_for_features(landing.main, tree, landing.tip, landing.feature.path)
             if anew:
                 prove(landing.main, landing)
+    if verify and not squash:
+        require_pre_commit(landing)
     with undone(landing):
         if squash:
-            _squash(landing, message)
+            _squash(landing, message, verify)
         else:
-            landing.main.git(*IN_PLACE, "merge", "--no-ff", "-m", message, landing.tip)
+            options = ("--no-ff", *no_verify(verify), "-m", message)
+            landing.main.git_with_hooks(*IN_PLACE, "merge", *options, landing.tip)
         _require(landing, tree)
     return str(landing.main.head), anew
 
 
-def _squash(landing: Landing, message: str) -> None:
-    landing.main.git(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
+def _squash(landing: Landing, message: str, verify: bool) -> None:
+    landing.main.git_with_hooks(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
     if landing.main.git("write-tree") != landing.tree(landing.onto):
-        landing.main.git("commit", "-q", "-m", message)
+        landing.main.git_with_hooks("commit", "-q", *no_verify(verify), "-m", message)
+
+
+def no_verify(verify: bool) -> tuple[str, ...]:
+    """Return the option by which git skips the hooks that may refuse."""
+    return () if verify else ("--no-verify",)
+
+
+def require_pre_commit(landing: Landing) -> None:
+    """Let the person's pre-commit hook see all that the feature adds to the target, staged as for one commit.
+
+    `git merge` does not run it, and in a merge that waits for its commit the program pre-commit looks at conflicts
+    alone. Raises AigonError (exit 7) if it fails or stages something else.
+    """
+    with _trial(landing) as tree:
+        try:
+            landing.main.run_hook("pre-commit")
+        except AigonError as error:
+            raise _refused(landing, error) from None
+        if landing.main.git("write-tree") != tree:
+            raise _changed(landing)
 
 
 def _require(landing: Landing, tree: str) -> None:
     """Raise AigonError (exit 7) where another tree was committed than the one that is proven."""
     if landing.tree("HEAD") != tree:
-        what = "A hook changed what was to be committed, and that is not what was proven"
-        raise environment(what, where=landing.target, hint="Let the hook only look, then run it again")
+        raise _changed(landing)
+
+
+def _changed(landing: Landing) -> AigonError:
+    what = "A hook changed what was to be committed, and that is not what was proven"
+    return environment(what, where=landing.target, hint="Let the hook only look, then run it again")
 
 
 @contextmanager
@@ -135,5 +164,6 @@ def conflicting(landing: Landing, conflicts: list[str], error: AigonError) -> Ai
 
 
 def _refused(landing: Landing, error: AigonError) -> AigonError:
-    what = f"The merge of {landing.chosen.branch} into {landing.target} was refused by a hook, or by git"
-    return environment(what, where=landing.target, hint=error.hint)
+    what = f"A hook, or git, refused the merge of {landing.chosen.branch} into {landing.target}; nothing was merged"
+    hint = f"Fix what it says on {landing.chosen.branch}, or skip the hooks with --no-verify\n{error.hint}"
+    return environment(what, where=landing.target, hint=hint)

@@ -6,7 +6,7 @@ from aigon.core.errors import AigonError, usage
 from aigon.core.quoting import folded
 from aigon.ports import gh
 from aigon.ports.git import Checkout
-from aigon.run.done_merge import Landing
+from aigon.run.done_merge import Landing, no_verify
 from aigon.run.done_message import title_of
 from aigon.run.done_place import move
 
@@ -14,7 +14,7 @@ TITLE = 120
 """Characters of a title that forges show whole."""
 
 
-def open_request(landing: Landing, old: str) -> str:
+def open_request(landing: Landing, old: str, *, verify: bool) -> str:
     """Push the branch and open a pull request for it; the address. One that is open already is only pushed to.
 
     Raises AigonError (exit 7) with git's or gh's own words; before anything is pushed the branch is as it was.
@@ -24,7 +24,7 @@ def open_request(landing: Landing, old: str) -> str:
     remote = _remote(main, landing.target)
     listed = gh.ask(main.root, "pr", "list", "--head", branch, "--state", "open", "--json", "url")
     body = body_of(landing)
-    _pushed(landing, old, remote)
+    _pushed(landing, old, remote, verify)
     if there := _address(listed):
         return there
     title = folded(f"feat(feature-{landing.chosen.name}): {title_of(landing)}", TITLE)
@@ -44,12 +44,14 @@ def _address(listed: str) -> str:
         return ""
 
 
-def _pushed(landing: Landing, old: str, remote: str) -> None:
+def _pushed(landing: Landing, old: str, remote: str, verify: bool) -> None:
     """The branch with its spec in the last stage, here and on the remote; neither where that fails."""
     branch = landing.chosen.branch
     move(landing.main, branch, landing.tip, old)
     try:
-        landing.main.git("push", "-q", remote, f"refs/heads/{branch}:refs/heads/{branch}")
+        landing.main.git_with_hooks(
+            "push", "-q", *no_verify(verify), remote, f"refs/heads/{branch}:refs/heads/{branch}"
+        )
     except AigonError:
         move(landing.main, branch, old, landing.tip)
         raise

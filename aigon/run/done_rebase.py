@@ -5,7 +5,16 @@ from dataclasses import replace
 from aigon.core.errors import AigonError
 from aigon.ports.git import NO_HOOKS
 from aigon.run import branch
-from aigon.run.done_merge import IN_PLACE, Landing, Prove, conflicting, conflicts_in, undone
+from aigon.run.done_merge import (
+    IN_PLACE,
+    Landing,
+    Prove,
+    conflicting,
+    conflicts_in,
+    no_verify,
+    require_pre_commit,
+    undone,
+)
 from aigon.run.done_place import detached, standing_on
 from aigon.run.done_proof import same_but_for_features
 
@@ -13,7 +22,7 @@ SAFE_REBASE = ("-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false", 
 """Nothing but HEAD may move before the result is proven."""
 
 
-def rebase(landing: Landing, prove: Prove) -> tuple[Landing, bool]:
+def rebase(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing, bool]:
     """The same with the branch's commits upon the target, and whether the result had to be proven anew.
 
     No branch moves: HEAD stands alone meanwhile, where the branch is checked out.
@@ -23,7 +32,7 @@ def rebase(landing: Landing, prove: Prove) -> tuple[Landing, bool]:
         return landing, False
     with standing_on(landing.main, chosen.branch) as place, detached(place, chosen.branch, landing.tip):
         try:
-            place.git(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", landing.onto)
+            place.git_with_hooks(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", *no_verify(verify), landing.onto)
         except AigonError as error:
             conflicts = conflicts_in(place)
             place.ask(*NO_HOOKS, "rebase", "--abort")
@@ -35,9 +44,14 @@ def rebase(landing: Landing, prove: Prove) -> tuple[Landing, bool]:
     return rebased, anew
 
 
-def forward(landing: Landing) -> str:
-    """Let the target follow to the tip, which contains it; the tip."""
+def forward(landing: Landing, *, verify: bool) -> str:
+    """Let the target follow to the tip, which contains it; the tip.
+
+    No commit is made here, so that git runs no pre-commit hook: with `verify` it is run on what the target gains.
+    """
     branch.enter(landing.main, landing.target)
+    if verify:
+        require_pre_commit(landing)
     with undone(landing):
-        landing.main.git("merge", "-q", "--ff-only", landing.tip)
+        landing.main.git_with_hooks("merge", "-q", "--ff-only", landing.tip)
     return landing.tip

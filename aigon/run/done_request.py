@@ -11,7 +11,7 @@ How = Literal["merge", "squash", "rebase"]
 @dataclass(frozen=True, slots=True)
 class Request:
     """`wanted` and `agent` as typed ("" where none was named); `adopt` are `AGENT:PATH`; `into` the branch to merge
-    into, "" for where the feature began.
+    into, "" for where the feature began; without `verify` the person's hooks that may refuse are skipped.
     """
 
     wanted: str
@@ -22,6 +22,7 @@ class Request:
     pr: bool = False
     keep_worktrees: bool = False
     force: bool = False
+    verify: bool = True
 
 
 @dataclass(frozen=True, slots=True)

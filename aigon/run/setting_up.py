@@ -19,24 +19,28 @@ from aigon.run.editable import installed_from
 from aigon.run.locks import checkout_lock, one_set_up
 from aigon.run.records import Origin, records_of
 from aigon.run.settings import configuration, own_tools, work_tree
-from aigon.run.stages import to_stage
+from aigon.run.stages import moved_to
 from aigon.run.worktree import free_slot, provide
 
 Say = Callable[[str], None]
 Mode = Literal["worktree", "arena"]
 
 
-def set_up(main: Checkout, wanted: str, names: Sequence[str], say: Say) -> tuple[Candidate, ...]:
+def set_up(
+    main: Checkout, wanted: str, names: Sequence[str], say: Say, *, verify: bool = True
+) -> tuple[Candidate, ...]:
     """A worktree for each of the agents, made or used again; in the order of `names`.
 
     Raises AigonError before anything is written where the feature or the repository does not allow it (exit 2 or 7).
     """
     home = repository_home(main.common_dir)
     with one_set_up(home, say):
-        return _set_up(main, home, wanted, names, say)
+        return _set_up(main, home, wanted, names, say, verify)
 
 
-def _set_up(main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say) -> tuple[Candidate, ...]:
+def _set_up(
+    main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, verify: bool
+) -> tuple[Candidate, ...]:
     config = configuration(work_tree(main.root))
     agents, there = agents_named(main, names), known(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
@@ -46,7 +50,7 @@ def _set_up(main: Checkout, home: Path, wanted: str, names: Sequence[str], say: 
         return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
     feature = _feature(main, wanted, there)
     with checkout_lock(home, main.root):
-        origin = _origin(home, there) or _begun(main, feature)
+        origin = _origin(home, there) or _begun(main, feature, verify)
         made: list[Candidate] = []
         for agent, old in plan:
             one = _again(old, mode) if old else _new(agent, feature, mode, home, made)
@@ -123,7 +127,7 @@ def _origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
     return next((origin for origin in found if origin), None)
 
 
-def _begun(main: Checkout, feature: Feature) -> Origin:
+def _begun(main: Checkout, feature: Feature, verify: bool) -> Origin:
     """Commit what is aigon's to commit, with the spec in progress: the base. Raises AigonError (exit 7)."""
     current = branch.require_sound(main)
     if current == feature.name:
@@ -134,9 +138,8 @@ def _begun(main: Checkout, feature: Feature) -> Origin:
         )
     own = branch.own_changes(main, [feature.path])
     branch.ignore_runtime_files(main)
-    moved, paths = to_stage(main.root, feature, "in-progress")
-    branch.take_up(bookkeeping.trusted(main), moved, [*own, *paths])
-    return Origin(current, str(main.head))
+    with moved_to(main.root, feature, "in-progress") as (moved, paths):
+        return Origin(current, bookkeeping.take_up(main, moved, [*own, *paths], verify=verify))
 
 
 def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:

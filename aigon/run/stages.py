@@ -1,5 +1,7 @@
 """Stages are folders: a feature moves by moving its spec."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from aigon.core.errors import usage
@@ -22,3 +24,15 @@ def to_stage(root: Path, feature: Feature, stage: Stage, id: str | None = None) 
     moved = feature_at(target)
     assert moved is not None, "a feature's path parses back"
     return moved, [feature.path, target]
+
+
+@contextmanager
+def moved_to(root: Path, feature: Feature, stage: Stage, id: str | None = None) -> Iterator[tuple[Feature, list[str]]]:
+    """Like `to_stage`; the spec moves back if something goes wrong in here."""
+    moved, paths = to_stage(root, feature, stage, id)
+    try:
+        yield moved, paths
+    except BaseException:
+        if paths:
+            (root / moved.path).rename(root / feature.path)
+        raise

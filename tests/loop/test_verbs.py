@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from aigon.ports.store import lock
 from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
+LINTER = "#!/bin/sh\nfor f in $(git diff --cached --name-only); do echo linter: $f; done; exit 1\n"
 DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"
 
 
@@ -102,6 +106,34 @@ def test_a_feature_goes_its_way_past_whatever_else_is_staged_or_changed(lab: Lab
     assert (lab.git("branch", "--show-current"), touched(lab)) == ("feature-01-dark-mode", [backlog, progress])
     assert lab.git("show", "main:README.md") == "changed"
     lab.sound()
+
+
+def test_a_failing_hook_stops_every_verb_that_commits(lab: Lab) -> None:
+    lab.agent("true")
+    lab.commit("agent")
+    hook = lab.write(".git/hooks/pre-commit", "#!/bin/sh\nseq 100; echo no commits today; exit 1\n", executable=True)
+    create, prioritise = ["feature-create", "Dark", "mode"], ["feature-prioritise", "dark-mode"]
+    for verb in (create, prioritise, ["feature-setup", "1", "mine"], ["feature-setup", "1"]):
+        before = lab.fingerprint()
+        ran = lab.aigon(*verb)
+        assert ran.code == 7 and "no commits today" in ran.err and "\n10\n" not in ran.err, ran.err
+        assert lab.fingerprint() == before
+        if verb[-1] != "mine":
+            assert lab.aigon(*verb, "--no-verify").code == 0
+    hook.write_text(f"#!/bin/sh\ngit diff --cached --name-only -- '*.md' >> {lab.home}/seen\n")
+    assert lab.aigon("feature-create", "Light", "mode").code == 0
+    assert (lab.home / "seen").read_text() == "docs/specs/features/01-inbox/feature-light-mode.md\n"
+    lab.sound()
+
+
+def test_a_hook_that_formats_the_spec_is_asked_again_about_what_it_wrote(lab: Lab) -> None:
+    formatter = "git diff --cached --name-only | xargs grep -L formatted"
+    text = f'#!/bin/sh\nfor f in $({formatter}); do echo formatted >> $f; bad=1; done; test -z "$bad"\n'
+    lab.write(".git/hooks/pre-commit", text, executable=True)
+    ran = lab.aigon("feature-create", "Dark", "mode")
+    assert ran.code == 0, ran.err
+    assert lab.git("show", "HEAD:docs/specs/features/01-inbox/feature-dark-mode.md").endswith("formatted")
+    assert lab.git("status", "--porcelain") == ""
 
 
 def test_a_feature_in_progress_is_not_prioritised_again(lab: Lab) -> None:
@@ -211,6 +243,45 @@ def test_a_merge_that_a_hook_forbids_is_undone(proven: Lab) -> None:
     assert ran.code == 7 and "not on a Friday" in ran.err
     assert proven.fingerprint() == before
     proven.sound()
+
+
+@pytest.mark.parametrize("how", ["--no-ff", "--squash", "--rebase"])
+def test_a_failing_pre_commit_hook_stops_feature_done(proven: Lab, how: str) -> None:
+    proven.write(".git/hooks/pre-commit", LINTER, executable=True)
+    before = proven.fingerprint()
+    ran = proven.aigon("feature-done", "42", how)
+    assert ran.code == 7 and "linter: shared.txt" in ran.err and "--no-verify" in ran.err, ran.err
+    assert proven.fingerprint() == before
+    assert proven.aigon("feature-done", "42", how, "--no-verify").code == 0
+    assert proven.path(DONE).exists()
+    proven.sound()
+
+
+def test_the_merge_commit_runs_every_hook_of_a_commit_and_of_a_merge(proven: Lab) -> None:
+    names = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge")
+    proven.git("config", "core.hooksPath", "../home/husky")
+    for name in names:
+        text = f"#!/bin/sh\necho {name} $LC_ALL >> {proven.home}/hooks\n"
+        proven.write(f"../home/husky/{name}", text, executable=True)
+    ran = proven.aigon("feature-done", "42", env={"LC_ALL": "C.UTF-8"})
+    assert ran.code == 0, ran.err
+    assert (proven.home / "hooks").read_text().splitlines() == [f"{name} C.UTF-8" for name in names]
+
+
+@pytest.mark.skipif(shutil.which("pre-commit", path=str(Path(sys.executable).parent)) is None, reason="no pre-commit")
+def test_the_pre_commit_program_stops_feature_done(proven: Lab) -> None:
+    hooks = [
+        {"id": "no-feature", "name": "no feature", "language": "pygrep", "entry": "^feature$", "files": "shared"},
+    ]
+    proven.git("switch", "-q", "main")
+    proven.write(".pre-commit-config.yaml", json.dumps({"repos": [{"repo": "local", "hooks": hooks}]}))
+    proven.commit("pre-commit")
+    subprocess.run(["pre-commit", "install"], cwd=proven.root, env=proven.env, check=True, capture_output=True)
+    before = proven.fingerprint()
+    ran = proven.aigon("feature-done", "42")
+    assert ran.code == 7 and "no feature" in ran.err and "shared.txt:1:feature" in ran.err, ran.err
+    assert proven.fingerprint() == before
+    assert proven.aigon("feature-done", "42", "--no-verify").code == 0
 
 
 # feature-status
