@@ -10,11 +10,13 @@ from aigon.agents._tools import tool
 class Records:
     """The result record (empty when there is none), the last word on rate limits, and what tells the rest.
 
-    `any` is False when the output held no record at all: then it is plain text.
+    `retrying` is the last record if it says that a request is tried again. `any` is False when the output held no
+    record at all: then it is plain text.
     """
 
     result: Record = field(default_factory=dict)
     rate_limit: Record = field(default_factory=dict)
+    retrying: Record = field(default_factory=dict)
     session: str = ""
     model: str = ""
     last_text: str = ""
@@ -37,8 +39,10 @@ def read(stdout: bytes) -> Records:
 def _kept(record: Record) -> dict[str, object]:
     """What one record adds; a later one overrides."""
     session = text_of(record.get("session_id"))
-    kept: dict[str, object] = {"session": session} if session else {}
+    kept: dict[str, object] = {"retrying": {}} | ({"session": session} if session else {})
     match record:
+        case {"type": "system", "subtype": "api_retry"}:
+            kept["retrying"] = record
         case {"type": "result"}:
             kept["result"] = record
         case {"type": "rate_limit_event", "rate_limit_info": dict(limit)}:

@@ -1,24 +1,16 @@
 """How a session of Claude Code ended, by its records."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 
 from aigon.agents._claude_records import Records, count_of, text_of
+from aigon.agents._ending import last_words
+from aigon.agents._records import Record
 from aigon.agents._tools import tool
+from aigon.agents._trouble import DETAIL, trouble
+from aigon.core.agent import Exited, Seen
 
-_DETAIL = 500
-_LIMIT = re.compile(
-    r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached(?:\|(?P<epoch>\d{9,11}))?)[^\n]*", re.I
-)
-_CREDENTIALS = re.compile(r"invalid api key|not logged in|[^\n]*please run /login", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A usage limit that was hit. `resets_at` is in seconds since the epoch, None when it was not said."""
-
-    text: str
-    resets_at: float | None
+_LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
 
 def said(records: Records) -> str:
@@ -26,38 +18,41 @@ def said(records: Records) -> str:
     return text_of(records.result.get("result")) or records.last_text
 
 
-def usage_limit(records: Records, plain_output: str) -> Limit | None:
-    """The usage limit that ended the session. `plain_output` is what was printed that is no record.
-
-    What the agent says is no evidence of a limit: a text counts only as the message of an API error, or where
-    the program ended without a result.
-    """
-    if records.result and not _api_error(records):
-        return None
-    spoken = _LIMIT.match(said(records)) if records.result else _LIMIT.search(plain_output)
-    if records.rate_limit.get("status") == "rejected" and (_status(records) == 429 or not records.result):
-        return Limit(said(records)[:_DETAIL], _seconds(records.rate_limit.get("resetsAt")))
-    return Limit(spoken[0][:_DETAIL], float(spoken["epoch"]) if spoken["epoch"] else None) if spoken else None
-
-
-def bad_credentials(records: Records) -> str:
-    """The message with which the key or the login was refused; empty when it was not."""
-    refused = _status(records) in (401, 403) or _CREDENTIALS.match(said(records))
-    return (said(records) or "no message")[:_DETAIL] if _api_error(records) and refused else ""
-
-
-def error(records: Records) -> str:
-    """Why the session did not end well; empty when it did. A reason that is not known here is not a good end."""
+def ended(records: Records, exited: Exited) -> Seen:
+    """Return how the session ended. What the agent says is no evidence: only the message of an API error counts."""
+    if not records.result:
+        return _without_result(records, exited)
     if not _failing(records):
-        return ""
-    busy = f"overloaded ({_status(records)})" if overloaded(records) else ""
-    kind = busy or (_reason(records) or "error").replace("_", " ")
-    return f"{kind}: {_message(records)}"[:_DETAIL]
+        return Seen("finished", remark(records))
+    if not _api_error(records):
+        reason = (_reason(records) or "error").replace("_", " ")
+        return Seen("failed", f"{reason}: {_message(records)}"[:DETAIL])
+    if _status(records) == 429 and (limit := _rejected(records)):
+        return limit
+    found = trouble(_message(records), _status(records), now=exited.ended)
+    return found if found.end != "failed" else replace(found, detail=f"api error: {_message(records)}"[:DETAIL])
 
 
-def overloaded(records: Records) -> bool:
-    """Whether the server had no room for the session, which passes."""
-    return _failing(records) and (_status(records) == 429 or _status(records) >= 500)
+def _without_result(records: Records, exited: Exited) -> Seen:
+    """A session without a last record: by the limit it met, or by the request that it was trying again.
+
+    Records quote files and tools; only what stands outside of them is the program's own word.
+    """
+    plain = last_words(exited.stderr if records.any else exited.stdout + b"\n" + exited.stderr)
+    spoken = _LIMIT.search(plain)
+    if limit := _rejected(records):
+        return limit
+    if spoken:
+        return trouble(spoken[0], now=exited.ended)
+    status = count_of(records.retrying.get("error_status"))
+    return trouble(text_of(records.retrying.get("error")).replace("_", " "), status) if status else Seen()
+
+
+def _rejected(records: Records) -> Seen | None:
+    """The usage limit that the last word on limits tells of, with the moment at which it resets."""
+    if records.rate_limit.get("status") != "rejected":
+        return None
+    return Seen("usage_limit", f"usage limit: {said(records)}"[:DETAIL], resets_at=_seconds(records.rate_limit))
 
 
 def remark(records: Records) -> str:
@@ -97,5 +92,6 @@ def _message(records: Records) -> str:
     return "; ".join(filter(None, texts)) or said(records) or "no message"
 
 
-def _seconds(value: object) -> float | None:
+def _seconds(limit: Record) -> float | None:
+    value = limit.get("resetsAt")
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -14,6 +14,8 @@ REASON = 1_200
 """Characters of a reason or an error that are kept."""
 _ERROR_TAIL = 300
 _TAG = re.compile(r"</?impossible>")
+_LINE_BREAK = re.compile(r"\n\s*")
+_BLANKS = re.compile(r"\s+")
 
 
 def environment(agent: Agent, ask: Ask) -> dict[str, str]:
@@ -78,8 +80,16 @@ def with_stderr(text: str, exited: Exited) -> str:
 
 
 def last_words(output: bytes, characters: int = SAID) -> str:
-    """The end of an output as text, without escape sequences; what is not UTF-8 is replaced."""
-    return plain(output[-8 * characters :].decode("utf-8", "replace")).strip()[-characters:]
+    """Return the end of an output as text without escape sequences; what is not UTF-8 is replaced.
+
+    What is cut off begins with an ellipsis and a whole line, or a whole word where no line is short enough.
+    """
+    text = plain(output[-8 * characters :].decode("utf-8", "replace")).strip()
+    if len(text) <= characters:
+        return text
+    tail = text[1 - characters :]
+    whole = _LINE_BREAK.search(tail, 0, len(tail) // 2) or _BLANKS.search(tail)
+    return f"…{tail[whole.end() :] if whole else tail}"
 
 
 def dollars(value: object) -> float | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from aigon.agents._trouble import DETAIL, trouble
 from aigon.core.agent import Seen
+from aigon.core.model import HELD
 
 STATUSES: Mapping[str, int] = {
     "BadRequestError": 400,
@@ -21,7 +22,7 @@ STATUSES: Mapping[str, int] = {
     "Timeout": 504,
 }
 """What each stands for. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
-TURNED_AWAY = ("bad_credentials", "usage_limit", "overloaded")
+TURNED_AWAY = (*HELD, "bad_credentials")
 """Requests that ended so cost nothing."""
 _PREFIX = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
 

@@ -9,7 +9,7 @@ from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_
 from aigon.agents._tools import MOST_DENIED, MOST_TOOLS
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
 from aigon.core.agent_kind import GROUPS, Kind
-from aigon.core.model import Turn, TurnEnd
+from aigon.core.model import HELD, Turn, TurnEnd
 
 LONGEST = 100_000
 """Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
@@ -117,6 +117,8 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
     end, detail = ending(exited)
     if end in ("finished", "failed"):
         end, detail = _judged(exited, seen)
+    elif end == "timed_out":
+        end, detail = _cut_off(exited, seen, detail)
     cost = 0.0 if unspent(end, exited) else seen.cost
     return Turn(
         number=ask.number,
@@ -145,6 +147,14 @@ def _judged(exited: Exited, seen: Seen) -> tuple[TurnEnd, str]:
     if seen.end == "finished" and code:
         return "failed", with_stderr(f"{how_it_exited(code)} although its output says that all is well", exited)
     return seen.end, seen.detail
+
+
+def _cut_off(exited: Exited, seen: Seen, detail: str) -> tuple[TurnEnd, str]:
+    """A program that met its deadline. If it was waiting for its model, that is what ended the turn."""
+    if seen.end in (*HELD, "bad_credentials"):
+        return seen.end, f"{seen.detail} ({detail})"
+    last = seen.detail if seen.end != "finished" else ""
+    return "timed_out", f"{detail}: {last}" if last else with_stderr(detail, exited)
 
 
 def from_text(exited: Exited) -> Seen:

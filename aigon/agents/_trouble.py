@@ -2,19 +2,27 @@
 
 import json
 import re
+from collections.abc import Mapping
 
 from aigon.agents._ending import last_words
-from aigon.agents._phrases import BUSY, CREDENTIALS, LIMIT, REFUSED, STATUS
+from aigon.agents._phrases import BUSY, CREDENTIALS, LIMIT, LOST, REFUSED, STATUS
 from aigon.agents._records import text_at
 from aigon.agents._resets import after, resets_at
 from aigon.core.agent import Exited, Seen
-from aigon.core.model import TurnEnd
+from aigon.core.model import HELD, TurnEnd
 
 __all__ = ["innermost", "kind_of", "of_stderr", "resets_at", "status_in", "trouble"]
 
 DETAIL = 500
 """Characters of a message that are kept."""
 _API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
+_WORDS: Mapping[TurnEnd, str] = {
+    "usage_limit": "usage limit",
+    "overloaded": "overloaded",
+    "unavailable": "no connection",
+    "bad_credentials": "bad credentials",
+    "refused": "refused",
+}
 _DEEPEST = 4
 _LONGEST = 20_000
 
@@ -27,6 +35,8 @@ def kind_of(message: str, status: int = 0) -> TurnEnd:
         return "usage_limit"
     if status == 429 or 500 <= status <= 599 or (status in (0, 403) and BUSY.search(message)):
         return "overloaded"  # GitHub says 403 for its rate limits
+    if not status and LOST.search(message):
+        return "unavailable"
     if REFUSED.search(message):
         return "refused"
     if status in (401, 403) or (unsaid and CREDENTIALS.search(message)):
@@ -48,11 +58,10 @@ def trouble(message: str, status: int = 0, *, now: float = 0.0, retry_after: str
     said = " ".join(innermost(message).split()) or "no message"
     message = message[:_LONGEST]
     end, status = kind_of(message, status), status or status_in(message)
-    word = {"usage_limit": "usage limit", "bad_credentials": "bad credentials"}.get(end, end if end != "failed" else "")
+    word = _WORDS.get(end, "")
     numbered = f"{word or 'error'} ({status})" if status else word
     detail = f"{numbered}: {said}" if numbered else said
-    held = end in ("usage_limit", "overloaded")
-    when = (resets_at(message, now) or after(retry_after, now)) if held else None
+    when = (resets_at(message, now) or after(retry_after, now)) if end in HELD else None
     return Seen(end=end, detail=detail[:DETAIL], resets_at=when)
 
 
@@ -69,12 +78,12 @@ def innermost(message: str) -> str:
 
 
 def of_stderr(exited: Exited) -> Seen:
-    """What a program that ended before its agent said anything complained of: it could not log in, or had no room.
+    """Return what a program complained of that ended, or met its deadline, before its agent said anything.
 
     For use only where the agent got no word in: what it says, and what its tools print, is never looked at.
     """
-    if not exited.exit_code or exited.exit_code < 0:
+    if not exited.timed_out and (not exited.exit_code or exited.exit_code < 0):
         return Seen()
-    words = last_words(exited.stderr, DETAIL)
+    words = last_words(exited.stderr, 2 * DETAIL)
     seen = trouble(words, now=exited.ended)
     return Seen() if seen.end == "failed" else seen

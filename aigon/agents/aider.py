@@ -31,7 +31,8 @@ _COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: 
 def seen(exited: Exited) -> Seen:
     """The turn by the end of the session."""
     session = of_history(exited.report) if exited.report.endswith(b"\n") else of_screen(exited.stdout)
-    ended = _ended(session, exited.ended) if (exited.exit_code or 0) >= 0 else Seen()
+    by_itself = exited.timed_out or (exited.exit_code or 0) >= 0
+    ended = _ended(session, exited.ended) if by_itself else Seen()
     usage = _usage(session.own)
     costs = [float(found["session"]) for found in map(COST.match, session.own) if found]
     if usage is None and ended.end in TURNED_AWAY:

@@ -1,6 +1,6 @@
 """What Claude Code prints in print mode: one JSON record per line.
 
-Written against version 2.1.328. How a turn ended is read from the result record (`is_error`, `terminal_reason`,
+Written against version 2.1.330. How a turn ended is read from the result record (`is_error`, `terminal_reason`,
 `api_error_status`): a `subtype` of "success" stands on API errors too, and exit 0 on denied permissions.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from aigon.agents import _claude_result as result
 from aigon.agents import _claude_spend as spend
 from aigon.agents import _program
-from aigon.agents._claude_records import Records, read
+from aigon.agents._claude_records import read
 from aigon.agents._ending import SAID, last_words
 from aigon.core.agent import Agent, Ask, Exited, Launch, Seen
 from aigon.core.judging import Answer
@@ -24,7 +24,8 @@ def seen(exited: Exited) -> Seen:
     """The turn by its records."""
     records = read(exited.stdout)
     cost = spend.cost(records)
-    told = Seen(
+    return replace(
+        result.ended(records, exited),
         said=result.said(records)[-SAID:] if records.any else last_words(exited.stdout),
         model=records.model,
         session=records.session,
@@ -34,25 +35,6 @@ def seen(exited: Exited) -> Seen:
         denied=result.denied(records),
         tools=records.tools,
     )
-    return _judged(told, records, exited)
-
-
-def _judged(told: Seen, records: Records, exited: Exited) -> Seen:
-    limit = result.usage_limit(records, _plain_output(records, exited))
-    if limit is not None:
-        return replace(told, end="usage_limit", detail=f"usage limit: {limit.text}", resets_at=limit.resets_at)
-    if refused := result.bad_credentials(records):
-        return replace(told, end="bad_credentials", detail=f"bad credentials: {refused}")
-    if not records.result:
-        return told
-    if error := result.error(records):
-        return replace(told, end="overloaded" if result.overloaded(records) else "failed", detail=error)
-    return replace(told, end="finished", detail=result.remark(records))
-
-
-def _plain_output(records: Records, exited: Exited) -> str:
-    """Records quote files and tools; only what stands outside of them is the program's own word."""
-    return last_words(exited.stderr if records.any else exited.stdout + b"\n" + exited.stderr)
 
 
 def consult(agent: Agent) -> Launch:
@@ -74,5 +56,5 @@ def consulted(agent: Agent, exited: Exited) -> Answer:
         return replace(spent, text=result.said(read(exited.stdout)))
     outdated = turn.exit_code not in (0, None) and b"unknown option" in exited.stderr
     detail = f"{turn.detail}. Update Claude Code: claude update" if outdated else turn.detail
-    lasting = turn.end in ("bad_credentials", "usage_limit", "not_started", "unavailable")
+    lasting = turn.end in ("bad_credentials", "usage_limit", "not_started")
     return replace(spent, failure=detail, available=not outdated and not lasting)

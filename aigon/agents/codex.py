@@ -1,9 +1,11 @@
 """What `codex exec --json` prints: one event per line, the last `turn.completed` or `turn.failed`.
 
 Written against version 0.169.0. Its `input_tokens` hold the cached ones; it never says what a turn cost, nor which
-model it was. `error` events before the end are attempts that it makes again.
+model it was. `error` events before the end are attempts that it makes again: one that nothing follows is what it was
+waiting for when it was ended.
 """
 
+import re
 from dataclasses import replace
 
 from aigon.agents._records import Record, count_at, objects_at, of_type, records, text_at
@@ -12,6 +14,7 @@ from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import Usage
 
+_RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
 _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 
 
@@ -36,8 +39,9 @@ def _ended(events: list[Record], exited: Exited) -> Seen:
     if last.get("type") == "turn.completed":
         return Seen(end="finished")
     errors = [text_at(event, "message") for event in of_type(events, "error")]
-    final = [message for message in errors if not message.startswith("Reconnecting...")]
-    message = text_at(last, "error", "message") or next(iter(final[::-1]), "")
+    final = [message for message in errors if not _RETRIED.match(message)]
+    tried = text_at(events[-1], "message") if events[-1].get("type") == "error" else ""
+    message = text_at(last, "error", "message") or next(iter(final[::-1]), "") or _RETRIED.sub(r"\1", tried)
     return trouble(message, now=exited.ended) if last or message else Seen()
 
 

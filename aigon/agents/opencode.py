@@ -2,10 +2,13 @@
 
 Written against version 1.18.33. A session is over with the first step that ends for another reason than `tool-calls`,
 or with an `error` event; a rejected permission ends it in the middle, with exit 0. Tokens and dollars stand at each
-step's end, cached input apart from input. Sub-agents' steps are not printed.
+step's end, cached input apart from input. Sub-agents' steps are not printed. A request that it tries again stands only
+in its log, on standard error.
 """
 
+import re
 from dataclasses import replace
+from datetime import datetime
 
 from aigon.agents._ending import dollars
 from aigon.agents._records import Record, at, count_at, is_cut, of_type, records, text_at
@@ -14,6 +17,7 @@ from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
 from aigon.core.model import CostStatus, TurnEnd, Usage
 
+_RETRIED = re.compile(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
 _REJECTED = ("The user rejected permission to use", "The user has specified a rule which prevents you")
 _ENDS: dict[str, tuple[TurnEnd, str]] = {
     "length": ("failed", "its reply was cut short at the longest that the model may give"),
@@ -51,8 +55,23 @@ def _ended(events: list[Record], exited: Exited) -> Seen:
     if reason == "tool-calls" and any(map(_rejected, _of_last_step(events))):
         return Seen(end="finished", detail="stopped at a denied permission")
     if reason in ("", "tool-calls"):
-        return Seen()
+        return _retrying(events, exited) if exited.timed_out else Seen()
     return Seen(*_ENDS.get(reason, ("finished", "")))
+
+
+def _retrying(events: list[Record], exited: Exited) -> Seen:
+    """What its deadline cut off: the request that it logged as failed since its last event."""
+    logged = next(iter(list(_RETRIED.finditer(exited.stderr.decode("utf-8", "replace")))[-1:]), None)
+    if logged is None or _milliseconds(logged["at"]) < max(count_at(one, "timestamp") for one in events):
+        return Seen()
+    return trouble(logged["message"], now=exited.ended)
+
+
+def _milliseconds(timestamp: str) -> float:
+    try:
+        return datetime.fromisoformat(timestamp).timestamp() * 1000
+    except ValueError:
+        return 0.0
 
 
 def _of_last_step(events: list[Record]) -> list[Record]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
-from aigon.core.model import Criterion, Finding, Probe, Verdict
+from aigon.core.model import HELD, Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
 from aigon.core.room import lacking_disk, lacking_length, lacking_memory
 from aigon.core.spending import affordable, expected
@@ -58,7 +58,7 @@ IN_PLACE = "proved in place, not in a clean room"
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
 
-AWAY = ("unavailable", "usage_limit", "overloaded", "bad_credentials")
+AWAY = (*HELD, "bad_credentials")
 """Ends of a turn after which the agent cannot work, at least for now."""
 
 _IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)

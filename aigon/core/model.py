@@ -14,7 +14,7 @@ TurnEnd = Literal[
     "finished", "failed", "refused", "timed_out", "not_started", "killed",
     "usage_limit", "overloaded", "bad_credentials", "unavailable",
 ]  # fmt: skip
-HELD: tuple[TurnEnd, ...] = ("usage_limit", "overloaded")
+HELD: tuple[TurnEnd, ...] = ("usage_limit", "overloaded", "unavailable")
 """Ends that pass by themselves: nobody's failure, and no iteration is used up by them."""
 TestResult = Literal["passed", "failed", "error", "skipped"]
 CostStatus = Literal["reported", "estimated", "unknown"]
@@ -223,7 +223,7 @@ class Turn:
 
     @property
     def held(self) -> bool:
-        """Held up by a usage limit or an overload, which waiting mends."""
+        """Held up by a usage limit, an overload or a lost network, which waiting mends."""
         return self.end in HELD
 
 

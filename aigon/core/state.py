@@ -311,7 +311,7 @@ class State:
 
 def _worked(turn: Turn) -> bool:
     """Whether an agent had its turn, whatever came of it."""
-    return not turn.held and turn.end not in ("not_started", "bad_credentials", "unavailable")
+    return not turn.held and turn.end not in ("not_started", "bad_credentials")
 
 
 def replay(events: Iterable[Event]) -> State:

@@ -17,7 +17,7 @@ _TURN_ENDS = {
     "usage_limit": "ran into a usage limit",
     "overloaded": "was turned away by an overloaded server",
     "bad_credentials": "was not let in",
-    "unavailable": "is unavailable",
+    "unavailable": "lost its connection",
 }
 
 _HOOK_ENDS: dict[HookStatus, str] = {

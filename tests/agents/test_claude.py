@@ -1,4 +1,4 @@
-"""Claude Code's adapter: captured outputs of version 2.1.328, and a stand-in program that prints them."""
+"""Claude Code's adapter: captured outputs of version 2.1.330, and a stand-in program that prints them."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def test_a_bad_key_is_said_although_the_subtype_says_success(there: Place) -> No
     assert b'"subtype": "success"' in capture("bad_key")
     seen = turn(there, capture("bad_key"), 1)
     assert (seen.end, seen.resets_at) == ("bad_credentials", None)
-    assert seen.detail == "bad credentials: Invalid API key · Fix external API key"
+    assert seen.detail == "bad credentials (401): Invalid API key · Fix external API key"
 
 
 def test_a_rate_limit_is_an_overload_and_no_usage_limit(there: Place) -> None:

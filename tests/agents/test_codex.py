@@ -135,7 +135,6 @@ DONE = {"type": "turn.completed", "usage": {"input_tokens": 9, "cached_input_tok
         ("Selected model is at capacity. Please try a different model.", "overloaded", None),
         ("This request has been flagged for possible cybersecurity risk.", "refused", None),
         ("Your access token could not be refreshed. Please log out and sign in again.", "bad_credentials", None),
-        ("stream disconnected before completion: stream closed before response.completed", "failed", None),
     ],
 )  # fmt: skip
 def test_a_failed_turn_is_what_its_message_says(message: str, end: str, when: float | None) -> None:
@@ -151,9 +150,10 @@ def test_a_clock_without_a_zone_is_this_machines() -> None:
     assert 0 < seen.resets_at - NOW <= 86_400
 
 
-def test_an_attempt_that_it_makes_again_is_no_end() -> None:
+def test_an_attempt_that_it_makes_again_is_no_end_while_something_follows() -> None:
     again = {"type": "error", "message": "Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}
-    assert codex.seen(Exited(1, events(again))).end is None
+    assert codex.seen(Exited(1, events(again, item("agent_message", text="so")))).end is None
+    assert codex.seen(Exited(1, events(again))).detail == "bad credentials (401): unexpected status 401 Unauthorized"
     assert codex.seen(Exited(0, events(again, DONE))).end == "finished"
     assert codex.seen(Exited(1, events(again, {"type": "error", "message": "rate limit"}))).end == "overloaded"
     cut = b"".join(exited("codex_ok").stdout.splitlines(keepends=True)[:-1])

@@ -48,8 +48,8 @@ def test_the_table_of_real_runs_names_the_versions_that_the_files_were_tested_wi
 def test_every_end_of_a_turn_is_explained() -> None:
     table = PAGE.partition("## How a turn ends")[2]
     told = re.findall(r"(?m)^\| ([a-z ]+) \|", table)
-    ends = ["finished", "failed", "refused", "usage limit", "overloaded", "bad credentials", "timed out", "killed",
-            "not started"]  # fmt: skip
+    ends = ["finished", "failed", "refused", "usage limit", "overloaded", "unavailable", "bad credentials", "timed out",
+            "killed", "not started"]  # fmt: skip
     assert told[1:] == ends
 
 

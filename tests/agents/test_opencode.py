@@ -208,7 +208,7 @@ def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:
     there = place(tmp_path)
     agent = Agent("mine", "opencode", model="anthropic/x", effort="high", args=("--agent", "build"))
     seen = played(there, agent, "opencode_ok")
-    given = "run --format json --auto -m anthropic/x --variant high --agent build"
+    given = "run --format json --print-logs --log-level ERROR --auto -m anthropic/x --variant high --agent build"
     assert (seen.args, seen.stdin) == (tuple(given.split()), PROMPT)
     assert seen.env["OPENCODE_DISABLE_AUTOUPDATE"] == "1"
     assert (seen.turn.end, seen.turn.cost, seen.turn.model) == ("finished", 0.009795, "anthropic/x")
@@ -218,4 +218,4 @@ def test_an_overload_of_a_real_process_is_known_and_a_persons_own_permissions_ar
     agent = Agent("mine", "opencode", args=("--dangerously-skip-permissions",))
     seen = played(place(tmp_path), agent, "opencode_429", 1)
     assert (seen.turn.end, seen.turn.held, seen.turn.exit_code) == ("overloaded", True, 1)
-    assert seen.args == ("run", "--format", "json", "--dangerously-skip-permissions")
+    assert seen.args[-3:] == ("--log-level", "ERROR", "--dangerously-skip-permissions")

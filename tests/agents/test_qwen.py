@@ -62,13 +62,13 @@ def qw(**fields: object) -> Turn:
             "cut",
             1,
             qw(
-                end="failed",
+                end="unavailable",
                 exit_code=1,
                 model="scripted",
                 said="cut mid-stream text that goes on",
                 session="c73775fc-03ae-4498-8e8a-cc70f74b7c43",
                 usage=Usage(),
-                detail="Model stream ended without a finish reason.",
+                detail="no connection: Model stream ended without a finish reason.",
             ),
         ),
         (

@@ -1,14 +1,18 @@
 """What error messages, statuses and times in them mean, and how records are told from noise."""
 
 import json
+import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from aigon.agents._ending import last_words
 from aigon.agents._records import is_cut, last_document, records
 from aigon.agents._resets import FARTHEST, after
 from aigon.agents._trouble import innermost, kind_of, of_stderr, resets_at, status_in, trouble
 from aigon.core.agent import Exited, Seen
+from tests.agents.captured import exited, turn_after, turn_of
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC).timestamp()  # a Friday
 HOUR = 3600.0
@@ -36,6 +40,8 @@ HOUR = 3600.0
             {"error":{"type":"insufficient_quota"}}
             {"type":"error","error":{"type":"GoUsageLimitError"}}
             402 Payment Required
+            Credit balance is too low
+            You're out of extra usage · resets 3pm (UTC)
             Insufficient Balance"""),
         ("overloaded", """
             You have exceeded your rate limit, try again in 20s
@@ -46,7 +52,24 @@ HOUR = 3600.0
             Resource has been exhausted (e.g. check quota). (Status: RESOURCE_EXHAUSTED)
             Last error: 500 boom
             529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
-            503 Service Unavailable"""),
+            503 Service Unavailable
+            Server is temporarily limiting requests (not your usage limit)
+            stream disconnected before completion: Overloaded"""),
+        ("unavailable", """
+            API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)
+            API Error: Connection to the API was lost (ECONNRESET). This is usually temporary — try again.
+            API Error: Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again.
+            API Error: Unable to connect to API (ENOTFOUND)
+            Cannot connect to API: other side closed
+            Could not connect to local model provider at ******. Check that the service is running.
+            exception TypeError: fetch failed sending request
+            Reconnecting... waiting for network (Connection failed: error sending request)
+            stream disconnected before completion: error sending request
+            stream disconnected before completion: stream closed before response.completed
+            getaddrinfo EAI_AGAIN api.openai.com
+            Connection error.
+            Request timed out.
+            All connection attempts failed"""),
         ("bad_credentials", """
             unexpected status 401 Unauthorized: Incorrect API key provided
             API key not valid. Please pass a valid API key.
@@ -59,11 +82,13 @@ HOUR = 3600.0
             Not logged in · Please run /login
             Your access token could not be refreshed. Please log out and sign in again.
             invalid x-api-key
+            Error: Classic Personal Access Tokens (ghp_) are not supported by Copilot.
             Authentication failed with provider (HTTP 401)."""),
         ("refused", """
             The model response was blocked due to safety settings.
             The response was blocked by the provider's content filter
             This request has been flagged for possible cybersecurity risk.
+            API Error: Sonnet 4.5's safeguards flagged this message (https://www.anthropic.com/legal/aup).
             Invalid prompt: we've limited access to this content for safety reasons."""),
         ("failed", """
             400 context too long
@@ -71,7 +96,6 @@ HOUR = 3600.0
             You've reached your maximum context limit
             Request exceeds the model's prompt budget after reserving output (191355 tokens; limit 64000).
             Reached max session turns for this session.
-            stream disconnected before completion: stream closed before response.completed
             Incomplete response returned, reason: max_output_tokens
             ENOENT: no such file or directory, open '/tmp/429'
             no message"""),
@@ -93,6 +117,8 @@ def test_a_message_says_how_a_turn_ended(end: str, messages: str) -> None:
         (404, "API key not valid", "failed"),
         (402, "no", "usage_limit"),
         (429, "no", "overloaded"),
+        (404, "fetch failed", "failed"),
+        (400, "the tool `connect` says: connection refused", "failed"),
         (429, "insufficient_quota", "usage_limit"),
         (500, "no", "overloaded"),
         (529, "no", "overloaded"),
@@ -243,6 +269,69 @@ def test_the_last_document_is_found_behind_a_log_and_before_more_of_it() -> None
     assert last_document(log) == {"error": {"code": 4}}
     assert last_document(b"{" * 3000) == {}
     assert last_document(b"") == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "code", "end", "detail"),
+    [
+        ("claude", "claude_credit", 1, "usage_limit", "usage limit (400): Credit balance is too low"),
+        ("claude", "claude_refused", 1, "unavailable", "(ECONNREFUSED)"),
+        ("claude", "claude_cut", 1, "unavailable", "(ECONNRESET). This is usually temporary"),
+        ("codex", "codex_midover", 1, "overloaded", "stream disconnected before completion: Overloaded"),
+        ("copilot", "copilot_classic_pat", 1, "bad_credentials", "bad credentials: Error: Classic Personal Access"),
+    ],
+)
+def test_what_a_real_program_meets_is_held_up_or_bad_credentials_and_no_failure(
+    kind: str, name: str, code: int, end: str, detail: str
+) -> None:
+    turn = turn_of(kind, name, code)
+    assert turn.end == end and detail in turn.detail
+
+
+DEADLINE = "(ran into its deadline after 3 s)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "end", "detail"),
+    [
+        ("codex", "codex_429_waiting", "overloaded", f"request id: req_0000123f90162149 {DEADLINE}"),
+        ("codex", "codex_refused", "unavailable", f"no connection: waiting for network (Connection failed: error "
+         f"sending request) {DEADLINE}"),
+        ("gemini", "gemini_refused_network", "unavailable", "fetch failed sending request"),
+    ],
+)  # fmt: skip
+def test_a_deadline_while_a_program_waits_for_its_model_is_no_failure(
+    kind: str, name: str, end: str, detail: str
+) -> None:
+    turn = turn_after(kind, replace(exited(name, -2), timed_out=True))
+    assert (turn.end, turn.failed) == (end, False)
+    assert detail in turn.detail and turn.detail.endswith(DEADLINE)
+
+
+def test_a_deadline_keeps_what_the_program_said_last() -> None:
+    retrying = b"Retrying in 60s: 429 Too Many Requests\n"
+    assert turn_after("qwen", Exited(-2, b"", retrying, timed_out=True, ended=NOW)).end == "overloaded"
+    busy = b'{"type":"system","subtype":"api_retry","attempt":1,"error_status":429,"error":"rate_limit"}\n'
+    assert turn_after("claude", Exited(143, busy, timed_out=True)).end == "overloaded"
+    logged = (
+        b'timestamp=2026-11-20T10:00:00.481Z level=ERROR run=1 message="stream error" providerID=local '
+        b'error.error="AI_APICallError: Rate limit reached, please slow down"\n'
+    )
+    for begun, end in ((1_795_168_790_000, "overloaded"), (1_795_168_810_000, "timed_out")):
+        step = b'{"type":"step_start","timestamp":%d,"part":{}}\n' % begun
+        assert turn_after("opencode", Exited(-2, step, logged, timed_out=True)).end == end
+    assert turn_after("opencode", Exited(-2, b"", logged, timed_out=True)).end == "overloaded"
+    worked = b'{"type":"assistant","message":{"content":[{"type":"text","text":"so"}]}}\n'
+    turn = turn_after("claude", Exited(143, busy + worked, b"disk full\n", timed_out=True, duration=9.0))
+    assert (turn.end, turn.detail) == ("timed_out", "ran into its deadline after 9 s: disk full")
+
+
+def test_the_end_of_a_long_message_begins_with_a_whole_line_or_word() -> None:
+    lines = b"first line of it\n" * 40 + b"the end"
+    assert last_words(lines, 100).startswith("…first line of it\n")
+    words = b"Copilot refuses a classic token " * 40
+    assert re.match(r"…(Copilot|refuses|a|classic|token)\b", last_words(words, 100))
+    assert last_words(b"x" * 200, 100) == "…" + "x" * 99
 
 
 def test_no_wait_is_longer_than_a_year() -> None:

@@ -100,7 +100,7 @@ def export(**fields: object) -> bytes:
         ("infrastructure_failure", {"message": "slow down", "code": "rate_limit"}, "overloaded",
          "overloaded (429): slow down"),
         ("infrastructure_failure", {"message": "All connection attempts failed", "code": "backend_error"},
-         "overloaded", "overloaded: All connection attempts failed"),
+         "unavailable", "no connection: All connection attempts failed"),
         ("config_error", {"message": "No model of this name", "code": None}, "failed", "No model of this name"),
         ("something_new", None, "failed", "something_new"),
     ],

@@ -28,6 +28,12 @@ def claude(lab: Lab, *turns: str) -> None:
             api_error_status=429, is_error=True, terminal_reason="api_error", result="hit your 5-hour limit"
         ),
         "BUSY": _record(api_error_status=529, is_error=True, terminal_reason="api_error", result="Overloaded"),
+        "LOST": _record(
+            is_error=True, terminal_reason="api_error", result="API Error: Connection refused (ECONNREFUSED)"
+        ),
+        "CREDIT": _record(
+            api_error_status=400, is_error=True, terminal_reason="api_error", result="Credit balance is too low"
+        ),
         "KEY": _record(api_error_status=401, is_error=True, terminal_reason="api_error", result="Invalid API key"),
         "OK": _record(),
     }
@@ -81,10 +87,10 @@ def test_a_usage_limit_is_waited_for_until_it_resets_and_uses_up_no_iteration(op
     assert sorted(p.name for p in lab.path(".aigon/runs").glob("*/001/agent*.log")) == ["agent-2.log", "agent.log"]
 
 
-def test_an_overload_is_tried_again_with_growing_patience(open_feature: Lab) -> None:
+def test_an_overload_and_a_lost_network_are_tried_again_with_growing_patience(open_feature: Lab) -> None:
     lab = open_feature
     lab.config(guards={"firstWait": "1s"})
-    claude(lab, "echo $BUSY; exit 1", "echo $BUSY; exit 1", "touch done.txt; echo $OK")
+    claude(lab, "echo $LOST; exit 1", "echo $BUSY; exit 1", "touch done.txt; echo $OK")
     ran = lab.aigon("feature-implement", "42", "--loop", "--json")
     assert ran.code == 0, ran.out + ran.err
     waits = [event["seconds"] for event in ran.events if event["event"] == "waiting"]
@@ -171,9 +177,9 @@ def test_killed_while_it_waits_the_run_goes_on_with_what_the_turn_left(open_feat
     assert lab.git("show", "HEAD:half.txt") == "half"
 
 
-def test_an_agent_that_stands_in_takes_over_and_says_who_it_is(open_feature: Lab) -> None:
+def test_an_agent_that_stands_in_takes_over_from_one_without_a_balance_and_says_who_it_is(open_feature: Lab) -> None:
     lab = open_feature
-    claude(lab, "echo half > half.txt; until_ 3600; echo $LIMIT; exit 1")
+    claude(lab, "echo half > half.txt; echo $CREDIT; exit 1")
     lab.agent("test -f half.txt && touch done.txt", name="other")
     lab.config(defaultAgent="claude", fallback=["gone", "other"], agents={"gone": {"command": ["./not-there"]}})
     ran = lab.aigon("feature-implement", "42", "--loop", "--json")
@@ -210,7 +216,7 @@ def test_a_bad_key_is_said_at_once_and_never_waited_for(open_feature: Lab) -> No
     claude(lab, "echo $KEY; exit 1")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 6, ran.out + ran.err
-    assert "bad credentials: Invalid API key" in lab.state()["stop_reason"]
+    assert "bad credentials (401): Invalid API key" in lab.state()["stop_reason"]
     assert len(starts(lab)) == 1
 
 

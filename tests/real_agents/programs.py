@@ -147,7 +147,7 @@ PROGRAMS: Mapping[str, Program] = {
     for program in (
         Program(
             "claude",
-            "@anthropic-ai/claude-code@2.1.328",
+            "@anthropic-ai/claude-code@2.1.330",
             _claude,
             _with("--permission-mode", "default"),
             _CLAUDE_SPENT,

@@ -67,6 +67,13 @@ def test_a_markdown_command_begins_with_frontmatter_and_has_the_agents_own_argum
     assert "{{" not in text
 
 
+def test_opencode_gets_no_numbered_placeholder_since_its_last_one_takes_all_words_that_are_left() -> None:
+    opencode = kind("opencode")
+    assert opencode.commands is not None
+    body = one(opencode)
+    assert "They typed: $ARGUMENTS\n" in body and "$1" not in body
+
+
 def test_a_toml_command_can_be_read_and_keeps_the_agents_own_braces() -> None:
     for name in NAMES:
         document = tomllib.loads(one(GEMINI, name))

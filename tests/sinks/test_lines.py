@@ -129,7 +129,7 @@ def test_a_terminal_gets_no_colour_either() -> None:
         (Turn(1, "cc", "", "timed_out", duration=1800.0, cost=1.0, cost_status="estimated"),
          "cc ran into its deadline after 30m 00s, cost $1.00 (estimated)"),
         (Turn(1, "cc", "", "killed"), "cc was killed, cost unknown"),
-        (Turn(1, "cc", "", "unavailable", detail="usage limit"), "cc is unavailable: usage limit, cost unknown"),
+        (Turn(1, "cc", "", "unavailable", detail="ECONNRESET"), "cc lost its connection: ECONNRESET, cost unknown"),
     ],
 )  # fmt: skip
 def test_how_a_turn_ended_is_said(turn: Turn, text: str) -> None:
