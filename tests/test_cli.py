@@ -136,12 +136,3 @@ def test_every_line_of_a_run_in_json_is_an_event_and_the_last_one_says_how_it_en
     assert "proven" in ran.err
     plan = lab.aigon("feature-implement", "42", "--dry-run", "--json")
     assert plan.json["schema_version"] == 1
-
-
-@pytest.mark.parametrize("arguments", [["approve", "1", "1"], ["reject", "1", "1", "--why", "no"]])
-def test_what_only_a_person_may_decide_is_refused_without_a_terminal_and_without_waiting(
-    arguments: list[str], lab: Lab
-) -> None:
-    refused = lab.aigon(*arguments, timeout=20)
-    assert refused.code == Exit.NEEDS_HUMAN
-    assert "--yes" in refused.err

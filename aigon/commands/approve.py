@@ -1,8 +1,12 @@
 """`aigon approve`: a person decides that criteria are met."""
 
+import sys
+from typing import Literal
+
 import click
 
-from aigon.commands.common import answer, here, json_option, yes_option
+from aigon.commands.common import answer, confirm, here, json_option, yes_option
+from aigon.core.errors import Exit
 
 
 @click.command("approve")
@@ -16,19 +20,40 @@ def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as
     """Decide that criteria of feature ID (by number, see `aigon spec-show ID`) are met by the last checkpoint, or that
     an integrity finding (by its rule, as the summary of the run names it) is all right.
 
-    It holds for the code as it is there: when that changes afterwards, the criterion or finding is open again.
-    """
-    from aigon.run.authority import require_person
-    from aigon.run.decide_by_hand import decide
+    It shows what is known and asks; --yes does not ask. The decision holds for the code as it is there: when that
+    changes afterwards, the criterion or finding is open again.
 
-    require_person("approve", yes)
+    Exit codes: 0 decided, 2 there is no such criterion, 4 nobody said yes.
+    """
+    return decide("approve", feature, what, why=why, agent=agent, as_json=as_json, yes=yes)
+
+
+def decide(
+    verb: Literal["approve", "reject"],
+    feature: str,
+    what: tuple[str, ...],
+    *,
+    why: str,
+    agent: str | None,
+    as_json: bool,
+    yes: bool,
+) -> int:
+    """Show the evidence, ask, and record the decision; the exit code."""
+    from aigon.run.authority import require_outside_a_run, require_terminal
+    from aigon.run.decide_by_hand import find_case, record_decisions, render_evidence
+
+    require_outside_a_run(verb)
+    done = {"approve": "approved", "reject": "rejected"}[verb]
     with here() as checkout:
-        decided, again = decide(checkout, feature, what, "approve", why, agent)
-    names = "\n".join(f"Approved {name}: {text}" for name, text in decided)
-    text = f"{names}\nNext: {again}"
-    answer(
-        {"feature": feature, "approved": [int(name) if name.isdecimal() else name for name, _ in decided]},
-        text,
-        as_json,
-    )
-    return 0
+        case = find_case(checkout, feature, what, agent)
+        require_terminal(verb, yes)
+        if not yes:
+            print(render_evidence(checkout, case), file=sys.stderr)
+            if not confirm(f"{verb.capitalize()} {', '.join(dict.fromkeys(item.name for item in case.items))}?"):
+                answer({"feature": feature, done: []}, f"Nothing was {done}.", as_json)
+                return Exit.NEEDS_HUMAN
+        record_decisions(checkout, case, verb, why)
+    names = [item.number or item.rule for item in case.items]
+    lines = [f"{done.capitalize()} {item.name}: {item.text}" for item in case.items]
+    answer({"feature": feature, done: names}, "\n".join([*lines, f"Next: {case.again}"]), as_json)
+    return Exit.MET

@@ -2,7 +2,8 @@
 
 import click
 
-from aigon.commands.common import answer, here, json_option, yes_option
+from aigon.commands.approve import decide
+from aigon.commands.common import json_option, yes_option
 
 
 @click.command("reject")
@@ -13,18 +14,10 @@ from aigon.commands.common import answer, here, json_option, yes_option
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide that criteria of feature ID are not met by the last checkpoint; the next iteration is told WHY."""
-    from aigon.run.authority import require_person
-    from aigon.run.decide_by_hand import decide
+    """Decide that criteria of feature ID are not met by the last checkpoint; the next iteration is told WHY.
 
-    require_person("reject", yes)
-    with here() as checkout:
-        decided, again = decide(checkout, feature, what, "reject", why, agent)
-    names = "\n".join(f"Rejected {name}: {text}" for name, text in decided)
-    text = f"{names}\nNext: {again}"
-    answer(
-        {"feature": feature, "rejected": [int(name) if name.isdecimal() else name for name, _ in decided]},
-        text,
-        as_json,
-    )
-    return 0
+    It shows what is known and asks; --yes does not ask.
+
+    Exit codes: 0 decided, 2 there is no such criterion, 4 nobody said yes.
+    """
+    return decide("reject", feature, what, why=why, agent=agent, as_json=as_json, yes=yes)

@@ -30,6 +30,10 @@ _LEVELS = (
 )
 
 
+REASON = 500
+"""Characters of the reason for which a criterion is open: it may name some failing tests."""
+
+
 def digest(
     spec: Spec,
     findings: Sequence[Finding],
@@ -118,7 +122,7 @@ def _met(verdict: Verdict | None) -> bool:
 def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
     status = verdict.status if verdict else "unclear"
     reason = (verdict.reason or verdict.evidence) if verdict else "not looked at"
-    return f"{criterion.number}. {folded(criterion.text)}\n   {status}: {folded(reason) or 'no reason given'}"
+    return f"{criterion.number}. {folded(criterion.text)}\n   {status}: {folded(reason, REASON) or 'no reason given'}"
 
 
 def _notes(notes: Sequence[str], level: _Level) -> str:

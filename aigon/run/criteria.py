@@ -20,7 +20,7 @@ COMMAND_TIMEOUT = 600.0
 NAMED_TESTS = 3
 """Failing tests that the reason of a red command names."""
 LONGEST_MESSAGE = 200
-"""Characters of what each of them says."""
+"""Characters of what a failing test says; half of them if there are several."""
 _COMPARE: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,

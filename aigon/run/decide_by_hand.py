@@ -1,76 +1,136 @@
-"""A person's decision on criteria, written into aigon's records for the code it was taken on."""
+"""A person's decision on criteria and integrity findings, recorded for the code that it was taken on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.core.candidate import Candidate, run_command
+from aigon.core.candidate import run_command
 from aigon.core.concern import Concern
 from aigon.core.decisions import Decision
 from aigon.core.errors import usage
 from aigon.core.events import IterationFinished
+from aigon.core.features import ROOT
 from aigon.core.model import Spec
+from aigon.core.quoting import clean, folded
 from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.run import specs
 from aigon.run.meant import candidate_meant
-from aigon.run.records import records_of
+from aigon.run.records import Records, records_of
 from aigon.run.seat import main_checkout
 from aigon.run.world import World
 
 DECIDABLE = ("human", "judge")
+SHOWN_FILES = 10
+"""Changed files that a question names."""
+
+NOT_AIGONS = (f":(top,exclude){ROOT}", ":(top,exclude).aigon")
+"""Pathspecs that leave out what aigon itself commits."""
 
 
-def decide(
-    checkout: Checkout,
-    wanted: str,
-    what: Sequence[str],
-    decision: Literal["approve", "reject"],
-    why: str,
-    agent: str | None = None,
-) -> tuple[list[tuple[str, str]], str]:
-    """Record the decision on criteria by number and on integrity findings by rule; each with its text.
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A criterion (`number`) or an integrity finding (`number` 0, `rule`) that a person decides.
 
-    Also the command that goes on from there. Raises AigonError (exit 2) for what cannot be decided.
+    `text` is what it says, `key` the content or change that a decision holds for, `known` what aigon knows about it.
+    """
+
+    number: int
+    rule: str
+    text: str
+    key: str
+    known: str
+
+    @property
+    def name(self) -> str:
+        """What a person calls it on the command line."""
+        return str(self.number or self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a person is about to decide: the items, the state of the run they are about, and the records it is in.
+
+    `again` is the command that goes on afterwards.
+    """
+
+    feature: str
+    items: tuple[Item, ...]
+    state: State
+    records: Records
+    again: str
+
+
+def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str | None = None) -> Case:
+    """Return the criteria (by number) and integrity findings (by rule) that `what` names in the last look.
+
+    Raises AigonError (exit 2) for what does not exist or is not for a person to decide.
     """
     with main_checkout(checkout) as (main, here):
         candidate = candidate_meant(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
-    decided = _decided(checkout, root, candidate.feature if candidate else wanted, candidate, what, decision, why)
-    return decided, run_command(wanted, candidate.label if candidate else "")
-
-
-def _decided(
-    checkout: Checkout,
-    root: Path,
-    wanted: str,
-    candidate: Candidate | None,
-    what: Sequence[str],
-    decision: Literal["approve", "reject"],
-    why: str,
-) -> list[tuple[str, str]]:
-    feature = specs.locate(root, wanted)
+    feature = specs.locate(root, candidate.feature if candidate else wanted)
     spec = specs.read_file(root / feature.path, feature.path)
+    for each in what:
+        if each.isdecimal():
+            _require_decidable(spec, int(each), feature.path, feature.name_for_people)
     label = candidate.label if candidate else ""
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people, label)
-    state = _looked_at(replay(records.each()), feature.name_for_people)
+    state = _require_looked_at(replay(records.each()), feature.name_for_people)
     assert state.last is not None
-    author, _ = checkout.identity().author
-    decided = [d for each in what for d in _on(spec, state.last, each, feature.path)]
-    at = World.now()
-    records.decide([Decision(n, text, decision, why, key, state.checkpoint, author, at) for n, text, key, _ in decided])
-    return [(str(number or text), said) for number, text, _, said in decided]
+    items = tuple(item for each in what for item in _items(spec, state.last, each))
+    return Case(feature.name_for_people, items, state, records, run_command(wanted, label))
 
 
-def _on(spec: Spec, look: IterationFinished, what: str, where: str) -> list[tuple[int, str, str, str]]:
-    """Number, text and content that a decision is on, and what people read of it."""
+def record_decisions(checkout: Checkout, case: Case, decision: Literal["approve", "reject"], why: str) -> None:
+    """Write the decision on every item into aigon's records."""
+    (author, _), at = checkout.identity().author, World.now()
+    commit = case.state.checkpoint
+    case.records.decide(
+        [
+            Decision(item.number, item.text if item.number else item.rule, decision, why, item.key, commit, author, at)
+            for item in case.items
+        ]
+    )
+
+
+def render_evidence(checkout: Checkout, case: Case) -> str:
+    """Return what a person should know before deciding: each item, the checks, what changed, where the report is."""
+    return clean("\n".join(_evidence(checkout, case)))
+
+
+def _evidence(checkout: Checkout, case: Case) -> Iterator[str]:
+    state, look = case.state, case.state.last
+    assert look is not None
+    assert state.started is not None
+    base, commit = state.started.base_commit, state.checkpoint
+    yield f"Feature {case.feature}, iteration {look.number}, commit {commit[:12]} on {state.started.branch}"
+    for item in case.items:
+        yield f"  {f'Criterion {item.number}' if item.number else item.rule}: {folded(item.text, 500)}"
+        yield f"    {item.known}"
+    checks = ", ".join(f"{each.title}: {folded(each.summary, 80)}" for each in look.findings)
+    yield f"  Checks: {checks or 'none ran'}"
+    options = ("--no-ext-diff", f"--stat=100,80,{SHOWN_FILES}")
+    stat = (checkout.ask("diff", *options, base, commit, "--", ":/", *NOT_AIGONS) or "").splitlines()
+    yield f"  Changed since the base: {stat.pop().strip() if stat else 'nothing'}"
+    yield from (f"   {line}" for line in stat)
+    yield f"  See also: git diff {base[:12]} {commit[:12]}, aigon report {case.feature}"
+
+
+def _items(spec: Spec, look: IterationFinished, what: str) -> list[Item]:
     if not what.isdecimal():
-        return [(0, c.rule, c.key, c.what) for c in _concerns(look, what)]
-    known = {criterion.number: criterion for criterion in spec.criteria}
-    number = int(what)
-    _require(number, {n: c.kind for n, c in known.items()}, where)
-    return [(number, known[number].text, look.content, known[number].text)]
+        return [Item(0, c.rule, c.what, c.key, _about(c)) for c in _concerns(look, what)]
+    criterion = next(each for each in spec.criteria if each.number == int(what))
+    verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
+    known = f"{verdict.status}: {folded(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
+    return [Item(criterion.number, "", criterion.text, look.content, known)]
+
+
+def _about(concern: Concern) -> str:
+    paths = ", ".join(folded(path) for path in concern.paths[:SHOWN_FILES])
+    return f"an integrity finding{f' in {paths}' if paths else ''}"
 
 
 def _concerns(look: IterationFinished, rule: str) -> list[Concern]:
@@ -84,7 +144,7 @@ def _concerns(look: IterationFinished, rule: str) -> list[Concern]:
     return found
 
 
-def _looked_at(state: State, name: str) -> State:
+def _require_looked_at(state: State, name: str) -> State:
     if state.last is None:
         raise usage(
             f"Feature {name} has not been looked at yet: there is nothing to decide on",
@@ -93,11 +153,11 @@ def _looked_at(state: State, name: str) -> State:
     return state
 
 
-def _require(number: int, kinds: dict[int, str], where: str) -> None:
+def _require_decidable(spec: Spec, number: int, where: str, name: str) -> None:
+    kinds = {criterion.number: criterion.kind for criterion in spec.criteria}
     if number not in kinds:
-        raise usage(
-            f"There is no criterion {number}", where=where, hint=f"They go from 1 to {len(kinds)}: aigon spec-show"
-        )
+        listed = f"They go from 1 to {len(kinds)}" if kinds else "The spec has none"
+        raise usage(f"There is no criterion {number}", where=where, hint=f"{listed}: aigon spec-show {name}")
     if kinds[number] not in DECIDABLE:
         raise usage(
             f"Criterion {number} is decided by what runs ({kinds[number]}), not by a person",

@@ -1,6 +1,10 @@
 """Processes of a lab: is one there yet, is any left, what did they leave."""
 
+import contextlib
+import os
+import pty
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.lab import Lab, until
@@ -40,3 +44,20 @@ def turns(lab: Lab) -> int:
 def parked(lab: Lab) -> list[str]:
     """The refs under which something is parked."""
     return lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked").splitlines()
+
+
+def answer_in_terminal(lab: Lab, answer: bytes, *arguments: str) -> tuple[int, str]:
+    """Start aigon on a terminal of its own and answer its question; its exit code and what the terminal showed."""
+    pid, ours = pty.fork()
+    if pid == 0:  # in the child: nothing of pytest may run here
+        os.chdir(lab.root)
+        os.execve(sys.executable, lab.command(*arguments), {**lab.env, "TERM": "xterm", "COLUMNS": "100"})
+    text, answered = b"", False
+    with contextlib.suppress(OSError):  # by which Linux tells that nobody has the terminal open any more
+        while chunk := os.read(ours, 65536):
+            text += chunk
+            if not answered and b"[y/N]" in text:
+                answered = os.write(ours, answer) > 0
+    os.close(ours)
+    assert answered, text.decode(errors="replace")
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode(errors="replace")

@@ -1,11 +1,7 @@
 """What becomes of the branch after a run that stopped short."""
 
-import contextlib
 import json
-import os
-import pty
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +12,7 @@ from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, S
 from aigon.core.state import State
 from aigon.run.partial import stopped_short
 from tests.lab import BRANCH, LOG, Lab, Ran, until
-from tests.loop.processes import LOOP, RESUME, parked, turns
+from tests.loop.processes import LOOP, RESUME, answer_in_terminal, parked, turns
 
 BACK = ("--on-partial", "rollback")
 CRITERIA = (
@@ -107,28 +103,11 @@ def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) ->
     assert parked(lab) == [] and lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
 
 
-def asked_in_a_terminal(lab: Lab, answer: bytes, *arguments: str) -> tuple[int, str]:
-    """Start aigon on a terminal of its own and answer its question: the exit code, and what the terminal was sent."""
-    pid, ours = pty.fork()
-    if pid == 0:  # in the child: nothing of pytest may run here
-        os.chdir(lab.root)
-        os.execve(sys.executable, lab.command(*arguments), {**lab.env, "TERM": "xterm", "COLUMNS": "100"})
-    text, answered = b"", False
-    with contextlib.suppress(OSError):  # by which Linux tells that nobody has the terminal open any more
-        while chunk := os.read(ours, 65536):
-            text += chunk
-            if not answered and b"[y/N]" in text:
-                answered = os.write(ours, answer) > 0
-    os.close(ours)
-    assert answered, text.decode(errors="replace")
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text.decode(errors="replace")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", [b"y\n", b"n\n"])
 def test_a_person_at_a_terminal_is_asked_and_decides(lab: Lab, answer: bytes) -> None:
     ready(lab)
-    code, text = asked_in_a_terminal(lab, answer, *LOOP, "--max-iterations", "4", "--on-partial", "ask")
+    code, text = answer_in_terminal(lab, answer, *LOOP, "--max-iterations", "4", "--on-partial", "ask")
     assert code == 3 and "The best checkpoint is iteration 2 (3 of 4 proven" in " ".join(text.split())
     there = 2 if answer == b"y\n" else 4
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[there] and len(parked(lab)) == (there == 2)

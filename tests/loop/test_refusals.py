@@ -420,11 +420,6 @@ def test_deciding_is_refused_inside_a_run_whatever_is_said(ready: Lab, arguments
     assert print_of(ready) == before
 
 
-def test_deciding_without_a_terminal_needs_a_word_from_outside(ready: Lab) -> None:
-    error = explained(ready.aigon("approve", "42", "1", "--json"), 4)
-    assert "nobody can be asked" in error["what"] and "--yes" in error["do"]
-
-
 def test_an_agent_that_finds_the_deciding_command_is_refused(lab: Lab) -> None:
     lab.spec("a person likes it <!-- human -->", f"it is done <!-- verify: {DONE_WHEN} -->")
     aigon = f"{sys.executable} -m aigon"

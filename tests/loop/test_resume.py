@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, STATE, Lab, Ran, finish, interrupt, until
-from tests.loop.processes import LOOP, RESUME, begun, go, left_behind, parked, turns
+from tests.loop.processes import LOOP, RESUME, answer_in_terminal, begun, go, left_behind, parked, turns
 
 HALF = """
     echo turn >> "$HOME/turns"
@@ -370,6 +370,35 @@ def test_an_approval_is_enough_to_be_proven_without_a_turn(lab: Lab) -> None:
     ok(lab.aigon(*RESUME))
     assert lab.state()["proven_commit"] == state["proven_commit"]
     lab.sound()
+
+
+def test_in_a_terminal_a_decision_shows_the_evidence_and_asks(lab: Lab) -> None:
+    waiting_for_a_person(lab)
+    for verb in (("approve", "42", "2"), ("reject", "42", "2", "--why", "no")):
+        for answer in (b"n\n", b"\n", b"\x03", b"\x04"):  # no, nothing, Ctrl+C, the end of the input
+            code, screen = answer_in_terminal(lab, answer, *verb)
+            assert code == (130 if answer in (b"\x03", b"\x04") else 4), screen
+            assert f"{verb[0].capitalize()} 2? [y/N]" in screen
+    assert "Criterion 2: it looks good" in screen
+    assert "a person decides" in screen
+    assert "done.txt" in screen and "1 file changed, 1 insertion(+)" in screen
+    assert "git diff" in screen and "aigon report 42" in screen
+    ok(lab.aigon(*RESUME), 4)
+    assert lab.boxes() == "x ", "nothing was decided"
+    code, screen = answer_in_terminal(lab, b"y\n", "approve", "42", "2")
+    assert (code, "Approved 2: it looks good" in screen) == (0, True)
+    ok(lab.aigon(*RESUME))
+    assert lab.boxes() == "xx"
+
+
+def test_a_decision_on_what_does_not_exist_is_refused_before_a_terminal_is_asked_for(lab: Lab) -> None:
+    waiting_for_a_person(lab)
+    for verb in (("approve", "42", "9"), ("reject", "42", "9", "--why", "no")):
+        ran = ok(lab.aigon(*verb), 2)
+        assert "There is no criterion 9" in ran.err
+        assert "They go from 1 to 2: aigon spec-show 42" in ran.err
+    assert "decided by what runs (verify)" in ok(lab.aigon("approve", "42", "1"), 2).err
+    assert "--yes" in ok(lab.aigon("approve", "42", "2"), 4).err
 
 
 def test_an_approval_lapses_when_the_code_changes_afterwards(lab: Lab) -> None:
