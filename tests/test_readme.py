@@ -102,7 +102,8 @@ def test_every_verb_that_a_page_names_is_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_that_a_page_names_is_one(name: str) -> None:
-    known = {option for command in commands().values() for parameter in command.params for option in parameter.opts}
+    parameters = [each for command in commands().values() for each in command.params]
+    known = {option for each in parameters for option in (*each.opts, *each.secondary_opts)}
     said = set(re.findall(r"`aigon [^`]*?(--[a-z][a-z-]*)|`(--[a-z][a-z-]*)", _built(page(name))))
     foreign = {
         "--help",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aigon.commands import feature_implement
-from aigon.commands.common import here
+from aigon.commands.common import from_environment, here
 from aigon.core.errors import AigonError, explained, usage
 from aigon.run.options import Options
 
@@ -43,7 +43,7 @@ def run(
 
     Exit codes: 0 where one is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that one of them ended with.
     """
-    options = Options(agents=agents, loop=True, resume=resume, worktree=True, **given)
+    options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
     if options.accept_spec:
         from aigon.run.authority import require_person
 

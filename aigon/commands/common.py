@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from aigon.core import duration
 from aigon.ports.git import Checkout, forget_inherited_repository
+from aigon.run.options import Source
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 verify_option = click.option(
@@ -63,6 +65,13 @@ def answer(document: Mapping[str, object], text: str, as_json: bool) -> None:
         print(json.dumps({"schema_version": 1, **document}, ensure_ascii=False))
     else:
         print(text)
+
+
+def from_environment() -> dict[str, Source]:
+    """The options of the current command that variables set, by name."""
+    context = click.get_current_context()
+    set_by = ((name, context.get_parameter_source(name)) for name in context.params)
+    return {name: "environment" for name, source in set_by if source is ParameterSource.ENVIRONMENT}
 
 
 def confirm(question: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Dollars, Duration, answer, confirm, here, yes_option
+from aigon.commands.common import Dollars, Duration, answer, confirm, from_environment, here, yes_option
 from aigon.core.errors import AigonError, explained
 from aigon.run.options import Options
 
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="Run this in place of the profile's checks.",
 )
-@click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
+@click.option("--skip-validation/--no-skip-validation", default=None,
+              help="Run no checks; only verify and metric criteria decide.")  # fmt: skip
 @click.option(
     "--max-cost",
     envvar="AIGON_MAX_COST",
@@ -94,8 +95,11 @@ if TYPE_CHECKING:
     envvar="AIGON_SANDBOX",
     help="What keeps agents from the rest of your files; auto: bwrap, else landlock, else none.  [default: auto]",
 )
-@click.option("--on-partial", type=click.Choice(["keep", "rollback", "ask"]), default="keep", show_default=True,
-              help="After a run that stopped short: keep the branch, or go back to the best checkpoint.")  # fmt: skip
+@click.option(
+    "--on-partial",
+    type=click.Choice(["keep", "rollback", "ask"]),
+    help="After a run that stopped short: keep the branch, or go back to the best checkpoint.  [default: keep]",
+)
 @click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
               help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip
 @click.option("--resume-from", type=click.Choice(["checkpoint", "rerun", "ask"]), default="checkpoint",
@@ -112,8 +116,8 @@ def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bo
     Exit codes: 0 proven, 2 usage, 3 stopped by a guard, 4 needs a human, 5 time or cost spent, 6 agent or judge
     unavailable, 7 environment, 130 interrupted, 143 terminated.
     """
-    arena = own_part()
-    options = Options(**{**given, "loop": given["loop"] or given["resume"]}, arena=arena)
+    loop = given.pop("loop") or given["resume"]
+    options = Options(**given, **own_part(), loop=loop, sources=from_environment())
     if options.accept_spec:
         from aigon.run.authority import require_person
 
@@ -124,14 +128,14 @@ def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bo
     return _run_as_lines(options, beside) if as_json else _run(options, beside)
 
 
-def own_part() -> str:
-    """The folder that this loop shares with the others of an arena, whose end is this loop's too; "" without one."""
-    arena = os.environ.pop("AIGON_ARENA", "")
+def own_part() -> dict[str, Any]:
+    """What an arena tells this loop: the folder they share, and the time that is left. Its end is this loop's too."""
+    arena, left = os.environ.pop("AIGON_ARENA", ""), os.environ.pop("AIGON_ARENA_LEFT", "")
     if os.environ.pop("AIGON_ARENA_STDIN", ""):
         from aigon.ports.orphaned import watch_parent
 
         watch_parent()
-    return arena
+    return {"arena": arena, "time_left": float(left) if left else None}
 
 
 def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ AIGONS_OWN = frozenset(
         "at", "event", "run_id", "feature_id", "slug", "label", "agent", "mode", "branch", "base_commit", "head",
         "host", "spec_path", "spec_sha", "human_ticks", "checkpoint", "checkpoints", "commit", "old", "ref", "tree",
         "content", "status", "fingerprint", "fingerprints", "check", "role", "rule", "level", "key", "method", "log",
-        "started_at", "end",
+        "started_at", "end", "choices",
     }
 )  # fmt: skip
 """Fields of names, hashes and words that aigon itself chose and reads back: taking anything out would break a resume.

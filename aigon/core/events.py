@@ -8,6 +8,7 @@ Events marked DURABLE are on disk before the loop takes its next step.
 from dataclasses import dataclass
 from typing import Literal
 
+from aigon.core.choices import Choices
 from aigon.core.concern import Concern
 from aigon.core.model import Change, CostStatus, Finding, Turn, Verdict
 from aigon.core.outcome import Outcome
@@ -24,7 +25,7 @@ class RunStarted:
     `spent_before` US dollars went to earlier runs of the feature, of which `unknown_before` turns did not say.
     Commits between `since` and `head` may be an agent's, of a turn that is still to be judged or was broken off; ""
     where there are none. `earlier_iterations` is the highest number of an iteration of earlier runs on this branch:
-    numbers continue after it.
+    numbers continue after it. `choices` is what a resume continues with; None in journals of older versions.
     """
 
     at: str
@@ -50,6 +51,7 @@ class RunStarted:
     unknown_before: int = 0
     since: str = ""
     earlier_iterations: int = 0
+    choices: Choices | None = None
     event: Literal["run_started"] = "run_started"
 
 

@@ -1,6 +1,7 @@
 """Who works and who judges: found, configured, and proven startable before the first paid turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent
 from aigon.core.config import Config, JudgeConfig
-from aigon.core.errors import unavailable, usage
+from aigon.core.errors import AigonError, unavailable, usage
 from aigon.core.judging import JudgeSettings
 from aigon.core.ladder import Rung, without_doubles
 from aigon.core.model import Spec
@@ -16,10 +17,12 @@ from aigon.run.configured import SAMPLE, configured, every_kind
 from aigon.run.first_ready import candidates, why_none
 from aigon.run.first_ready import said as chosen_aloud
 from aigon.run.judge_settings import IN_TURN, named, program, settings_of, why_not
+from aigon.run.limits import max_cost
 from aigon.run.options import Options
 from aigon.run.settings import Read, work_tree
 
 _ALONE = "Name one. Several work side by side, each in a worktree, without --no-worktree; --dry-run plans one at a time"
+_OTHER = "or continue with another agent: --agent NAME"
 
 
 def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str], read: Read) -> tuple[Agent, str]:
@@ -34,7 +37,8 @@ def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str
     name, said = _named(config, options), ""
     if name is None:
         name, said = _first(root, env)
-    agent = configured(root, config, name, read)
+    with _of_the_run(options):
+        agent = configured(root, config, name, read)
     return (replace(agent, model=options.model) if options.model else agent), said
 
 
@@ -67,15 +71,27 @@ def why_not_ready(root: Path, agent: Agent, env: Mapping[str, str]) -> str:
     return adapter_of(agent).ready(agent, partial(program, root, env), env)
 
 
-def require_agent(root: Path, agent: Agent, env: Mapping[str, str]) -> None:
+def require_agent(root: Path, agent: Agent, options: Options, env: Mapping[str, str]) -> None:
     """Raise AigonError (exit 6) when the agent cannot start."""
     if why := why_not_ready(root, agent, env):
-        raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
+        with _of_the_run(options):
+            raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
+
+
+@contextmanager
+def _of_the_run(options: Options) -> Iterator[None]:
+    """Add to an error about the agent of a run that is resumed how to continue with another one."""
+    try:
+        yield
+    except AigonError as error:
+        if options.sources.get("agents") == "run":
+            error.where, error.hint = "the run that is resumed", f"{error.hint}; {_OTHER}"
+        raise
 
 
 def require_known_cost(config: Config, options: Options, agents: Sequence[Agent]) -> None:
     """Raise AigonError (exit 2) when money is limited and an agent never says what it costs."""
-    if config.guards.allow_unknown_cost or not (options.max_cost or config.guards.max_cost):
+    if config.guards.allow_unknown_cost or not max_cost(config, options):
         return
     for agent in agents:
         if agent.kind and agent.kind.cost == "unknown":
@@ -90,8 +106,10 @@ def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True)
     """The escalation ladder of `agent`, which is itself alone where there is none.
 
     Its own (`agents.X.ladder`), for the `first` agent the project's (`ladder`), else its kind's, where what a person
-    chose (`--model`, the agent's `model` and `effort`) stays.
+    chose (`--model`, the agent's `model` and `effort`) stays. A run that is resumed keeps its own.
     """
+    if kept := [step for step in options.line_up if step.agent == agent.name]:
+        return tuple(Rung(replace(agent, model=s.model, effort=s.effort), s.turns, s.full) for s in kept)
     own = config.agents.get(agent.name)
     theirs = own.ladder if own and own.ladder is not None else config.ladder if first else None
     if theirs is not None:
@@ -104,11 +122,12 @@ def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True)
 
 
 def fallback(
-    root: Path, config: Config, env: Mapping[str, str], read: Read, agent: Agent
+    root: Path, config: Config, options: Options, env: Mapping[str, str], read: Read, agent: Agent
 ) -> tuple[tuple[Agent, ...], tuple[str, ...]]:
     """The agents that stand in for `agent`, and a warning for each that cannot start. Raises AigonError (exit 2)."""
     where = "fallback in .aigon/config.json"
-    named = [configured(root, config, name, read, where) for name in config.fallback]
+    names = dict.fromkeys(step.agent for step in options.line_up) or config.fallback
+    named = [configured(root, config, name, read, where) for name in names if name != agent.name]
     others = [one for one in named if one.name != agent.name]
     lacks = {one.name: why_not_ready(root, one, env) for one in others}
     warnings = tuple(f"the fallback agent {name} cannot start: {why}" for name, why in lacks.items() if why)
@@ -142,7 +161,8 @@ def chosen_judge(
         if not why:
             return settings
         if chosen:
-            raise unavailable(f"The judge {chosen} cannot be asked", where="judge.backend", hint=why)
+            hint = f"{why}; or ask another judge: --judge NAME"
+            raise unavailable(f"The judge {chosen} cannot be asked", where="judge.backend", hint=hint)
     return None
 
 

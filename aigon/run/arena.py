@@ -124,11 +124,11 @@ class _Arena:
         if left == 0:
             self._note(each.lane.not_started(Exit.SPENT, "the time of all is over"))
             return
-        argv = self._command_line(each.lane.candidate, self._options, resume=each.resume, left=left)
+        argv = self._command_line(each.lane.candidate, self._options, resume=each.resume)
         feature, label = each.lane.candidate.feature, each.label
         log = self._checkout.root / ".aigon" / "runs" / f"arena-{feature}" / f"{label}.err"
         try:
-            each.start(argv, cwd=self._checkout.root, env=arena_line.environment(self._folder), log=log)
+            each.start(argv, cwd=self._checkout.root, env=arena_line.environment(self._folder, left), log=log)
         except OSError as error:
             self._note(each.lane.not_started(Exit.ENVIRONMENT, f"{error.strerror or error}: {argv[0]}"))
             return

@@ -1,16 +1,18 @@
 """Enter an arena: worktrees for all, then a loop for each, until all have ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.agents import kinds
 from aigon.core.candidate import Candidate
 from aigon.core.errors import AigonError, usage
+from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.store import lock
 from aigon.run import branch, candidates
 from aigon.run.arena import ArenaObserver, run_arena
+from aigon.run.choices import SHARED, take_over
 from aigon.run.configured import person_folder
 from aigon.run.options import Options
 from aigon.run.records import Records
@@ -40,8 +42,9 @@ def enter(
         home, feature = repository_home(main.common_dir), made[0].feature
         folder = home / "arena" / feature
         with lock(home / "locks" / f"arena-{feature}.lock", f"The arena of feature {feature}"):
-            resumed = _to_resume(home, made, options)
-            begin(folder, resumed)
+            begun = _to_resume(home, made, options)
+            begin(folder, resumed := frozenset(begun))
+            options = _with_limits_of(options, begun)
             _settle_what_is_shared(main)
             ended = run_arena(
                 main,
@@ -56,19 +59,29 @@ def enter(
     return ended.exit_code
 
 
-def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> frozenset[str]:
-    """Those that have something to go on with."""
+def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> dict[str, State]:
+    """Return the labels of those that have something to continue, with the state of each."""
     if not options.resume:
-        return frozenset()
-    return frozenset(each.label for each in made if _begun(candidates.records(home, each)))
+        return {}
+    states = {each.label: _begun(candidates.records(home, each)) for each in made}
+    return {label: state for label, state in states.items() if state is not None}
 
 
-def _begun(records: Records) -> bool:
-    """Whether a run was written down. A damaged record is the loop's to speak of; one without a word was killed."""
+def _begun(records: Records) -> State | None:
+    """Return the state of a run, None where none had started. A damaged record is for the loop to report."""
     try:
-        return bool(records.events())
+        state = replay(records.each())
     except AigonError:
-        return True
+        return State()
+    return state if state.started else None
+
+
+def _with_limits_of(options: Options, begun: Mapping[str, State]) -> Options:
+    """Complete `options` by the limits for all agents together that the runs were started with."""
+    recorded = [state.started.choices for state in begun.values() if state.started and state.started.choices]
+    if not recorded:
+        return options
+    return take_over(options, {name: getattr(recorded[0], name) for name in SHARED})
 
 
 def _settle_what_is_shared(main: Checkout) -> None:

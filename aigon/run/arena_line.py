@@ -9,40 +9,48 @@ from pathlib import Path
 from aigon.core.candidate import Candidate
 from aigon.run.options import Options
 
-OWN = ("feature", "loop", "resume", "agents", "worktree", "max_time", "arena")
+OWN = (
+    "feature", "loop", "resume", "agents", "worktree", "arena", "time_left", "line_up", "judge_model", "judge_agent",
+    "sources",
+)  # fmt: skip
 """Options that each loop gets in its own way, and not as they were given."""
-SPELLED = {"promises": "--promise"}
+SPELLED = {"agents": "--agent", "promises": "--promise"}
 """Options that are not called as their fields are."""
 
 
-def command_line(candidate: Candidate, options: Options, *, resume: bool, left: float | None) -> list[str]:
-    """What starts the loop of `candidate`, which may take `left` seconds."""
+def command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
+    """What starts the loop of `candidate`."""
     how = ["--resume"] if resume else ["--loop"] if options.loop else []
-    time = [] if left is None else ["--max-time", f"{left:.1f}s"]
-    words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forwarded(options), *time]
+    words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forwarded(options)]
     return [sys.executable, "-P", "-m", "aigon", "feature-implement", *words, "--", candidate.feature]
 
 
 def forwarded(options: Options) -> list[str]:
-    """Everything that a person said and that holds for all: what is not as it would be without a word."""
+    """The options that hold for all loops, as words. Each loop reads variables itself."""
     words: list[str] = []
     for field in fields(options):
         value = getattr(options, field.name)
-        if field.name not in OWN and value != field.default:
-            words += _words(SPELLED.get(field.name, f"--{field.name.replace('_', '-')}"), value)
+        if field.name not in OWN and value != field.default and options.sources.get(field.name) != "environment":
+            words += spell_option(field.name, value)
     if options.accept_spec and not options.yes:
         words.append("--yes")  # who may accept it was asked before; a loop without a terminal cannot ask again
     return words
 
 
-def environment(folder: Path) -> Mapping[str, str]:
-    """This process's own, with the folder that all share; the loop ends when this process is gone."""
-    return {**os.environ, "AIGON_ARENA": str(folder), "AIGON_ARENA_STDIN": "1"}
+def environment(folder: Path, left: float | None) -> Mapping[str, str]:
+    """This process's own, with the folder that all share, and the seconds that are `left` for the loop.
+
+    The loop ends when this process is gone.
+    """
+    time = {} if left is None else {"AIGON_ARENA_LEFT": str(left)}
+    return {**os.environ, "AIGON_ARENA": str(folder), "AIGON_ARENA_STDIN": "1", **time}
 
 
-def _words(name: str, value: object) -> list[str]:
-    if value is True:
-        return [name]
+def spell_option(name: str, value: object) -> list[str]:
+    """Return the words that give the option `name` its value on a command line."""
+    flag = SPELLED.get(name, f"--{name.replace('_', '-')}")
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
     if isinstance(value, tuple):
-        return [word for one in value for word in (name, str(one))]
-    return [name, str(value)]
+        return [word for one in value for word in (flag, str(one))]
+    return [flag, f"{value:.15g}" if isinstance(value, float) else str(value)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from aigon.core.arena import Plan, places
 from aigon.core.candidate import Candidate
 from aigon.ports.machine import memory_free, slots
+from aigon.run.limits import max_cost, max_time
 from aigon.run.options import Options
 from aigon.run.settings import configuration, work_tree
 
@@ -14,6 +15,5 @@ def planned(root: Path, options: Options, candidates: Sequence[Candidate], paral
     """The plan for these candidates of one feature. Raises AigonError (exit 2) for a malformed configuration."""
     config, first, count = configuration(work_tree(root)), candidates[0], len(candidates)
     at_a_time = places(count, wanted=parallel, configured=config.arena.parallel, cores=slots(), memory=memory_free())
-    guards = config.guards
-    time = options.max_time or (float(guards.run_time) if guards.run_time else None)
-    return Plan(first.feature, first.slug, count, at_a_time, options.max_cost or guards.max_cost, time)
+    cost, time = max_cost(config, options), max_time(config, options)
+    return Plan(first.feature, first.slug, count, at_a_time, cost, time)

@@ -32,6 +32,7 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     last = old.checkpoint
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""
     return Opened(
+        opening.options,
         relocated(prepared, checkout.root, feature),
         records,
         workspace,

@@ -57,7 +57,8 @@ def spelled_out(main: Checkout, options: Options) -> Options:
     (each,) = agents(main, options.agents)
     if options.model and options.model != each.model:
         raise usage(f"{each.name} names another model than --model {options.model}", where="--agent", hint="Name one")
-    return replace(options, agents=(each.agent,), model=each.model)
+    sources = {"model": source} if (source := options.sources.get("agents")) else {}
+    return replace(options, agents=(each.agent,), model=each.model, sources={**options.sources, **sources})
 
 
 def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[str, ...]:
@@ -68,13 +69,16 @@ def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[st
     there = known(main, options.feature)
     if options.worktree is False:
         return ()
-    if len(options.agents) > 1:
+    # On a resume AIGON_AGENT may say which worktree is meant, but not who works: the run itself does.
+    resumed_by_name = options.resume and not options.is_flag("agents")
+    if len(options.agents) > 1 and not resumed_by_name:
         return tuple(options.agents)
-    if options.agents:
+    if len(options.agents) == 1:
         (name,) = options.agents
         named_ = agents(main, [name])[0]
         fits = meant(there, named_.name) or meant(there, named_.label) or meant(there, name)
-        return (fits.agent,) if fits else (name,) if options.worktree else ()
+        if fits or not (resumed_by_name and there):
+            return (fits.agent,) if fits else (name,) if options.worktree else ()
     if here and here in there:
         return (here.agent,)
     if options.worktree or not there:

@@ -5,19 +5,25 @@ from collections.abc import Sequence
 from aigon.core.ladder import Rung
 from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
+from aigon.core.state import replay
 from aigon.ports import sandbox
 from aigon.ports.git import Checkout
-from aigon.run import branch, protected_files
+from aigon.ports.home import known_home
+from aigon.run import branch, protected_files, specs
+from aigon.run.choices import continue_choices
 from aigon.run.job import Job
 from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.price_tag import cost_of, price_tag
+from aigon.run.records import records_of
 from aigon.run.sandbox_places import absent, unmade
+from aigon.run.settings import work_tree
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     """The plan as a document and as text. Raises AigonError for what would refuse the run."""
+    options = _as_resumed(checkout, options)
     prepared = ready(checkout, options)
     branch.require_sound(checkout)
     branch.own_changes(checkout, [prepared.feature.path])
@@ -28,6 +34,16 @@ def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     protection = protected_files.document(job.protection, tracked)
     document = {**_document(prepared, job, prompt), "sandbox": box, "protection": protection}
     return document, _text(prepared, job, document, prompt, tracked, _granted(prepared, checkout, box))
+
+
+def _as_resumed(checkout: Checkout, options: Options) -> Options:
+    """Return the options with the choices of the run that --resume continues; as they are where there is none."""
+    home = known_home(checkout.common_dir) if options.resume else None
+    if home is None:
+        return options
+    name = specs.name_of(checkout.root, options.feature, branch.branch_of(checkout, options.feature))
+    started = replay(records_of(home, name).each()).started
+    return continue_choices(options, started, checkout.root, work_tree(checkout.root)).options if started else options
 
 
 def _granted(prepared: Prepared, checkout: Checkout, box: str) -> str:

@@ -34,7 +34,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         commits=world.workspace.history(job.base_commit),
         spend=state.spend,
         log=job.log_path if world.own_files.get(job.log_path) else "",
-        next_command=next_command(job, outcome, look.concerns if look else ()),
+        next_command=next_command(job, outcome, state),
         elapsed=world.elapsed(),
         waited=world.waited,
         about_branch=_about_branch(outcome, state),
@@ -58,7 +58,7 @@ def _undone(state: State) -> str:
     return f"iterations {first} {'and' if last == first + 1 else 'to'} {last} are"
 
 
-def next_command(job: Job, outcome: Outcome, concerns: Sequence[Concern] = ()) -> str:
+def next_command(job: Job, outcome: Outcome, state: State) -> str:
     """What a person would type next."""
     name = job.feature.name_for_people
     resume = run_command(name, job.label)
@@ -66,9 +66,11 @@ def next_command(job: Job, outcome: Outcome, concerns: Sequence[Concern] = ()) -
         case Met():
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"
         case NeedsHuman(criteria=numbers):
-            return _by_a_person(job, resume, numbers, concerns)
+            return _by_a_person(job, resume, numbers, state.last.concerns if state.last else ())
         case Stopped(guard="stop-file"):
             return f"remove the stop file, then {resume}"
+        case Stopped(guard="cost") if not (state.unpriced or state.lost):
+            return f"{resume} --max-cost USD"
         case Refused():
             return f"aigon feature-status {name}"
         case _:
@@ -88,7 +90,7 @@ def _by_a_person(job: Job, resume: str, numbers: Sequence[int], concerns: Sequen
     if decidable:
         return f"aigon approve {name} {' '.join(decidable)}{whose} (or reject), then {resume}"
     if job.demand.skip_validation:
-        return f"{resume} (without --skip-validation)"
+        return f"{resume} --no-skip-validation"
     if not numbers:
         return f"fix what the proof lacks, then {resume}"
     return f"fix {job.spec_path}, then {resume} --accept-spec"

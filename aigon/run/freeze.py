@@ -12,7 +12,7 @@ from aigon.run.opening import Opened, Opening
 def freeze(opening: Opening, found: Opened, job: Job) -> tuple[Job, Frozen]:
     """The job with the checks that count, and the record, which is written."""
     known = frozen.load(found.records.frozen)
-    root, inputs = str(opening.checkout.root), _inputs(opening, found)
+    root, inputs = str(opening.checkout.root), _inputs(found)
     checks = frozen.lasting(known, found.prepared.checks.checks, root, inputs, job.base_commit)
     record = frozen.begun(known, base=job.base_commit, root=root, inputs=inputs, checks=checks, theirs=_theirs(found))
     if known and (known.root, known.inputs, known.base) == (root, inputs, job.base_commit):
@@ -24,9 +24,9 @@ def freeze(opening: Opening, found: Opened, job: Job) -> tuple[Job, Frozen]:
     return replace(job, checks=() if job.demand.skip_validation else checks), record
 
 
-def _inputs(opening: Opening, found: Opened) -> str:
+def _inputs(found: Opened) -> str:
     """What a person chose that decides which checks there are."""
-    config, options = found.prepared.config, opening.options
+    config, options = found.prepared.config, found.options
     chosen = config.model_dump(
         mode="json", include={"profile", "ralph", "profiles", "validation", "checks", "env", "paths", "endpoints"}
     )

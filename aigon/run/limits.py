@@ -12,7 +12,7 @@ from aigon.run.options import Options
 
 def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> decide.Limits:
     """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
-    wanted = options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
+    wanted = max_iterations(config, options)
     if not 1 <= wanted <= MAX_ITERATIONS:
         raise usage(
             f"The iteration limit is {wanted}", where="--max-iterations", hint=f"It goes from 1 to {MAX_ITERATIONS}"
@@ -25,11 +25,11 @@ def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> de
     single = not (options.loop or options.resume)
     return decide.Limits(
         iterations=1 if single else wanted,
-        consecutive_failures=failures or guards.consecutive_failures,
+        consecutive_failures=max_consecutive_failures(config, options),
         repeated_error=guards.repeated_error,
         stall=guards.stall,
-        run_time=options.max_time or _number(guards.run_time),
-        max_cost=options.max_cost or guards.max_cost,
+        run_time=max_time(config, options) if options.time_left is None else options.time_left,
+        max_cost=max_cost(config, options),
         disk_free=guards.disk_free,
         memory_free=guards.memory_free,
         by_history=guards.by_history,
@@ -39,17 +39,41 @@ def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> de
     )
 
 
+def max_iterations(config: Config, options: Options) -> int:
+    """Iterations of one invocation with --loop."""
+    return options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
+
+
+def max_consecutive_failures(config: Config, options: Options) -> int:
+    """Failed turns in a row."""
+    return options.max_consecutive_failures or config.guards.consecutive_failures
+
+
+def max_time(config: Config, options: Options) -> float | None:
+    """Seconds of the run, in an arena of all its agents; None: no limit."""
+    return options.max_time or _number(config.guards.run_time)
+
+
+def max_cost(config: Config, options: Options) -> float | None:
+    """US dollars of the run, in an arena of all its agents; None: no limit."""
+    return options.max_cost or config.guards.max_cost
+
+
+def max_wait(config: Config, options: Options) -> float:
+    """Seconds to wait for an agent that is held up."""
+    return float(config.guards.max_wait) if options.max_wait is None else options.max_wait
+
+
 def _number(value: str | float | None) -> float | None:
     return None if value is None else float(value)
 
 
 def waits(config: Config, options: Options) -> Waits:
     """How long a run waits for an agent that is held up."""
-    longest = float(config.guards.max_wait) if options.max_wait is None else options.max_wait
-    return Waits(longest, float(config.guards.first_wait))
+    return Waits(max_wait(config, options), float(config.guards.first_wait))
 
 
-def turn_timeout(config: Config, options: Options) -> float:
+def iteration_timeout(config: Config, options: Options) -> float:
     """Seconds for one agent turn."""
     return options.iteration_timeout or float(config.guards.iteration_timeout)
 
@@ -62,4 +86,4 @@ def idle_timeout(config: Config, options: Options) -> float | None:
 def demand(config: Config, spec: Spec, options: Options) -> decide.Demand:
     """What proven means for this spec."""
     in_place = config.proof.mode == "in-place"
-    return decide.Demand(spec.criteria, known_failures(spec), options.skip_validation, in_place)
+    return decide.Demand(spec.criteria, known_failures(spec), bool(options.skip_validation), in_place)

@@ -56,6 +56,8 @@ class Opening:
 class Opened:
     """The answer: the workspace on its branch at `head`, the run's past, and the events that opening it made.
 
+    `options` are those of the command line, completed by the choices of a run that is resumed.
+
     What differs between the commit `since` and `head` is people's work; "" where nothing is known to be. `unjudged`:
     the work tree holds what an agent made of it. `suspect` is the commit after which an agent may have made those up to
     `head`, of a turn that nobody has looked at; "" where there is none. `before` is what earlier runs of the feature
@@ -63,6 +65,7 @@ class Opened:
     tried.
     """
 
+    options: Options
     prepared: Prepared
     records: Records
     workspace: Workspace

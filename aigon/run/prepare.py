@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.core.agent import Agent
-from aigon.core.config import Config
+from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import usage
 from aigon.core.features import Feature
 from aigon.core.judging import JudgeSettings
@@ -79,6 +79,7 @@ def prepare(
     config = configuration(read)
     if main != root:
         config = _with_agents_of(main, config)
+    config = _with_judge_of(options, config)
     if options.loop and not config.ralph.enabled:
         where = "ralph.enabled in .aigon/config.json"
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
@@ -90,7 +91,7 @@ def prepare(
     env = brought(os.environ, main, root)
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
-    others, warned = actors.fallback(main, config, env, read, agent) if agent else ((), ())
+    others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
     require_named(spec, feature.path, checks.checks)
     return Prepared(
@@ -123,6 +124,14 @@ def _with_agents_of(main: Path, config: Config) -> Config:
     return config.model_copy(update={"agents": {**more, **config.agents}})
 
 
+def _with_judge_of(options: Options, config: Config) -> Config:
+    """Model and agent of the judge as the run that is resumed had them."""
+    kept = {"model": options.judge_model, "agent": options.judge_agent}
+    kept = {name: value for name, value in kept.items() if value is not None}
+    judge = (config.judge or JudgeConfig()).model_copy(update=kept)
+    return config.model_copy(update={"judge": judge}) if kept else config
+
+
 def ready(
     checkout: Checkout,
     options: Options,
@@ -139,7 +148,7 @@ def ready(
 def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
     """Raise AigonError where the agent cannot start (exit 6) or a check's tool is missing (exit 7)."""
     if prepared.agent:
-        actors.require_agent(root, prepared.agent, prepared.env)
+        actors.require_agent(root, prepared.agent, options, prepared.env)
         actors.require_known_cost(prepared.config, options, prepared.agents)
     if not options.skip_validation:
         require_tools(prepared.checks.checks)
@@ -170,7 +179,7 @@ def job_of(
         rungs=rungs,
         judge=prepared.judge,
         template=prompt_template(),
-        turn_timeout=limits.turn_timeout(config, options),
+        turn_timeout=limits.iteration_timeout(config, options),
         slots=machine.slots(),
         stop_on_first_failure=config.ralph.stop_on_first_failure,
         auto_check=config.ralph.auto_check_criteria,

@@ -23,6 +23,7 @@ from aigon.ports.stop import Stop
 from aigon.ports.store import lock
 from aigon.run import branch, leftovers, recover, specs
 from aigon.run.begin import begin
+from aigon.run.choices import choices_of
 from aigon.run.earlier_durations import earlier_durations
 from aigon.run.earlier_spend import is_lost
 from aigon.run.freeze import freeze
@@ -182,7 +183,7 @@ def _readable(records: Records) -> State:
 
 
 def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
-    checkout, prepared, options = opening.checkout, found.prepared, opening.options
+    checkout, prepared, options = opening.checkout, found.prepared, found.options
     rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
     job = job_of(prepared, options, found.origin.commit, label=opening.seat.label, mode=opening.seat.mode)
     job = replace(
@@ -270,7 +271,7 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
         durations=earlier_durations(opening.home),
-        partial=Partial(opening.options.on_partial, opening.confirm),
+        partial=Partial(found.options.on_partial or "keep", opening.confirm),
         scanner=_scanner(found, job.base_commit),
         meter=Meter(written_to(root, opening.checkout.common_dir / "objects", opening.home, folder)),
     )
@@ -320,7 +321,7 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         criteria_total=len(prepared.spec.criteria),
         max_iterations=job.limits.iterations,
         resumed=found.resumed,
-        skip_validation=options.skip_validation,
+        skip_validation=bool(options.skip_validation),
         human_ticks=ticked_by_a_person(prepared.spec.criteria, job.decisions),
         pid=os.getpid(),
         host=socket.gethostname(),
@@ -328,4 +329,5 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         unknown_before=found.before.unknown,
         earlier_iterations=_earlier_iterations(found, world.own_files[job.log_path] or b""),
         since=found.suspect,
+        choices=choices_of(job, prepared, options),
     )

@@ -1,6 +1,7 @@
 """An old run goes on: what was published is counted, what was broken off is parked, people's commits are kept."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from aigon.core.events import Event, Notice, RunStarted
 from aigon.core.features import Feature
@@ -8,6 +9,7 @@ from aigon.core.model import Spec
 from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch, recover, specs
+from aigon.run.choices import continue_choices
 from aigon.run.earlier_attempts import earlier_attempts
 from aigon.run.frozen import load
 from aigon.run.lost_objects import require_whole
@@ -16,7 +18,7 @@ from aigon.run.past import Past
 from aigon.run.prepare import ready
 from aigon.run.records import Origin, Records
 from aigon.run.rolling_back import caught_up
-from aigon.run.settings import Read
+from aigon.run.settings import Read, work_tree
 from aigon.run.world import World
 
 
@@ -44,11 +46,15 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
     head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
     suspect = unjudged or state.half_turn or state.unseen
     files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
-    prepared = ready(opening.checkout, opening.options, feature, files, main=opening.seat.main)
+    read = files or work_tree(workspace.root)
+    continued = continue_choices(opening.options, started, opening.seat.main, read)
+    prepared = ready(opening.checkout, continued.options, feature, read, main=opening.seat.main)
+    said, warned = (*continued.notes, *prepared.said), (*continued.warnings, *prepared.warned)
     origin = records.origin() or Origin("", started.base_commit)
     since = "" if files else state.checkpoint
     return Opened(
-        prepared,
+        continued.options,
+        replace(prepared, said=said, warned=warned),
         records,
         workspace,
         head,

@@ -50,6 +50,7 @@ class StandIn:
     def run(self, stop: Stop) -> int:
         """Send the events; the exit code."""
         self.note("begin")
+        (self.folder / f"{self.label}.left").write_text(os.environ.get("AIGON_ARENA_LEFT", ""))
         if self.behaviour == "usage":
             print("aigon: There is no such option.\n  do:    read the help", file=sys.stderr)
             return 2
@@ -98,10 +99,9 @@ class StandIn:
 
 
 def command_line(behaviours: dict[str, str], folder: Path) -> Any:
-    """What starts the stand-in of a candidate, for `run_arena`; what it was given is in LABEL.argv."""
+    """What starts the stand-in of a candidate, for `run_arena`."""
 
-    def line(one: Candidate, _options: Options, *, resume: bool, left: float | None) -> list[str]:
-        (folder / f"{one.label}.argv").write_text(f"{resume} {left}")
+    def line(one: Candidate, _options: Options, *, resume: bool) -> list[str]:  # noqa: ARG001 - as the real one
         words = ["loop", one.label, behaviours[one.label], str(folder)]
         return [sys.executable, "-c", _STARTS.format(root=str(ROOT)), *words]
 

@@ -1,0 +1,119 @@
+"""What is in force for a run: recorded when it starts, and taken over by the run that resumes it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from aigon.core.choices import Choices, Step
+from aigon.core.config import Config
+from aigon.core.events import RunStarted
+from aigon.core.ladder import Rung
+from aigon.run import limits
+from aigon.run.arena_line import spell_option
+from aigon.run.configured import configured
+from aigon.run.job import Job
+from aigon.run.options import Options
+from aigon.run.prepare import Prepared
+from aigon.run.settings import Read, configuration, work_tree
+
+LIMITS = (
+    "max_iterations", "max_cost", "max_time", "iteration_timeout", "idle_timeout", "max_wait",
+    "max_consecutive_failures",
+)  # fmt: skip
+"""Set by a flag, a variable or the configuration; the function of this name in `limits` returns what holds."""
+NAMED = ("profile", "validation_script", "skip_validation", "promises", "on_partial")
+"""In force only if they were named for the run."""
+SHARED = ("max_cost", "max_time")
+"""Limits for all agents of an arena together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """Options completed by the choices of the run that is resumed, and what a person should know about that."""
+
+    options: Options
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def choices_of(job: Job, prepared: Prepared, options: Options) -> Choices:
+    """Return what is in force for a run."""
+    judge, own = prepared.judge, prepared.config.judge
+    return Choices(
+        **_in_force(prepared.config, options),
+        line_up=tuple(_step(rung) for ladder in (job.rungs, *job.fallback) for rung in ladder),
+        model=options.model,
+        judge=judge.backend if judge else options.judge,
+        judge_model=judge.model if judge and judge.backend != "command" else None,
+        judge_agent=own.agent if judge and own else None,
+    )
+
+
+def continue_choices(options: Options, started: RunStarted, main: Path, read: Read) -> Continued:
+    """Complete `options` by what was in force for the run that `started`.
+
+    A flag goes before that run, and the run before variables and configuration, which `read` gives as in `prepare`.
+    Raises AigonError (exit 2) for a malformed configuration or an agent that does not exist.
+    """
+    config = configuration(read)
+    recorded = started.choices or Choices((Step(started.agent),), skip_validation=started.skip_validation or None)
+    agent = recorded.line_up[0].agent
+    flag = options.is_flag("agents")
+    chosen = configured(main, config, options.agents[0], work_tree(main)).name if flag else agent
+    taken = {name: getattr(recorded, name) for name in (*LIMITS, *NAMED, "sandbox", "judge")}
+    if not options.is_flag("judge"):
+        taken |= {"judge_model": recorded.judge_model, "judge_agent": recorded.judge_agent}
+    given = options
+    if chosen == agent:
+        taken |= {"agents": (agent,), "model": recorded.model, "line_up": _line_up(options, recorded)}
+        given = options if options.is_flag("model") else replace(options, model=None)
+    continued = take_over(given, taken)
+    return Continued(
+        continued, _notes(config, options, continued), tuple(_warnings(config, options, continued, agent, chosen))
+    )
+
+
+def take_over(options: Options, taken: Mapping[str, Any]) -> Options:
+    """Return `options` with the values of the run that is resumed, except those it did not set or a flag does."""
+    values = {name: value for name, value in taken.items() if value not in (None, ()) and not options.is_flag(name)}
+    return replace(options, **values, sources={**options.sources, **dict.fromkeys(values, "run")})
+
+
+def _line_up(options: Options, recorded: Choices) -> tuple[Step, ...]:
+    """The ladders of the agent and of its stand-ins; a flag that names another model replaces the agent's own."""
+    if options.is_flag("model") and options.model != recorded.model:
+        return tuple(step for step in recorded.line_up if step.agent != recorded.line_up[0].agent)
+    return recorded.line_up
+
+
+def _notes(config: Config, given: Options, continued: Options) -> tuple[str, ...]:
+    """What differs from how a new run would be started now."""
+    before, after = _in_force(config, given), _in_force(config, continued)
+    before["agents"], after["agents"] = given.agents or _default(config) or continued.agents, continued.agents
+    words = [word for name, value in after.items() if value != before[name] for word in spell_option(name, value)]
+    return (f"Resumed as it was started: {' '.join(words)}",) if words else ()
+
+
+def _warnings(config: Config, given: Options, continued: Options, agent: str, chosen: str) -> Iterator[str]:
+    if chosen != agent:
+        yield f"{chosen} continues a run that {agent} started. Without --agent, {agent} continues it."
+    if continued.skip_validation and not given.skip_validation:
+        yield "No checks run, because the run was started with --skip-validation. --no-skip-validation runs them."
+    if continued.sandbox == "none" != _in_force(config, given)["sandbox"]:
+        yield "No sandbox, because the run was started with --sandbox none. --sandbox auto turns it on."
+
+
+def _default(config: Config) -> tuple[str, ...]:
+    return (config.default_agent,) if config.default_agent else ()
+
+
+def _in_force(config: Config, options: Options) -> dict[str, Any]:
+    """Limits, sandbox and what was named for the run, under the names of their options."""
+    limited = {name: getattr(limits, name)(config, options) for name in LIMITS}
+    named = {name: getattr(options, name) or None for name in NAMED}
+    return {**limited, **named, "sandbox": options.sandbox or config.sandbox.mode}
+
+
+def _step(rung: Rung) -> Step:
+    return Step(rung.agent.name, rung.agent.model, rung.agent.effort, rung.turns, rung.full)
