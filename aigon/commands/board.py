@@ -14,8 +14,9 @@ from aigon.commands.common import answer, json_option
 def command(everything: bool, as_json: bool) -> int:
     """Show the features as cards in columns by stage: criteria proven, running loops, how the last run ended.
 
-    Proven is what aigon saw at its last look; ticked, where no run has looked, is what boxes claim. It reads files
-    alone, so a loop that is running does not notice; in a linked worktree it shows the main checkout's.
+    Each feature is shown by the branch that it is worked on, whichever branch is checked out. Proven is what aigon saw
+    at its last look; ticked, where no run has looked, is what boxes claim. A loop that is running does not notice; in a
+    linked worktree it shows the main checkout's.
     """
     from aigon.commands.leftovers import offer_around
     from aigon.run.board import board

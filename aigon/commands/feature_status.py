@@ -14,31 +14,25 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     """Say where feature ID stands, or all of them; of one with several agents, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
-    from aigon.core.features import feature_at
     from aigon.ports.home import known_home
     from aigon.ports.main_checkout import around
-    from aigon.run import specs
-    from aigon.run.bookkeeping import title_of
     from aigon.run.candidates import every
+    from aigon.run.spec_places import find_place, list_places
     from aigon.views.status import document, read
     from aigon.views.status_text import text
 
     with here() as checkout:
-        root = checkout.root
-        if feature:
-            wanted = [specs.locate(root, feature)]
-        else:
-            paths = specs.spec_paths(root)
-            wanted = [found for path in paths if (found := feature_at(path))]
-        home, main = known_home(checkout.common_dir), str(around(root).root)
+        root, common = checkout.root, checkout.common_dir
+        wanted = [find_place(root, common, feature)] if feature else list_places(root, common)
+        home, main = known_home(common), str(around(root).root)
         known = every(home)
         rows = [
             read(
                 root,
-                each,
-                title_of(root, each),
+                each.feature,
+                each.title,
                 home,
-                [one for one in known if one.feature == each.name_for_people],
+                [one for one in known if one.feature == each.feature.name_for_people],
                 main,
             )
             for each in wanted

@@ -21,13 +21,14 @@ def command(spec: str, as_json: bool) -> int:
 def _parsed(wanted: str) -> tuple[str, Spec]:
     """A file by its path needs no repository around it."""
     from aigon.run import specs
+    from aigon.run.spec_places import find_place
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
         return wanted, specs.read_file(path, wanted)
     with here() as checkout:
-        feature = specs.locate(checkout.root, wanted)
-        return feature.path, specs.read_file(checkout.root / feature.path, feature.path)
+        place = find_place(checkout.root, checkout.common_dir, wanted)
+        return place.feature.path, place.parse()
 
 
 def _document(name: str, spec: Spec) -> dict[str, object]:

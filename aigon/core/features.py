@@ -3,7 +3,7 @@
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,11 +68,15 @@ def feature_at(path: str) -> Feature | None:
 
 
 def find(paths: Iterable[str], wanted: str) -> Feature:
-    """The feature that `wanted` means: an ID (padded or not), a slug, a name or a path.
+    """Return the feature among these specs that `wanted` means. Raises AigonError (exit 2) as `choose` does."""
+    return choose([feature for path in paths if (feature := feature_at(path))], wanted)
+
+
+def choose(features: Sequence[Feature], wanted: str) -> Feature:
+    """Return the feature that `wanted` means: an ID (padded or not), a slug, a title, a name or a path.
 
     Raises AigonError (exit 2): unknown, with what is near; or more than one.
     """
-    features = [feature for path in paths if (feature := feature_at(path))]
     found = [feature for feature in features if _is(feature, wanted)]
     if len(found) == 1:
         return found[0]
@@ -85,15 +89,20 @@ def find(paths: Iterable[str], wanted: str) -> Feature:
 def _is(feature: Feature, wanted: str) -> bool:
     if wanted.isdecimal() and feature.id:
         return int(feature.id) == int(wanted)
+    names = (feature.slug, feature.name, f"{feature.id}-{feature.slug}")
+    return wanted.removeprefix("./") == feature.path or not names_of(wanted).isdisjoint(names)
+
+
+def names_of(wanted: str) -> set[str]:
+    """Return what a feature may be called that a person calls `wanted`: as it is, and as a title makes a slug."""
     stem = wanted.removesuffix(".md")
-    return wanted.removeprefix("./") == feature.path or stem in (
-        feature.slug,
-        feature.name,
-        f"{feature.id}-{feature.slug}",
-    )
+    try:
+        return {stem, slug(wanted)} if " " in wanted.strip() else {stem}
+    except AigonError:
+        return {stem}
 
 
-def _unknown(features: list[Feature], wanted: str) -> AigonError:
+def _unknown(features: Sequence[Feature], wanted: str) -> AigonError:
     names = [feature.slug for feature in features]
     near = difflib.get_close_matches(wanted, names, n=1)
     known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"

@@ -36,6 +36,13 @@ def around(start: Path) -> Repository:
     )
 
 
+def branch_at(root: Path) -> str:
+    """Return the branch that is checked out at `root`; "" if HEAD is detached."""
+    git_dir = _git_dir(root)
+    head = _read(git_dir / "HEAD").strip() if git_dir else ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
 def _git_dir(folder: Path) -> Path | None:
     """The git directory of the checkout at `folder`: a folder, or the one that a file `.git` names."""
     found = folder / ".git"

@@ -1,4 +1,4 @@
-"""Put the board together: specs and state files of the main checkout. It reads files alone, and writes none."""
+"""Put the board together: specs of the main checkout and of feature branches, and state files. It writes nothing."""
 
 import socket
 from collections.abc import Iterable, Sequence
@@ -9,12 +9,12 @@ from aigon.core.errors import AigonError, explained
 from aigon.core.features import ROOT, Feature
 from aigon.core.model import Spec
 from aigon.core.quoting import folded
-from aigon.ports import bounded
 from aigon.ports.home import known_home
 from aigon.ports.loops import alive
 from aigon.ports.main_checkout import Repository, around
 from aigon.run import specs
 from aigon.run.loop_states import State, Told, states
+from aigon.run.spec_places import Place, list_places
 from aigon.views.board import STAGES, Card, Column, Ended, Lane, Working
 
 NEWEST_DONE = 6
@@ -30,29 +30,29 @@ def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
     told, home = states(repository), known_home(repository.common_dir)
     running = [each for each in told if alive(each.state, home)]
     placed = _placed(repository, told, running)
-    found = dict.fromkeys((*STAGES, *sorted({feature.stage for feature, _ in placed} - set(STAGES))))
+    found = dict.fromkeys((*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))))
     return tuple(_column(stage, placed, told, running, everything=everything) for stage in found)
 
 
-Placed = Sequence[tuple[Feature, Path]]
-"""Features, and the checkout that each one's spec is read from."""
+Placed = Sequence[Place]
 
 
 def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told]) -> Placed:
-    """Every feature once: as the main checkout has it, or as the worktree has it in which a loop works on it.
+    """Return every feature once: where a loop works on it, or by the branch that it is worked on.
 
     A spec that its owner keeps elsewhere is known by what its runs left.
     """
-    here = {path: (_feature(path), repository.root) for path in specs.spec_paths(repository.root)}
+    listed = list_places(repository.root, repository.common_dir)
+    here = {each.feature.path: replace(each, feature=_feature(each.feature.path)) for each in listed}
     for each in told:
         path = str(each.state.get("spec") or "")
-        known = [place for place, (feature, _) in here.items() if feature.name_for_people == each.feature]
+        known = [place for place, other in here.items() if other.feature.name_for_people == each.feature]
         if path in known or not path:
             continue
         if (each in running or not known) and (each.root / path).is_file():
             for place in known if each in running else ():
                 del here[place]
-            here[path] = (_feature(path), each.root)
+            here[path] = Place(_feature(path), each.root)
     return list(here.values())
 
 
@@ -66,15 +66,15 @@ def _feature(path: str) -> Feature:
 
 
 def _column(stage: str, placed: Placed, told: Sequence[Told], running: Sequence[Told], *, everything: bool) -> Column:
-    of_stage = [(feature, root) for feature, root in placed if feature.stage == stage]
-    of_stage.sort(key=lambda each: (int(each[0].id or 0), each[0].slug), reverse=stage == "done")
+    of_stage = [each for each in placed if each.feature.stage == stage]
+    of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
     shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
-    cards = tuple(_card(feature, root, told, running) for feature, root in shown)
+    cards = tuple(_card(place, told, running) for place in shown)
     return Column(stage, cards, len(of_stage) - len(shown))
 
 
-def _card(feature: Feature, root: Path, told: Sequence[Told], running: Iterable[Told]) -> Card:
-    spec, problem = _spec(root / feature.path)
+def _card(place: Place, told: Sequence[Told], running: Iterable[Told]) -> Card:
+    feature, (spec, problem) = place.feature, _spec(place)
     mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
     loops = tuple(_working(each.state) for each in running if each in mine)
     lanes = _lanes(mine, running) if feature.stage != "done" else ()
@@ -132,12 +132,12 @@ def _heard_of(told: Told) -> str:
     return str(told.state.get("updated_at", ""))
 
 
-def _spec(path: Path) -> tuple[Spec | None, str]:
+def _spec(place: Place) -> tuple[Spec | None, str]:
     """The spec, or why there is none to be read."""
-    from aigon.core.spec import LARGEST, TOO_MUCH, parse
+    from aigon.core.spec import parse
 
     try:
-        return parse(bounded.content(path, LARGEST, "The spec", hint=TOO_MUCH)), ""
+        return parse(place.read()), ""
     except AigonError as error:
         return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
     except OSError as error:

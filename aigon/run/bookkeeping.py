@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from aigon.core import features
 from aigon.core.errors import environment, usage
 from aigon.core.features import FOLDERS, ROOT, Feature
-from aigon.core.spec import parse
 from aigon.ports.commit_paths import commit_as_person
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
@@ -95,14 +93,6 @@ def take_up(checkout: Checkout, feature: Feature, paths: Sequence[str], *, verif
     """Commit aigon's own uncommitted paths as the person does; return HEAD's commit. Raises AigonError (exit 7)."""
     message = branch.take_up_message(trusted(checkout), feature, paths)
     return commit_as_person(checkout, paths, message, verify=verify) if paths else str(checkout.head)
-
-
-def title_of(root: Path, feature: Feature) -> str:
-    """The title of a spec, for lists; its slug where it cannot be read."""
-    try:
-        return parse((root / feature.path).read_bytes()).title or feature.slug
-    except Exception:
-        return feature.slug
 
 
 def _commits(checkout: Checkout) -> bool:

@@ -7,9 +7,10 @@ from aigon.core.candidate import Candidate, meant
 from aigon.core.errors import usage
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
-from aigon.run import candidates, specs
+from aigon.run import candidates
 from aigon.run.cleanup import remove_safely
 from aigon.run.parked import listed as parked
+from aigon.run.spec_places import find_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def clean_up(main: Checkout, wanted: str, agents: Sequence[str], *, park: bool, 
 def _chosen(main: Checkout, wanted: str, agents: Sequence[str]) -> tuple[Candidate, ...]:
     there = tuple(each for each in candidates.every(known_home(main.common_dir)) if _is(each, wanted))
     if not there:
-        feature = specs.locate(main.root, wanted)
+        feature = find_place(main.root, main.common_dir, wanted).feature
         if agents:
             raise usage(
                 f"Feature {feature.name_for_people} has no worktrees", hint="aigon worktrees lists all there are"

@@ -16,10 +16,10 @@ from aigon.core.quoting import clean, folded
 from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
-from aigon.run import specs
 from aigon.run.meant import candidate_meant
 from aigon.run.records import Records, records_of
 from aigon.run.seat import main_checkout
+from aigon.run.spec_places import find_place
 from aigon.run.world import World
 
 DECIDABLE = ("human", "judge")
@@ -71,8 +71,8 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     with main_checkout(checkout) as (main, here):
         candidate = candidate_meant(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
-    feature = specs.locate(root, candidate.feature if candidate else wanted)
-    spec = specs.read_file(root / feature.path, feature.path)
+    place = find_place(root, checkout.common_dir, candidate.feature if candidate else wanted)
+    feature, spec = place.feature, place.parse()
     for each in what:
         if each.isdecimal():
             _require_decidable(spec, int(each), feature.path, feature.name_for_people)

@@ -21,13 +21,14 @@ from aigon.core.model import Spec
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.ports.main_checkout import around
-from aigon.run import candidates, specs
+from aigon.run import candidates
 from aigon.run.evaluation_change import own_files
 from aigon.run.evaluation_entry import Contest, Contestant, entry_of
 from aigon.run.evaluation_evidence import bench_of, crossed, preferences, with_new_tests
 from aigon.run.judge_settings import named
 from aigon.run.records import Records, records_of
 from aigon.run.settings import configuration, work_tree
+from aigon.run.spec_places import find_place
 
 SOLO = "solo"
 """What the one is called that works without a worktree."""
@@ -80,9 +81,9 @@ def _contest(main: Checkout, asked: Asked) -> tuple[Contest, tuple[Contestant, .
 
 
 def _feature(main: Checkout, wanted: str) -> tuple[Feature, Spec]:
-    """The feature and its spec, as the branch that is checked out has it; a solo run may have moved it on its own."""
-    feature = specs.locate(main.root, wanted)
-    return feature, specs.read(work_tree(main.root), feature)
+    """Return the feature and its spec, wherever it is worked on."""
+    place = find_place(main.root, main.common_dir, wanted)
+    return place.feature, place.parse()
 
 
 def _with_judge(config: Config, name: str | None) -> Config:

@@ -25,6 +25,7 @@ from aigon.run.neighbours import brought
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
 from aigon.run.settings import Read, configuration, own_tools, work_tree
+from aigon.run.spec_places import find_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def prepare(
         raise usage("The loop is turned off for this project", where=where, hint=hint)
     limits.limits(config, options)  # a limit that cannot be is said before anything is changed
     phrases(options.promises)
-    feature = feature or specs.locate(root, options.feature)
+    feature = feature or find_here(root, checkout.common_dir, options.feature)
     spec = specs.read(read, feature)
     env = brought(os.environ, main, root)
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}

@@ -18,10 +18,11 @@ from aigon.ports.loops import loop_lock
 from aigon.ports.main_checkout import around
 from aigon.ports.store import is_held
 from aigon.ports.view_file import write_view
-from aigon.run import branch, candidates, specs
+from aigon.run import branch, candidates
 from aigon.run import report_sources as sources
 from aigon.run.evaluation_kept import remembered
 from aigon.run.records import Records, records_of
+from aigon.run.spec_places import find_place
 
 FOLDER = ".aigon/reports"
 """Where reports are written, in the main checkout: nobody commits them."""
@@ -126,7 +127,7 @@ def _those_that_ran(home: Path, name: str, known: list[tuple[Candidate, Records]
 def _feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> Feature:
     """By its spec, by a worktree that was made for it, or by its branch: its spec may stand only there."""
     try:
-        return specs.locate(root, wanted)
+        return find_place(root, checkout.common_dir, wanted).feature
     except AigonError:
         for each in candidates.every(home):
             if wanted in (each.feature, each.slug) or wanted.lstrip("0") == each.feature.lstrip("0"):

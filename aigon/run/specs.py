@@ -25,7 +25,7 @@ def spec_paths(root: Path) -> list[str]:
 
 def locate(root: Path, wanted: str) -> Feature:
     """The feature meant by an ID, a slug or a path. Raises AigonError (exit 2) with what is near."""
-    if wanted.endswith(".md") and (found := _by_path(root, wanted)):
+    if wanted.endswith(".md") and (found := locate_path(root, wanted)):
         return found
     return features.find(spec_paths(root), wanted)
 
@@ -43,8 +43,8 @@ def name_of(root: Path, wanted: str, branch: str | None) -> str:
     return (feature or locate(root, wanted)).name_for_people
 
 
-def _by_path(root: Path, wanted: str) -> Feature | None:
-    """A spec given by its path may stand anywhere in the repository, under any name."""
+def locate_path(root: Path, wanted: str) -> Feature | None:
+    """Return the feature whose spec is at a path, anywhere in the repository and under any name."""
     for start in (Path.cwd(), root):
         path = (start / wanted).resolve()
         if path.is_file() and path.is_relative_to(root):

@@ -110,7 +110,7 @@ def test_a_loop_in_a_linked_worktree_is_shown_in_the_main_checkout(lab: Lab, tmp
         go(lab)
         finish(process)
     card = features(lab)["42"]
-    assert (card["running"], card["stage"], card["last"]["status"]) == (False, "backlog", "met")
+    assert (card["running"], card["stage"], card["last"]["status"]) == (False, "in-progress", "met")
 
 
 def test_another_process_that_has_the_number_of_a_dead_loop_is_not_taken_for_it(lab: Lab) -> None:
@@ -264,3 +264,38 @@ def test_a_feature_that_is_done_shows_the_run_that_proved_it_and_not_the_last_on
     assert lab.aigon("feature-done", "42", "one").code == 0
     card = features(lab)["42"]
     assert (card["stage"], card["criteria"]["proven"], card["last"]["status"]) == ("done", 1, "met")
+
+
+def test_a_feature_is_shown_by_the_branch_it_is_worked_on_whichever_is_checked_out(lab: Lab) -> None:
+    backlog = f"{FEATURES}/02-backlog/feature-42-dark-mode.md"
+    lab.spec(name=backlog)
+    lab.commit("an idea")
+    lab.agent("touch done.txt")
+    lab.commit("configuration")
+    assert lab.aigon("feature-setup", "42").code == 0
+    lab.spec(WORKS, "it reads well <!-- human -->")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 4
+    lab.git("switch", "-q", "main")
+    lab.write(f"{FEATURES}/01-inbox/feature-later.md", "# Later\n")
+    lab.commit("another idea")
+    lab.git("pack-refs", "--all")
+    for place in ("main", "feature-42-dark-mode"):
+        lab.git("switch", "-q", place)
+        cards = features(lab)
+        assert (cards["42"]["stage"], cards["42"]["criteria"]) == (
+            "in-progress",
+            {"total": 2, "proven": 1, "ticked": 1},
+        )
+        assert cards["later"]["stage"] == "inbox", place
+        rows = lab.aigon("feature-status", "--json").json["features"]
+        assert sorted((row["id"], row["stage"]) for row in rows if row["id"]) == [("42", "in-progress")]
+        assert {row["slug"] for row in rows} == {"dark-mode", "later"}
+    lab.git("switch", "-q", "main")
+    assert "in-progress" in lab.aigon("feature-status", "42").out
+    assert len(lab.aigon("spec-show", "42", "--json").json["criteria"]) == 2
+    elsewhere = lab.aigon("feature-validate", "42")
+    assert elsewhere.code == 2 and "do:    git switch feature-42-dark-mode" in elsewhere.err, elsewhere.err
+    assert lab.aigon("approve", "42", "2", "--yes").code == 0
+    assert lab.aigon("feature-implement", "42", "--resume").code == 0
+    assert lab.aigon("feature-done", "42").code == 0
+    assert features(lab)["42"]["stage"] == "done", "a branch that is merged says nothing any more"

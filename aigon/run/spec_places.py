@@ -1,0 +1,160 @@
+"""Where the spec of each feature is: in the work tree, or on the branch that the feature is worked on."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.core import features
+from aigon.core.errors import AigonError, usage
+from aigon.core.features import FOLDERS, ROOT, Feature, feature_at
+from aigon.core.model import Spec
+from aigon.core.spec import LARGEST, TOO_MUCH, parse
+from aigon.ports import bounded, branch_files
+from aigon.ports.home import known_home
+from aigon.ports.main_checkout import branch_at
+from aigon.run import specs
+
+UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
+"""The stages that a feature goes through, in order. In any other stage nobody works on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A feature and where its spec is read: in the work tree at `root`, or on `branch`, where it is `content`."""
+
+    feature: Feature
+    root: Path
+    branch: str = ""
+    content: bytes = b""
+
+    def read(self) -> bytes:
+        """Return the bytes of the spec. Raises AigonError (exit 2) if it is too large, OSError if it is not there."""
+        if self.branch:
+            return self.content
+        return bounded.content(self.root / self.feature.path, LARGEST, "The spec", hint=TOO_MUCH)
+
+    def parse(self) -> Spec:
+        """Return the spec, which has at least one criterion. Raises AigonError (exit 2) otherwise."""
+        if self.branch:
+            return specs.parsed(self.content, self.feature.path)
+        return specs.read_file(self.root / self.feature.path, self.feature.path)
+
+    @property
+    def title(self) -> str:
+        """The title of the spec, for lists; the feature's slug if the spec cannot be read."""
+        try:
+            return parse(self.read()).title or self.feature.slug
+        except (AigonError, OSError, ValueError):
+            return self.feature.slug
+
+
+def find_place(root: Path, common_dir: Path, wanted: str) -> Place:
+    """Return the place of the feature meant by an ID, a slug, a title or a path. Raises AigonError (exit 2)."""
+    if wanted.endswith(".md") and (found := specs.locate_path(root, wanted)):
+        return Place(found, root)
+    places = list_places(root, common_dir)
+    feature = features.choose([each.feature for each in places], wanted)
+    return next(each for each in places if each.feature == feature)
+
+
+def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
+    """Return the feature whose spec the work tree at `root` has as far on as any branch. Raises AigonError (exit 2)."""
+    place = find_place(root, common_dir, wanted)
+    if not place.branch:
+        return place.feature
+    with suppress(AigonError):
+        if (here := specs.locate(root, wanted)).stage == place.feature.stage:
+            return here
+    raise usage(
+        f"Feature {place.feature.name_for_people} is on another branch than the one that is checked out",
+        where=place.branch,
+        hint=f"git switch {place.branch}",
+    )
+
+
+def list_places(root: Path, common_dir: Path) -> list[Place]:
+    """Return every feature once: as the work tree at `root` has it, or its branch if it is further on there."""
+    here = [Place(specs.feature_of(path), root) for path in specs.spec_paths(root)]
+    branches = branch_files.list_feature_branches(common_dir)
+    if not branches:
+        return here
+    head = branch_at(root)
+    base = _target(common_dir, here, head)
+    places = _Places(here)
+    for each in _on_branches(root, branches, base):
+        if _is_branch_of(head, each.feature):
+            continue
+        if each.branch == each.feature.name:
+            places.advance(each)
+        elif each.branch == base:
+            places.replace(each)
+    return places.all
+
+
+def _target(common_dir: Path, here: Iterable[Place], head: str) -> str:
+    """Return the branch that the feature of the checked-out branch will be merged into: it knows the other features."""
+    own = next((each.feature for each in here if _is_branch_of(head, each.feature)), None)
+    home = known_home(common_dir) if own else None
+    if own is None or home is None:
+        return ""
+    from aigon.run.records import records_of
+
+    try:
+        origin = records_of(home, own.name_for_people).origin()
+    except AigonError:  # a damaged record is for those to report who need it
+        return ""
+    return origin.branch if origin else ""
+
+
+def _is_branch_of(branch: str, feature: Feature) -> bool:
+    """Whether the feature is worked on on `branch`: in the checkout, or by an agent in a worktree of its own."""
+    of_agent = branch.startswith(f"feature-{feature.id}-") and branch.endswith(f"-{feature.slug}")
+    return branch == feature.name or bool(feature.id and of_agent)
+
+
+def _on_branches(root: Path, branches: Sequence[str], base: str) -> list[Place]:
+    """Return every spec of the branch `base`, and of each of `branches` the spec of its own feature."""
+    folders = [f"{ROOT}/{folder}" for folder in FOLDERS.values()]
+    listed = branch_files.list_files(root, [(base, folder) for folder in folders]) if base else {}
+    files = [(base, f"{folder}/{name}") for (_, folder), names in listed.items() for name in names]
+    files += [(branch, f"{folder}/{branch}.md") for branch in branches if branch != base for folder in folders]
+    contents = branch_files.read_files(root, files).items()
+    return [Place(found, root, branch, text) for (branch, path), text in contents if (found := feature_at(path))]
+
+
+class _Places:
+    """Features by ID and by slug."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self.all = list(places)
+
+    def _twin(self, feature: Feature) -> int | None:
+        """Return the position of the same feature: of the same ID, or of the same slug without one."""
+        slug = None
+        for position, each in enumerate(self.all):
+            other = each.feature
+            if other.id and feature.id:
+                if int(other.id) == int(feature.id):
+                    return position
+            elif other.slug == feature.slug:
+                slug = position
+        return slug
+
+    def replace(self, place: Place) -> None:
+        """Take `place` for the feature, whatever is known of it."""
+        if (twin := self._twin(place.feature)) is None:
+            self.all.append(place)
+        else:
+            self.all[twin] = place
+
+    def advance(self, place: Place) -> None:
+        """Take `place` for the feature, unless it is further on where it is known."""
+        twin = self._twin(place.feature)
+        known = self.all[twin].feature.stage if twin is not None else UNDER_WAY[0]
+        if known in UNDER_WAY and (place.feature.stage not in UNDER_WAY or _rank(place) >= UNDER_WAY.index(known)):
+            self.replace(place)
+
+
+def _rank(place: Place) -> int:
+    return UNDER_WAY.index(place.feature.stage)
