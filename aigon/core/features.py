@@ -10,6 +10,8 @@ from typing import Literal
 from aigon.core.errors import AigonError, usage
 
 ROOT = "docs/specs/features"
+LOGS = f"{ROOT}/logs/"
+"""Where iteration logs are."""
 Stage = Literal["inbox", "backlog", "in-progress", "in-evaluation", "done", "paused"]
 FOLDERS: dict[Stage, str] = {
     "inbox": "01-inbox",
@@ -51,7 +53,7 @@ class Feature:
     def log(self, label: str = "") -> str:
         """The path of the iteration log; arena agents have one each."""
         parts = (self.id, label, self.slug)
-        return f"{ROOT}/logs/feature-{'-'.join(filter(None, parts))}-log.md"
+        return f"{LOGS}feature-{'-'.join(filter(None, parts))}-log.md"
 
     def state_file(self, label: str = "") -> str:
         """The path of the state file."""

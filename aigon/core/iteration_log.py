@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from aigon.core.amounts import cost, duration
 from aigon.core.events import IterationFinished
-from aigon.core.failures import Group, groups, where
+from aigon.core.issues import issues_of, plan
 from aigon.core.model import Change, Criterion, Finding, Spec, Turn, Verdict
 from aigon.core.promise import Promise
-from aigon.core.quoting import code, folded, item
-from aigon.core.red_check import is_red
+from aigon.core.quoting import code, folded
 
 _FILES = 30
-_PROBLEMS = 10
+_CLAIM = 500
+"""Characters of the agent's account of its turn that the log quotes."""
 _HEADING = re.compile(r"^## Iteration (\d{1,9}) \(", re.MULTILINE | re.ASCII)
 
 
@@ -29,11 +29,9 @@ def header(feature_id: str, title: str, agent: str) -> str:
     )
 
 
-def entry(event: IterationFinished, spec: Spec, turn: Turn | None, plan: str, when: str, *, rung: str = "") -> str:
-    """One iteration. `plan` is what the loop will ask for next, one point per line; `when` a local time for people.
-
-    `rung` names the step of the escalation ladder, where there is one.
-    """
+def entry(event: IterationFinished, spec: Spec, turn: Turn | None, when: str, *, rung: str = "") -> str:
+    """Return one iteration's entry. `when` is a local time; `rung` names the step of the escalation ladder, if any."""
+    issues = issues_of(event.findings, event.verdicts, spec.criteria)
     lines = [
         f"## Iteration {event.number} ({folded(when, 40)})",
         "",
@@ -45,9 +43,9 @@ def entry(event: IterationFinished, spec: Spec, turn: Turn | None, plan: str, wh
         "### Acceptance Criteria Status",
         *_criteria(spec.criteria, event.verdicts),
         "### Issues Found",
-        *(_issues(event.findings) or ["None."]),
+        *([f"{number}. {issue.as_markdown()}" for number, issue in enumerate(issues, 1)] or ["None."]),
         "### Next Iteration Plan",
-        *([f"- {item(line)}" for line in plan.splitlines() if line.strip()] or ["- Nothing is open."]),
+        *([f"- {step}" for step in plan(issues)] or ["- Nothing is open."]),
         "---",
     ]
     return "\n".join(lines) + "\n"
@@ -69,7 +67,13 @@ def _implementation(turn: Turn | None, changes: Sequence[Change], rung: str) -> 
                                                                     [c.removed for c in changes]))  # fmt: skip
     files = f"- Files changed: {len(changes)}" + (f" (+{added} -{removed})" if changes else "")
     ladder = [f"- Rung: {folded(rung, 120)}"] if rung and turn else []
-    return [*_turn(turn), *ladder, files, *_files(changes)]
+    return [*_turn(turn), *ladder, files, *_files(changes), *_claim(turn)]
+
+
+def _claim(turn: Turn | None) -> list[str]:
+    """The agent's own account, for people. No judge and no prompt is given it."""
+    said = code(turn.said, _CLAIM) if turn else ""
+    return [f"- The agent's account (its claim, not evidence): {said}"] if said else []
 
 
 def _turn(turn: Turn | None) -> list[str]:
@@ -126,24 +130,3 @@ def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
         return f"- [x] {text} ({proof})"
     reason = folded(verdict.reason or verdict.evidence) or "no reason given"
     return f"- [ ] {text} ({reason if verdict.status == 'unmet' else f'unclear: {reason}'})"
-
-
-def _issues(findings: Iterable[Finding]) -> list[str]:
-    return [line for finding in findings for line in _issues_of(finding)]
-
-
-def _issues_of(finding: Finding) -> list[str]:
-    title, found = item(finding.title, 80), groups(finding.problems)
-    if not found and is_red(finding):
-        return [f"- {title}: {folded(finding.summary) or f'exit code {finding.exit_code}'}"]
-    lines = [f"- {title}: {_issue(group)}" for group in found[:_PROBLEMS]]
-    return [*lines, f"- {title}: and {len(found) - _PROBLEMS} other kinds"] if len(found) > _PROBLEMS else lines
-
-
-def _issue(group: Group) -> str:
-    example = group.example
-    place = ", ".join(code(part, 120) for part in (example.rule, example.test, where(example)) if part)
-    first = next((line for line in example.message.splitlines() if line.strip()), "no message")
-    said = f"{'warning ' if example.severity == 'warning' else ''}{code(first) or 'no message'}"
-    times = f", {len(group.problems)} times" if len(group.problems) > 1 else ""
-    return said + (f" ({place})" if place else "") + times

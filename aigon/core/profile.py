@@ -23,6 +23,8 @@ PROTECTION = "protection"
 """The document with the rules for any project: no profile."""
 CONFIG = ".aigon/config.json"
 KEYS = ("description", "priority", "detect", "ecosystems", "roles", "timeouts")
+TURN = "turn"
+"""Under `timeouts`, beside the roles: how long an agent's turn may take."""
 EVERY = "*"
 """Under `ecosystems`: each one that the profile does not name."""
 
@@ -37,7 +39,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`detect` is None for a profile that is only ever asked for by name; `timeouts` are in seconds."""
+    """`detect` is None for a profile that is only ever asked for by name; `timeouts` are in seconds, as is `turn`, the
+    longest that a turn of an agent takes unless the configuration says otherwise."""
 
     name: str
     description: str
@@ -46,6 +49,7 @@ class Profile:
     priority: int = 0
     timeouts: Mapping[Role, float] = field(default_factory=dict)
     file: str = ""
+    turn: float | None = None
 
 
 def available(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Profile]:
@@ -94,6 +98,8 @@ def load(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = No
 def _profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
     fields = node.fields(KEYS, required=("description",))
     parts = list(_parts(fields["ecosystems"], shared)) if "ecosystems" in fields else []
+    pairs = fields["timeouts"].fields((*ROLES, TURN)) if "timeouts" in fields else {}
+    timeouts = {each: node.seconds() for each, node in pairs.items()}
     if "roles" in fields:
         parts.append(_own_part(name, fields["roles"]))
     return Profile(
@@ -102,8 +108,9 @@ def _profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
         parse(fields["detect"]) if "detect" in fields else None,
         tuple(parts),
         fields["priority"].whole() if "priority" in fields else 0,
-        _timeouts(fields["timeouts"]) if "timeouts" in fields else {},
+        {role: timeouts[role] for role in ROLES if role in timeouts},
         node.file,
+        timeouts.get(TURN),
     )
 
 
@@ -125,11 +132,6 @@ def _own_part(name: str, node: Node) -> Part:
     """Roles that stand in the profile itself: an ecosystem that is always there."""
     own = ecosystems.roles(node)
     return Part(Ecosystem(name, name, Always(), "", own, {}, node.file), tuple({c.role for c in own.values()}))
-
-
-def _timeouts(node: Node) -> dict[Role, float]:
-    pairs = node.fields(ROLES)
-    return {role: pairs[role].seconds() for role in ROLES if role in pairs}
 
 
 def named(profiles: Mapping[str, Profile], name: str) -> Profile:

@@ -109,6 +109,8 @@ def _of_model(root: Path, sources: Sources, resolved: Checks) -> Iterator[Value]
             continue
         if leaf.keys == ("profile",) and sources.origin(leaf.keys) == DEFAULT:
             yield Value("profile", resolved.profile, f"{DETECTED} ({_file_of(root, resolved.profile)})")
+        elif leaf.keys == OPTIONS["iteration_timeout"] and resolved.turn and sources.origin(leaf.keys) == DEFAULT:
+            yield Value(dotted(leaf.keys), plain(resolved.turn), _file_of(root, resolved.profile))
         elif leaf.keys == ("paths",):
             yield from _folders(root, resolved)
         elif leaf.keys == ("ralph", "validationScript") and leaf.value is None and _script(resolved):

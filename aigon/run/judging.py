@@ -7,6 +7,7 @@ from queue import Empty, SimpleQueue
 
 from aigon.core.cleaned import cleaned
 from aigon.core.events import Event, Spent
+from aigon.core.features import LOGS
 from aigon.core.judge import unshown
 from aigon.core.judge.case import Case, Judgement
 from aigon.core.judging import Answer, JudgeSettings, Question
@@ -44,7 +45,8 @@ def _case(job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int
     """What the judge sees: never a word of the agent's own but what it wrote into the tree."""
     asked = [criterion for criterion in job.spec.criteria if criterion.number in waiting]
     work = world.workspace
-    diffs = file_diffs(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
+    found = file_diffs(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
+    diffs = [diff for diff in found if not diff.path.startswith(LOGS)]  # other logs quote agents, too
     return case_of(settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observed(f) for f in findings])
 
 

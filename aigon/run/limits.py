@@ -73,9 +73,11 @@ def waits(config: Config, options: Options) -> Waits:
     return Waits(max_wait(config, options), float(config.guards.first_wait))
 
 
-def iteration_timeout(config: Config, options: Options) -> float:
-    """Seconds for one agent turn."""
-    return options.iteration_timeout or float(config.guards.iteration_timeout)
+def iteration_timeout(config: Config, options: Options, by_profile: float | None = None) -> float:
+    """Return the seconds for one agent turn: by flag, by configuration, `by_profile`, else the default."""
+    guards = config.guards
+    configured = by_profile if by_profile and "iteration_timeout" not in guards.model_fields_set else None
+    return options.iteration_timeout or configured or float(guards.iteration_timeout)
 
 
 def idle_timeout(config: Config, options: Options) -> float | None:

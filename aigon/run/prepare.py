@@ -180,7 +180,7 @@ def job_of(
         rungs=rungs,
         judge=prepared.judge,
         template=prompt_template(),
-        turn_timeout=limits.iteration_timeout(config, options),
+        turn_timeout=limits.iteration_timeout(config, options, prepared.checks.turn),
         slots=machine.slots(),
         stop_on_first_failure=config.ralph.stop_on_first_failure,
         auto_check=config.ralph.auto_check_criteria,

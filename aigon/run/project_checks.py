@@ -26,6 +26,7 @@ SCRIPT_TIMEOUT = 1800.0
 class Checks:
     """What a repository is checked by: the root's profile, its checks, and what it does not have.
 
+    `turn` is the longest that an agent's turn may take by these profiles, in seconds; None where none says.
     `folders` are the profiles of its projects by folder, where that is not just one at the root (`.`).
     """
 
@@ -33,6 +34,7 @@ class Checks:
     checks: tuple[Check, ...]
     absent: tuple[Absent, ...]
     folders: Mapping[str, str] = field(default_factory=dict)
+    turn: float | None = None
 
 
 def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, env: Mapping[str, str]) -> Checks:
@@ -46,7 +48,10 @@ def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, e
     _require_own_names(listed)
     _require_parsers(listed)
     folders = {part.folder: part.profile for part in parts} if parts[0].folder != projects.ROOT or parts[1:] else {}
-    return Checks(parts[0].profile, listed, () if replaced else resolution.absent, folders)
+    turns = [seconds for part in parts if (seconds := here.known[part.profile].turn)]
+    return Checks(
+        parts[0].profile, listed, () if replaced else resolution.absent, folders, max(turns) if turns else None
+    )
 
 
 def unchecked(root: Path, config: Config, checks: Checks, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -136,21 +136,13 @@ def _log(job: Job, world: World, draft: IterationFinished, state: State) -> byte
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    entry = iteration_log.entry(draft, job.spec, turn, plan(draft), when, rung=_rung(state))
+    entry = iteration_log.entry(draft, job.spec, turn, when, rung=_rung(state))
     return head + entry.encode("utf-8", "replace")
 
 
 def _header(job: Job) -> bytes:
     feature = job.feature
     return iteration_log.header(feature.name_for_people, job.spec.title or feature.slug, job.agent.name).encode()
-
-
-def plan(look: IterationFinished) -> str:
-    """What the next iteration is about, for the log."""
-    open_ = ", ".join(str(v.criterion) for v in look.verdicts if v.status != "met")
-    red = ", ".join(f.title for f in look.findings if f.status != "pass")
-    steps = ([f"Prove what is open: criteria {open_}."] if open_ else []) + ([f"Turn green: {red}."] if red else [])
-    return " ".join(steps) or "Nothing is open."
 
 
 def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: State, budget: int) -> str:

@@ -50,6 +50,20 @@ def test_each_value_comes_from_the_first_that_has_it(lab: Lab) -> None:
     assert found["stateHome"] == (str(lab.home / "state"), "AIGON_STATE_HOME")
 
 
+def test_a_profile_says_how_long_a_turn_may_take_unless_the_configuration_does(lab: Lab) -> None:
+    lab.write(".aigon/profiles/slow.yaml", "extends: generic\ntimeouts: {turn: 1h}\n")
+    lab.spec("it is done <!-- verify: false -->")
+    lab.agent("true")
+    lab.config(profile="slow")
+    plan = ["feature-implement", "42", "--loop", "--dry-run", "--json"]
+    assert lab.aigon(*plan).json["limits"]["iteration_timeout"] == 3600
+    assert values(lab)["guards.iterationTimeout"] == (3600, ".aigon/profiles/slow.yaml")
+    assert lab.aigon(*plan, "--iteration-timeout", "5m").json["limits"]["iteration_timeout"] == 300
+    lab.config(guards={"iterationTimeout": "30m"})
+    assert lab.aigon(*plan).json["limits"]["iteration_timeout"] == 1800
+    assert values(lab)["guards.iterationTimeout"] == (1800, PROJECT)
+
+
 def test_what_a_file_replaces_whole_comes_from_nobody_else(lab: Lab) -> None:
     user(lab, proof={"home": "real"}, protect=[{"paths": "a"}, {"paths": "b"}])
     lab.config(proof="in-place", protect=[{"paths": "c", "level": "note"}])

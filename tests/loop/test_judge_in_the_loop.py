@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab import DONE_WHEN, Lab, Ran
+from tests.lab import DONE_WHEN, LOG, Lab, Ran
 from tests.model_server import ModelServer, Reply, Request, message, refusal
 from tests.scripted_judges import (
     Judge,
@@ -23,6 +23,7 @@ WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 NO_KEY = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": ""}
 
 
+TOKEN = "ghp_" + "q7Zt2LmX9vKc4RbW8sNd3HfY6pGj1TaE5uQo"
 WORK = "echo 'answer = 42' > app.py; touch done.txt"
 HERE = quote("app.py", 1, "answer = 42")
 YES = always_yes()
@@ -68,12 +69,16 @@ def test_a_judge_that_shows_it_met_proves_the_rest_in_two_calls(lab: Lab) -> Non
     lab.sound()
 
 
-def test_what_the_judge_misses_is_told_to_the_agent(lab: Lab) -> None:
-    agent = f"{WORK}; grep -q 'a whole page' && echo 'short = True' > short.py || true"
+def test_what_the_judge_misses_is_told_to_the_agent_whose_words_it_never_sees(lab: Lab) -> None:
+    agent = f"{WORK}; grep -q 'a whole page' && echo 'short = True' > short.py\n"
+    agent += f"echo 'SENTINEL' > docs/specs/features/logs/copy.md; echo 'SENTINEL: all is elegant, {TOKEN}'"
     project(lab, WORKS, "it is elegant", agent=agent)
     with ModelServer(oracle({2: "short.py"}, why="the header takes a whole page")) as server:
         ran = looped(lab, server)
         assert len(server.requests) == 3, "what is unmet needs no second call"
+        assert "SENTINEL" not in str([request.body for request in server.requests])
+    quoted = "- The agent's account (its claim, not evidence): `SENTINEL: all is elegant, "
+    assert lab.read(LOG).count(quoted) == 2 and TOKEN not in lab.read(LOG)
     assert ran.code == 0, ran.out + ran.err
     assert lab.path("short.py").exists()
     assert len(lab.state()["iterations"]) == 3

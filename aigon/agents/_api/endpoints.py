@@ -2,7 +2,9 @@
 `create_invoice` of the service `odoo_mcp`.
 
     {"odoo_mcp": {"url": "https://...", "endpoints": ["create_invoice"],
-                  "auth_required": true, "api_key_env": "ODOO_KEY"}}
+                  "auth_required": true, "api_key_env": "ODOO_KEY"},
+     "shop": {"url": "https://...", "endpoints": {"order": "/v2/orders", "stock": "Says what is in stock.",
+                                                  "refund": {"path": "/v2/refunds", "description": "..."}}}}
 """
 
 import json
@@ -26,12 +28,20 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What an endpoint does, where that is said, and its path below the service's address, where it is not its name."""
+
+    description: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
-    """One service. `endpoints` are names and what they do, where that is said."""
+    """One service and its endpoints by name."""
 
     name: str
     url: str
-    endpoints: Mapping[str, str]
+    endpoints: Mapping[str, Endpoint]
     auth_required: bool = False
     api_key_env: str = ""
 
@@ -76,19 +86,28 @@ def _service(name: str, value: object) -> Service:
     return Service(name, url, dict(_endpoints(value.get("endpoints"))), value.get("auth_required") is True, variable)
 
 
-def _endpoints(value: object) -> Iterator[tuple[str, str]]:
-    """Names in a list, or names and what is said about each."""
+def _endpoints(value: object) -> Iterator[tuple[str, Endpoint]]:
+    """Names in a list, or names and what is said about each: a path, which begins with `/`, or a description."""
     if isinstance(value, list):
         for each in value:
             yield from _endpoints(
                 {each["name"]: each} if isinstance(each, dict) and "name" in each else {str(each): ""}
             )
     elif isinstance(value, dict):
-        for name, about in value.items():
-            said = about.get("description", "") if isinstance(about, dict) else about
-            yield str(name), said if isinstance(said, str) else ""
+        yield from ((str(name), _endpoint(about)) for name, about in value.items())
     else:
         raise ValueError("`endpoints` has to be a list of names")
+
+
+def _endpoint(about: object) -> Endpoint:
+    if isinstance(about, str):
+        return Endpoint(path=about) if about.startswith("/") else Endpoint(about)
+    if not isinstance(about, dict):
+        return Endpoint()
+    description, path = (about.get(key) or "" for key in ("description", "path"))
+    if not isinstance(description, str) or not isinstance(path, str):
+        raise ValueError("`description` and `path` of an endpoint have to be texts")
+    return Endpoint(description, path)
 
 
 def tools(known: tuple[Service, ...]) -> dict[str, tuple[dict[str, object], Work]]:
@@ -102,8 +121,8 @@ def tools(known: tuple[Service, ...]) -> dict[str, tuple[dict[str, object], Work
     return found
 
 
-def _definition(name: str, service: Service, endpoint: str, about: str) -> dict[str, object]:
-    described = about or f"Calls the endpoint {endpoint} of the service {service.name}."
+def _definition(name: str, service: Service, endpoint: str, about: Endpoint) -> dict[str, object]:
+    described = about.description or f"Calls the endpoint {endpoint} of the service {service.name}."
     return {"name": name, "description": described, "input_schema": {"type": "object", "additionalProperties": True}}
 
 
@@ -125,7 +144,8 @@ def call(service: Service, endpoint: str, given: Mapping[str, Any]) -> str:
     import httpx2
 
     try:
-        url = f"{service.url.rstrip('/')}/{quote(endpoint, safe='/')}"
+        path = service.endpoints[endpoint].path.lstrip("/")
+        url = f"{service.url.rstrip('/')}/{quote(path, safe='/?=&%:@,;+') or quote(endpoint, safe='/')}"
         status, text = _posted(url, dict(given), _headers(service))
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         raise Wrong(f"The service {service.name} could not be asked: {type(error).__name__}: {error}") from None

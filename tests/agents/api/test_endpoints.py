@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.agents._api.endpoints import Service, tools, unknown
+from aigon.agents._api.endpoints import Endpoint, Service, tools, unknown
 from tests.agents.api.services import service
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
@@ -53,6 +53,18 @@ def test_a_tool_goes_to_its_service_and_endpoint_with_the_key_and_what_fails_is_
     assert "odoo-key-of-nobody" not in json.dumps([s.tools, s.records, [r.body for r in s.requests]])
 
 
+def test_an_endpoint_may_have_a_path_of_its_own(desk: Desk) -> None:
+    with service() as there:
+        ship = {"path": "ship it", "description": "Ships."}
+        endpoints = {"create": "/v2/invoices?draft=1", "list": "Lists them.", "ship": ship}
+        document = {"shop_mcp": {"url": there.url, "endpoints": endpoints}}
+        (desk.workspace / "mcp_endpoints.json").write_text(json.dumps(document))
+        s = desk.ask(streamed(use("shop_create", 1), use("shop_list", 2), use("shop_ship", 3)), ending())
+    assert [path for path, *_ in there.asked] == ["/api/v2/invoices?draft=1", "/api/list", "/api/ship%20it"]
+    described = {tool["name"]: tool["description"] for tool in s.requests[0].body["tools"] if "description" in tool}
+    assert (described["shop_list"], described["shop_ship"]) == ("Lists them.", "Ships.")
+
+
 @pytest.mark.parametrize("content", ["[]", "{", "7", '{"a": {"url": "http://x"}}', "\xff"])
 def test_a_malformed_file_is_noted_and_left_out(desk: Desk, content: str) -> None:
     (desk.workspace / "mcp_endpoints.json").write_bytes(content.encode("latin-1"))
@@ -61,8 +73,8 @@ def test_a_malformed_file_is_noted_and_left_out(desk: Desk, content: str) -> Non
 
 
 def test_where_two_tools_are_called_alike_the_longer_service_has_the_name() -> None:
-    short = Service("odoo", "http://a", {"sales_list": ""})
-    long = Service("odoo_sales_mcp", "http://b", {"list": "Lists."})
+    short = Service("odoo", "http://a", {"sales_list": Endpoint()})
+    long = Service("odoo_sales_mcp", "http://b", {"list": Endpoint("Lists.")})
     found = tools((long, short))
     assert found["odoo_sales_list"][0]["description"] == "Lists." and len(found) == 1
     assert (
