@@ -16,7 +16,7 @@ def usage(records: Records) -> Usage | None:
     models = records.result.get("modelUsage")
     if isinstance(models, dict) and models:
         parts = [_by_model(one) for one in models.values() if isinstance(one, dict)]
-        return Usage(sum(p.input for p in parts), sum(p.output for p in parts), sum(p.cached for p in parts))
+        return Usage.of_all(parts)
     plain = records.result.get("usage")
     return _as_the_api_says(plain) if isinstance(plain, dict) else None
 

@@ -1,12 +1,13 @@
 """What Gemini CLI prints with `-o json`: one document; one of an error goes to standard error."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aigon.agents._gemini_error import complaint
 from aigon.agents._records import Record, at, count_at, last_document, list_at, text_at
 from aigon.agents._tools import tool
 from aigon.core.agent import Exited, Seen
-from aigon.core.model import Usage
+from aigon.core.model import ModelUsage, Usage
 
 
 def found(events: list[Record], exited: Exited) -> Record:
@@ -22,12 +23,14 @@ def seen(document: Record, exited: Exited) -> Seen:
     """The turn by its document."""
     used = at(document, "stats", "tools", "byName")
     names = used if isinstance(used, dict) else {}
+    shares = by_model(document, _usage)
     return replace(
         _ended(document, exited),
         said=text_at(document, "response").strip(),
-        model=_model(document),
+        model=most_used(shares),
         session=text_at(document, "session_id"),
-        usage=_usage(document),
+        usage=Usage.of_all(share.usage for share in shares) if isinstance(at(document, "stats"), dict) else None,
+        usage_by_model=shares,
         denied=tuple(tool(name) for name, one in names.items() if count_at(one, "decisions", "reject")),
         tools=tuple(tool(name) for name in names),
     )
@@ -43,24 +46,26 @@ def _ended(document: Record, exited: Exited) -> Seen:
     return Seen("finished", "; ".join(text for text in list_at(document, "warnings") if isinstance(text, str))[:500])
 
 
-def _models(document: Record) -> Record:
-    models = at(document, "stats", "models")
-    return models if isinstance(models, dict) else {}
+def by_model(record: Record, usage: Callable[[object], Usage | None]) -> tuple[ModelUsage, ...]:
+    """Return what each model used, by the statistics of a record: the chosen one, and a small one that chose it."""
+    models = at(record, "stats", "models")
+    told = models.items() if isinstance(models, dict) else ()
+    return tuple(ModelUsage(str(name), found) for name, one in told if (found := usage(one)) and found != Usage())
 
 
-def _model(document: Record) -> str:
-    """The one that was used most: small ones choose the way."""
-    models = _models(document)
-    return max(models, key=lambda name: count_at(models[name], "tokens", "total"), default="")
+def most_used(shares: Sequence[ModelUsage]) -> str:
+    """Return the model that used the most tokens; empty without any."""
+    return max(shares, key=_tokens).model if shares else ""
 
 
-def _usage(document: Record) -> Usage | None:
-    if not isinstance(at(document, "stats"), dict):
+def _tokens(share: ModelUsage) -> int:
+    return share.usage.input + share.usage.cached + share.usage.output
+
+
+def _usage(told: object) -> Usage | None:
+    tokens = at(told, "tokens")
+    if not isinstance(tokens, dict):
         return None
-    parts = [at(one, "tokens") for one in _models(document).values()]
-
-    def total(name: str) -> int:
-        return sum(count_at(part, name) for part in parts)
-
-    fresh = max(0, total("prompt") - total("cached")) + total("tool")
-    return Usage(fresh, total("candidates") + total("thoughts"), total("cached"))
+    cached = count_at(tokens, "cached")
+    fresh = max(0, count_at(tokens, "prompt") - cached) + count_at(tokens, "tool")
+    return Usage(fresh, count_at(tokens, "candidates") + count_at(tokens, "thoughts"), cached)

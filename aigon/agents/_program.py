@@ -136,6 +136,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
         duration=exited.duration,
         resets_at=seen.resets_at,
         tools=seen.tools[:MOST_TOOLS],
+        usage_by_model=seen.usage_by_model if len(seen.usage_by_model) > 1 else (),
     )
 
 

@@ -1,20 +1,28 @@
 """What `codex exec --json` prints: one event per line, the last `turn.completed` or `turn.failed`.
 
-Written against version 0.169.0. Its `input_tokens` hold the cached ones; it never says what a turn cost, nor which
-model it was. `error` events before the end are attempts that it makes again: one that nothing follows is what it was
-waiting for when it was ended.
+Written against version 0.169.0. Its `input_tokens` hold the cached ones; it never says what a turn cost, and which
+model it was stands only in the session file that it keeps under CODEX_HOME. `error` events before the end are attempts
+that it makes again: one that nothing follows is what it was waiting for when it was ended.
 """
 
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
+from aigon.agents import _program
 from aigon.agents._records import Record, count_at, objects_at, of_type, records, text_at
 from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
-from aigon.core.agent import Exited, Seen
-from aigon.core.model import Usage
+from aigon.core.agent import Agent, Ask, Exited, Seen
+from aigon.core.errors import AigonError
+from aigon.core.model import Turn, Usage
+from aigon.ports import bounded
 
 _RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
+_THREAD = re.compile(r"[0-9a-f-]{36}")
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of a session file that is looked into; a long session has some megabytes."""
 _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 
 
@@ -32,6 +40,27 @@ def seen(exited: Exited) -> Seen:
         denied=tuple(_used(item) for item in used if item.get("status") == "declined"),
         tools=tuple(_used(item) for item in used),
     )
+
+
+def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+    """Return what the turn was, with the model of the session where none was asked for."""
+    made = _program.turn(agent, ask, exited, seen(exited))
+    if made.model or not _THREAD.fullmatch(made.session):
+        return made
+    home = Path({**os.environ, **agent.env}.get("CODEX_HOME") or Path.home() / ".codex")
+    return replace(made, model=_model_of_session(home, made.session))
+
+
+def _model_of_session(home: Path, thread: str) -> str:
+    """Return the model in the session file of a thread; empty if there is no such file (`--ephemeral`)."""
+    for file in home.glob(f"sessions/*/*/*/rollout-*{thread}.jsonl"):
+        try:
+            content = bounded.content(file, _LARGEST, "A session of Codex", hint="Choose a model with --model")
+        except (OSError, AigonError):
+            continue
+        contexts = (text_at(one, "payload", "model") for one in of_type(records(content), "turn_context"))
+        return next((model for model in contexts if model), "")
+    return ""
 
 
 def _ended(events: list[Record], exited: Exited) -> Seen:

@@ -12,7 +12,7 @@ from aigon.agents._records import Record, at, count_at, of_type, records, text_a
 from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Exited, Seen
-from aigon.core.model import Usage
+from aigon.core.model import ModelUsage, Usage
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
@@ -27,6 +27,7 @@ def seen(exited: Exited) -> Seen:
     uses = of_type(events, "tool.execution_start")
     ends = of_type(events, "tool.execution_complete")
     refused = {text_at(one, "data", "toolCallId") for one in ends if text_at(one, "data", "error", "code") == "denied"}
+    shares = _by_model(report)
     denied = [use for use in uses if text_at(use, "data", "toolCallId") in refused]
     return replace(
         _ended(events, exited),
@@ -34,7 +35,8 @@ def seen(exited: Exited) -> Seen:
         model=next((text for one in replies[::-1] if (text := text_at(one, "data", "model"))), "")
         or text_at(report, "currentModel"),
         session=next((text_at(one, "sessionId") for one in of_type(events, "result")[::-1]), ""),
-        usage=_usage(report),
+        usage=Usage.of_all(share.usage for share in shares) if shares else None,
+        usage_by_model=shares,
         denied=tuple(_used(use) for use in denied),
         tools=tuple(_used(use) for use in uses),
     )
@@ -65,11 +67,12 @@ def _used(use: Record) -> str:
     return tool(at(use, "data", "toolName"), patched or given)
 
 
-def _usage(report: Record) -> Usage | None:
+def _by_model(report: Record) -> tuple[ModelUsage, ...]:
     models = at(report, "modelMetrics")
-    if not isinstance(models, dict):
-        return None
-    parts = [at(one, "usage") for one in models.values()]
-    cached = sum(count_at(part, "cacheReadTokens") for part in parts)
-    whole = sum(count_at(part, "inputTokens") for part in parts)
-    return Usage.of_whole(whole, sum(count_at(part, "outputTokens") for part in parts), cached)
+    told = models.items() if isinstance(models, dict) else ()
+    return tuple(ModelUsage(str(name), _usage(at(one, "usage"))) for name, one in told)
+
+
+def _usage(told: object) -> Usage:
+    whole, output = count_at(told, "inputTokens"), count_at(told, "outputTokens")
+    return Usage.of_whole(whole, output, count_at(told, "cacheReadTokens"))

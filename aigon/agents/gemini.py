@@ -28,12 +28,14 @@ def _streamed(events: list[Record], exited: Exited) -> Seen:
     begun = next(iter(of_type(events, "init")), {})
     result = next(iter(of_type(events, "result")[::-1]), {})
     uses = of_type(events, "tool_use")
+    shares = document.by_model(result, _usage)
     return replace(
         _ended(events, result, exited),
         said=_said(events),
-        model=text_at(begun, "model"),
+        model=document.most_used(shares) or text_at(begun, "model"),
         session=text_at(begun, "session_id"),
-        usage=_usage(result),
+        usage=_usage(at(result, "stats")),
+        usage_by_model=shares,
         denied=_denied(events, uses),
         tools=tuple(_used(use) for use in uses),
     )
@@ -82,9 +84,8 @@ def _used(use: Record) -> str:
     return tool(use.get("tool_name"), use.get("parameters"))
 
 
-def _usage(result: Record) -> Usage | None:
+def _usage(told: object) -> Usage | None:
     """`output_tokens` leave thoughts out, which are paid for like any other output; the total has them."""
-    told = at(result, "stats")
     if not isinstance(told, dict):
         return None
     whole, cached = count_at(told, "input_tokens"), count_at(told, "cached")

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from aigon.core.agent_kind import Kind
-from aigon.core.model import CostStatus, TurnEnd, Usage
+from aigon.core.model import CostStatus, ModelUsage, TurnEnd, Usage
 
 Find = Callable[[str], str | None]
 """Where a program is: its absolute path, or None."""
@@ -121,7 +121,7 @@ class Seen:
     exits without one has failed. `detail` says why, for people. `said` is the last text of the agent. `usage` has
     cached input apart; `cost` is in US dollars, None when nothing was said of it, and `cost_status` whose word it is.
     `denied` and `tools` are short lines such as `Bash: npm test`, all of them: the turn keeps the first, and what was
-    denied once. `resets_at` is in seconds since the epoch.
+    denied once. `resets_at` is in seconds since the epoch. `usage_by_model` divides `usage` among several models.
     """
 
     end: TurnEnd | None = None
@@ -135,3 +135,4 @@ class Seen:
     denied: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     resets_at: float | None = None
+    usage_by_model: tuple[ModelUsage, ...] = ()

@@ -1,6 +1,6 @@
 """The values that everything else speaks of. Frozen: a fact, once seen, does not change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -191,13 +191,28 @@ class Usage:
         """From a program that counts what was read from a cache as part of its input (`whole`)."""
         return cls(max(0, whole - cached), output, cached)
 
+    @classmethod
+    def of_all(cls, parts: Iterable["Usage"]) -> "Usage":
+        """Add up several."""
+        each = tuple(parts)
+        return cls(sum(one.input for one in each), sum(one.output for one in each), sum(one.cached for one in each))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one of several models used in a turn."""
+
+    model: str
+    usage: Usage
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One agent turn, as it ended. `cost` is in US dollars and None when unknown; `duration` in seconds.
 
     `said` is the agent's last text: a claim, shown to people, never evidence and never fed back; `tools` are the tools
-    it used, a short line each; `resets_at`, in seconds since the epoch, is when a usage limit ends.
+    it used, a short line each; `resets_at`, in seconds since the epoch, is when a usage limit ends; `usage_by_model`
+    divides `usage` where a program told of several models.
     """
 
     number: int
@@ -215,6 +230,7 @@ class Turn:
     duration: float = 0.0
     resets_at: float | None = None
     tools: tuple[str, ...] = ()
+    usage_by_model: tuple[ModelUsage, ...] = ()
 
     @property
     def failed(self) -> bool:

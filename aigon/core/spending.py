@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aigon.core.model import Turn, Usage
+from aigon.core.model import ModelUsage, Turn, Usage
 from aigon.core.prices import Price, Table, Tokens, quoted
 from aigon.core.state import Paid
 
@@ -45,15 +45,20 @@ def priced(turn: Turn, table: Table) -> Turn:
     """The turn with an estimate where it told its tokens and not its cost; as it is where there is no price.
 
     A CLI gives the sum of a session: its calls are taken for ones with short prompts, and what was written to a cache
-    counts as plain input. A turn without a single token has not told them.
+    counts as plain input. A turn without a single token has not told them. One model without a price makes the cost of
+    the whole turn unknown.
     """
     if turn.cost is not None or turn.usage is None or turn.usage == Usage():
         return turn
-    found = quoted(table, turn.model)
-    if found is None:
-        return turn
-    tokens = Tokens(turn.usage.input, turn.usage.output, cache_read=turn.usage.cached)
-    return replace(turn, cost=found.price.calls(tokens), cost_status="estimated")
+    shares = turn.usage_by_model or (ModelUsage(turn.model, turn.usage),)
+    costs = [_estimate(table, share) for share in shares]
+    known = [cost for cost in costs if cost is not None]
+    return replace(turn, cost=sum(known), cost_status="estimated") if known and known == costs else turn
+
+
+def _estimate(table: Table, share: ModelUsage) -> float | None:
+    found, usage = quoted(table, share.model), share.usage
+    return found.price.calls(Tokens(usage.input, usage.output, cache_read=usage.cached)) if found else None
 
 
 def range_of(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float, float] | None:

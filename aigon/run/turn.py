@@ -79,7 +79,8 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
     redact_files(world.iteration_folder(number), world.redact)
-    state = yield TurnEnded(world.now(), priced(turn, knowing(job.prices, turn.model)), world.meter.taken())
+    prices = knowing(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
+    state = yield TurnEnded(world.now(), priced(turn, prices), world.meter.taken())
     if not state.failed_turns:
         for notice in perhaps_refused(world.boxed, turn, world.now()):
             state = yield notice

@@ -1,12 +1,14 @@
 """Codex CLI's adapter: captured outputs of version 0.169.0, and a stand-in program that prints them."""
 
+import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from aigon.agents import codex
-from aigon.core.agent import Agent, Exited
+from aigon.agents import adapter, codex
+from aigon.core.agent import Agent, Ask, Exited
 from aigon.core.model import Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
@@ -158,6 +160,26 @@ def test_an_attempt_that_it_makes_again_is_no_end_while_something_follows() -> N
     assert codex.seen(Exited(1, events(again, {"type": "error", "message": "rate limit"}))).end == "overloaded"
     cut = b"".join(exited("codex_ok").stdout.splitlines(keepends=True)[:-1])
     assert codex.seen(Exited(0, cut)).end is None
+
+
+def test_the_model_of_a_session_is_read_where_codex_keeps_it(tmp_path: Path) -> None:
+    thread = "01a20408-fdd4-7e01-94c6-2d13c69da696"
+    said = events({"type": "thread.started", "thread_id": thread}, DONE)
+    place = tmp_path / "sessions" / "2026" / "11" / "22"
+    place.mkdir(parents=True)
+    kept = {"type": "turn_context", "payload": {"model": "gpt-6.1-sol", "effort": "low"}}
+    (place / f"rollout-2026-11-22T16-13-38-{thread}.jsonl").write_bytes(
+        events({"type": "session_meta", "payload": {"id": thread, "model_provider": "openai"}}, kept)
+    )
+    nowhere = Ask(1, "42", "run", "/w", "/c", "/w/spec.md", "/c/prompt.md")
+    agent = Agent("cx", "codex", env={"CODEX_HOME": str(tmp_path)})
+    turn = adapter("codex").turn(agent, nowhere, Exited(0, said))
+    assert turn.model == "gpt-6.1-sol"
+    asked = adapter("codex").turn(replace(agent, model="gpt-5.5"), nowhere, Exited(0, said))
+    assert asked.model == "gpt-5.5"
+    (place / f"rollout-2026-11-22T16-13-38-{thread}.jsonl").unlink()
+    os.mkfifo(place / f"rollout-2026-11-22T16-13-38-{thread}.jsonl")
+    assert adapter("codex").turn(agent, nowhere, Exited(0, said)).model == ""
 
 
 def test_usage_is_that_of_the_whole_session_and_told_once() -> None:

@@ -1,12 +1,15 @@
 """Gemini CLI's adapter: captured outputs of version 0.61.0, and a stand-in program that prints them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from aigon.agents import gemini
 from aigon.core.agent import Agent, Exited
-from aigon.core.model import Turn, Usage
+from aigon.core.model import ModelUsage, Turn, Usage
+from aigon.core.spending import priced
+from aigon.ports.prices import shipped
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
 
@@ -141,6 +144,21 @@ def gg(**fields: object) -> Turn:
 )
 def test_every_capture_parses_into_the_right_turn(case: str, code: int, expected: Turn) -> None:
     assert turn_of("gemini", f"gemini_{case}", code) == expected
+
+
+def test_each_model_that_auto_chose_has_its_tokens_and_its_price() -> None:
+    turn = turn_of("gemini", "gemini_auto")
+    assert turn.model == "gemini-3.8-flash"
+    assert turn.usage_by_model == (
+        ModelUsage("gemini-3.5-flash-lite", Usage(890, 14, 0)),
+        ModelUsage("gemini-3.8-flash", Usage(13331, 42, 300)),
+    )
+    assert turn.usage == Usage.of_all(share.usage for share in turn.usage_by_model)
+    known = priced(turn, shipped())
+    assert known.cost == pytest.approx((890 * 0.30 + 14 * 2.50 + 13331 * 0.75 + 42 * 3.75 + 300 * 0.075) / 1e6)
+    assert known.cost_status == "estimated"
+    odd = replace(turn, usage_by_model=(*turn.usage_by_model, ModelUsage("gemini-of-tomorrow", Usage(1, 1, 0))))
+    assert (priced(odd, shipped()).cost, priced(odd, shipped()).cost_status) == (None, "unknown")
 
 
 def failing(message: str = "") -> dict[str, object]:
