@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 @click.argument("feature", metavar="ID")
 @click.option("--loop", "--ralph", "loop", is_flag=True, help="Iterate until proven or a guard stops it.")
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped (implies --loop).")
-@click.option("--max-iterations", type=int, envvar="AIGON_MAX_ITERATIONS", help="1 to 20 per invocation.  [default: 5]")
+@click.option(
+    "--max-iterations",
+    type=int,
+    envvar="AIGON_MAX_ITERATIONS",
+    help="1 to 20; --resume gives as many again.  [default: 5]",
+)
 @click.option(
     "--agent",
     "agents",

@@ -19,6 +19,7 @@ from aigon.core.lacking import is_lack
 from aigon.ports import bounded
 from aigon.ports.lacking import refusal
 from aigon.ports.store import write_atomic
+from aigon.ports.volumes import existing
 
 LONGEST = 60
 """Characters of a repository's own name that go into that of its folder: at most 240 bytes, where 255 are allowed."""
@@ -47,9 +48,13 @@ def repository_home(common_dir: Path) -> Path:
     except OSError as error:
         if is_lack(error.errno):
             raise refusal("aigon's records cannot be written", error) from error
+        place = existing(Path(os.fsdecode(error.filename or repos)))
+        if place.is_relative_to(common_dir):
+            refused = OSError(error.errno, error.strerror, str(place))
+            raise refusal("The repository's git directory cannot be written", refused) from error
         raise environment(
             f"The state folder cannot be written: {error.strerror}",
-            where=str(repos),
+            where=str(place),
             hint="Make it writable, or point AIGON_STATE_HOME at a folder that is",
         ) from error
     return home

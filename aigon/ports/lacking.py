@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +20,10 @@ def refusal(what: str, error: OSError) -> AigonError:
     """`what` is wrong because of an error of the system."""
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     if not lacking.is_lack(error.errno):
-        said = error.strerror or str(error)
-        return environment(f"{what}: {said}", where=path, hint=f"Fix the problem, {AGAIN}")
+        do = "Fix the problem"
+        if error.errno in (errno.EACCES, errno.EPERM) and path:
+            do = f"Get the right to write there (`ls -ld {shlex.quote(path)}` shows whose it is)"
+        return environment(f"{what}: {error.strerror or error}", where=path, hint=f"{do}, {AGAIN}")
     number = error.errno or 0
     return _lacking(what, number, Path(path) if path else _where(number, _usual()), path)
 

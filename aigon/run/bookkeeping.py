@@ -10,7 +10,7 @@ from aigon.ports.commit_paths import commit_as_person
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.ports.resources import resource
-from aigon.ports.trusted import TrustedGit, refuse_unsupported
+from aigon.ports.trusted import TrustedGit
 from aigon.run import branch, specs
 from aigon.run.records import Origin, records_of
 from aigon.run.stages import moved_to
@@ -103,8 +103,7 @@ def _commits(checkout: Checkout) -> bool:
 def _require_committer(checkout: Checkout) -> None:
     """Raise AigonError (exit 7), before anything is written, where a commit could not be made."""
     if _commits(checkout):
-        checkout.identity()
-        refuse_unsupported(checkout)
+        branch.require_committable(checkout)
 
 
 def _commit(checkout: Checkout, paths: Sequence[str], message: str, verify: bool) -> None:

@@ -16,11 +16,12 @@ from aigon.ports.git import Checkout
 from aigon.ports.hidden import refuse_hidden_changes
 from aigon.ports.index_file import remove_dead
 from aigon.ports.trusted import TrustedGit, refuse_unsupported
+from aigon.run.standing_room import require_writable
 
 
 def require_sound(checkout: Checkout) -> str:
     """The branch that is checked out. Raises AigonError (exit 7): no commits, detached HEAD, something under way,
-    nobody to commit as, a kind of repository that is not supported."""
+    a git directory that cannot be written, nobody to commit as, a kind of repository that is not supported."""
     if checkout.head is None:
         raise environment("This repository has no commits yet", where=str(checkout.root), hint=FIRST_COMMIT)
     if doing := checkout.under_way():
@@ -34,9 +35,16 @@ def require_sound(checkout: Checkout) -> str:
         hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
         raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
     remove_dead(checkout.git_dir / "index.lock")
+    require_committable(checkout)
+    return branch
+
+
+def require_committable(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7), before anything is written, if a commit could not be made here."""
+    folders = (checkout.git_dir, checkout.common_dir, checkout.common_dir / "objects")
+    require_writable("git cannot commit here", *folders)
     checkout.identity()
     refuse_unsupported(checkout)
-    return branch
 
 
 _COMMIT = 'git add -A && git commit -m "work in progress"'

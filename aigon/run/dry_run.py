@@ -109,6 +109,13 @@ def _rung(rung: Rung) -> dict[str, object]:
     return {"turns": rung.turns, "model": rung.agent.model, "effort": rung.agent.effort, "full_digest": rung.full}
 
 
+def _turns(job: Job) -> str:
+    each = f"of {job.turn_timeout:.0f} s"
+    if job.limits.single:
+        return f"one turn {each} at most (--loop for more)"
+    return f"up to {job.limits.iterations} iterations {each}" if job.limits.iterations > 1 else f"one iteration {each}"
+
+
 def _ladder(job: Job) -> list[str]:
     """A line per rung, where there is more than one."""
     if len(job.rungs) == 1:
@@ -145,7 +152,7 @@ def _text(
         f"Feature {prepared.feature.name_for_people}: {job.spec.title or prepared.feature.slug}",
         f"Spec: {prepared.feature.path}",
         f"Branch: {prepared.branch}",
-        f"Agent: {job.agent.name}{model}, up to {job.limits.iterations} iterations of {job.turn_timeout:.0f} s",
+        f"Agent: {job.agent.name}{model}, {_turns(job)}",
         *_ladder(job),
         f"Sandbox: {document['sandbox']}{granted}",
         *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),

@@ -14,8 +14,11 @@ def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> de
     """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
     wanted = max_iterations(config, options)
     if not 1 <= wanted <= MAX_ITERATIONS:
+        why = f"; a run takes at most {MAX_ITERATIONS}, so that a person looks before more is spent"
         raise usage(
-            f"The iteration limit is {wanted}", where="--max-iterations", hint=f"It goes from 1 to {MAX_ITERATIONS}"
+            f"The iteration limit is {wanted}{why if wanted > MAX_ITERATIONS else ''}",
+            where="--max-iterations or AIGON_MAX_ITERATIONS",
+            hint=f"Give 1 to {MAX_ITERATIONS}. --resume continues a run that reached its limit, with as many again",
         )
     failures = options.max_consecutive_failures
     if failures is not None and failures < 1:

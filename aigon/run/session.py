@@ -79,8 +79,7 @@ def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterat
     if checkout.head is None and options.resume:
         _require_its_branch(seat, options)
     before = branch.require_sound(checkout)
-    for root in {checkout.root, seat.main}:
-        require_writable(root / ".aigon")
+    require_writable("A run cannot begin", *(root / ".aigon" for root in {checkout.root, seat.main}))
     own = seat.candidate.branch if seat.candidate else branch.branch_of(checkout, options.feature)
     early = None
     if not options.resume and own in (None, before):

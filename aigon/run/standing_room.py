@@ -27,16 +27,16 @@ def written_to(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Vol
     return volumes(places, TEMPORARY)
 
 
-def require_writable(folder: Path) -> None:
-    """Raise AigonError (exit 7) where a run cannot write to `folder`.
+def require_writable(what: str, *folders: Path) -> None:
+    """Raise AigonError (exit 7), beginning with `what`, if one of the folders cannot be written.
 
-    Once the branch is entered that is too late: what was committed there from this folder could not be taken away
-    again, and would be in the way of the next run.
+    A run asks before it enters the branch: what was committed there could not be taken away again, and would be in the
+    way of the next run.
     """
-    place = existing(folder)
-    if not os.access(place, os.W_OK):
-        number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
-        raise refusal("A run cannot begin", OSError(number, os.strerror(number), str(place)))
+    for place in map(existing, folders):
+        if not os.access(place, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
+            raise refusal(what, OSError(number, os.strerror(number), str(place)))
 
 
 def left(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:

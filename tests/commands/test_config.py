@@ -134,7 +134,7 @@ def test_every_variable_that_an_option_may_come_from_has_a_key() -> None:
     [
         ({"AIGON_MAX_ITERATIONS": "many"}, "{}", "AIGON_MAX_ITERATIONS has a bad value: 'many' is not a valid integer"),
         ({"AIGON_MAX_TIME": "never"}, "{}", "AIGON_MAX_TIME has a bad value: 'never' is not a duration"),
-        ({"AIGON_MAX_ITERATIONS": "50"}, "{}", "It goes from 1 to 20"),
+        ({"AIGON_MAX_ITERATIONS": "50"}, "{}", "Give 1 to 20"),
         ({"AIGON_PROFILE": "lbrary"}, "{}", "Did you mean 'library'?"),
         ({}, '{"guards": {"stal": 3}}', "Did you mean 'stall'?"),
         ({}, "{", "not valid JSON"),

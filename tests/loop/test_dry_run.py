@@ -22,6 +22,8 @@ def planned(lab: Lab) -> None:
 def test_the_plan_shows_checks_criteria_and_the_whole_first_prompt(lab: Lab) -> None:
     planned(lab)
     before = lab.fingerprint()
+    single = lab.aigon("feature-implement", "42", "--dry-run")
+    assert "Agent: mine, one turn of 1800 s at most (--loop for more)" in single.out
     ran = lab.aigon("feature-implement", "42", "--loop", "--dry-run", "--max-iterations", "7")
     assert ran.code == 0, ran.err
     for text in (
@@ -61,14 +63,14 @@ def test_the_plan_as_data_is_what_a_run_then_does(lab: Lab) -> None:
     planned(lab)
     lab.write("Makefile", "test:\n\t@true\n")
     lab.commit("all there")
-    plan = lab.aigon("feature-implement", "42", "--loop", "--dry-run", "--json").json
+    plan = lab.aigon("feature-implement", "42", "--dry-run", "--json").json
     assert plan["schema_version"] == 1
     assert [(c["name"], c["role"]) for c in plan["checks"]] == [("tests", "tests"), ("spec", "script")]
     assert [c["kind"] for c in plan["criteria"]] == ["verify", "metric", "check", "human", "judge"]
     assert all(c["decided_by"] for c in plan["criteria"])
     assert (plan["spec"], plan["branch"], plan["agent"]["name"]) == (SPEC, BRANCH, "mine")
     assert len(plan["prompt"]) / plan["estimated_tokens"] > 1 and plan["prompt"].startswith(
-        "# Iteration 1 of at most 5"
+        "# Iteration 1 of at most 1"
     )
     assert lab.aigon("feature-implement", "42").code == 3
     (prompt,) = lab.path(".aigon/runs").glob("*/001/prompt.md")

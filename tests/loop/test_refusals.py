@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -384,20 +385,43 @@ def test_a_state_home_that_cannot_be_made_is_refused(ready: Lab) -> None:
     )
 
 
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Take the right to write from the folders below and including `folder` while the context lasts."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        pytest.skip("root may write everywhere, and there is no setpriv")
+    folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for each in folders:
+        each.chmod(0o555)
+    try:
+        yield
+    finally:
+        for each in folders:
+            each.chmod(0o755)
+
+
 def test_a_state_home_that_became_read_only_is_refused(ready: Lab) -> None:
     assert ready.aigon("feature-create", "some thing").code == 0
-    folders = [path for path in (ready.home / "state").rglob("*") if path.is_dir()]
-    for folder in folders:
-        folder.chmod(0o555)
-    if os.access(folders[0], os.W_OK):
-        pytest.skip("this user may write everywhere")
-    try:
-        error = explained(ready.aigon(*LOOP, "--json"), 7)
-    finally:
-        for folder in folders:
-            folder.chmod(0o755)
+    with read_only(ready.home / "state"):
+        error = explained(ready.aigon_without_override(*LOOP, "--json"), 7)
     assert error["what"] == "The state folder cannot be written: Permission denied"
+    assert error["where"].startswith(str(ready.home / "state"))
     assert "AIGON_STATE_HOME" in error["do"]
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["a new repository", "a known repository"])
+def test_a_git_directory_that_cannot_be_written_is_named_as_the_cause(ready: Lab, known: bool) -> None:
+    if known:
+        assert ready.aigon("feature-create", "some thing").code == 0
+    before = print_of(ready)
+    with read_only(ready.path(".git")):
+        for verb in (("feature-create", "another"), ("feature-setup", "42"), LOOP):
+            error = explained(ready.aigon_without_override(*verb, "--json"), 7)
+            assert error["what"].endswith("Permission denied"), error
+            assert "git" in error["what"] and "state" not in error["what"]
+            assert error["where"] == str(ready.path(".git"))
+            assert f"`ls -ld {ready.path('.git')}`" in error["do"]
+    assert print_of(ready) == before
 
 
 # --- who may decide

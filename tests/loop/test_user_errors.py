@@ -150,16 +150,17 @@ def test_a_profile_that_does_not_exist_names_the_nearest(ready: Lab) -> None:
     refused(ready, *LOOP, "--profile", "libary", code=2, what="no profile 'libary'", where="--profile", do="library")
 
 
-@pytest.mark.parametrize("number", ["0", "21"])
-def test_an_iteration_limit_outside_1_to_20_is_refused_before_the_branch_is_made(ready: Lab, number: str) -> None:
-    refused(
-        ready, *LOOP, f"--max-iterations={number}", code=2, what=number, where="--max-iterations", do="from 1 to 20"
-    )
+@pytest.mark.parametrize(("number", "why"), [("0", "0"), ("21", "21; a run takes at most 20, so that a person looks")])
+def test_an_iteration_limit_outside_1_to_20_is_refused_with_the_reason_and_the_way_on(
+    ready: Lab, number: str, why: str
+) -> None:
+    limit = f"--max-iterations={number}"
+    refused(ready, *LOOP, limit, code=2, what=why, where="--max-iterations", do="Give 1 to 20. --resume continues")
 
 
 def test_an_iteration_limit_of_the_environment_is_held_to_the_same_rule(ready: Lab) -> None:
     env = {"AIGON_MAX_ITERATIONS": "21"}
-    refused(ready, *LOOP, code=2, what="21", where="--max-iterations", do="from 1 to 20", env=env)
+    refused(ready, *LOOP, code=2, what="21", where="AIGON_MAX_ITERATIONS", do="1 to 20", env=env)
 
 
 def test_zero_consecutive_failures_are_refused(ready: Lab) -> None:
