@@ -76,7 +76,7 @@ def _group(name: str, kind: Kind, agent: Agent, ask: Ask) -> Sequence[str]:
 
 def _approval(kind: Kind, agent: Agent, ask: Ask) -> Sequence[str]:
     """Nobody is there to be asked, unless a person gave other flags about it."""
-    if any(argument.split("=")[0] in kind.permission_flags for argument in agent.args):
+    if kind.is_permitted_by(agent.args):
         return ()
     sandboxed = {**os.environ, **agent.env}.get("IS_SANDBOX") == "1"
     return kind.approval_as_root if ask.root and not sandboxed and kind.approval_as_root is not None else kind.approval

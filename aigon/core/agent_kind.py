@@ -19,11 +19,12 @@ Cost = Literal["reported", "tokens", "unknown"]
 
 _KEYS = (
     "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
-    "home", "argv", "approval", "approval_as_root", "permission_flags", "model", "effort", "budget", "session", "env",
+    "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
+    "model", "effort", "budget", "session", "env",
     "unset", "leaves", "reads", "cost", "ladder", "commands", "note",
 )  # fmt: skip
-_LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", "permission_flags", "model", "effort",
-          "budget", "session", "unset", "leaves")  # fmt: skip
+_LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
+          "model", "effort", "budget", "session", "unset", "leaves")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,9 @@ class Kind:
     `env` are variables that are set unless the person sets them, `unset` are taken away; `home` is what a sandbox lets
     it write beside the workspace, its settings and sessions: a folder with a `/` at its end is made where it is
     missing; `leaves` are lines of an exclude file for what the program leaves in the work tree for itself;
-    `permission_flags` are those that take the place of `approval` when a person gives them; `tested` is the version
+    `permission_flags` are those that take the place of `approval` when a person gives them; `own_sandbox_off` are words
+    of a command line without which the program starts a sandbox of its own, one that cannot start inside of Landlock;
+    `tested` is the version
     that the adapter was written against and `source` whether it was run or only read about; `cost` says what the
     program tells of its cost: dollars, tokens, nothing.
     """
@@ -94,6 +97,7 @@ class Kind:
     approval: tuple[str, ...] = ()
     approval_as_root: tuple[str, ...] | None = None
     permission_flags: tuple[str, ...] = ()
+    own_sandbox_off: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     effort: tuple[str, ...] = ()
     budget: tuple[str, ...] = ()
@@ -107,6 +111,15 @@ class Kind:
     ladder: tuple[Step, ...] = ()
     commands: CommandFiles | None = None
     note: str = ""
+
+    def is_permitted_by(self, args: Sequence[str]) -> bool:
+        """Whether a person's own flags about permissions are among `args`."""
+        return any(word.split("=")[0] in self.permission_flags for word in args)
+
+    def starts_sandbox(self, args: Sequence[str]) -> bool:
+        """Whether the program starts a sandbox of its own, with these arguments of a person's."""
+        off = any(word.rpartition("=")[2] in self.own_sandbox_off for word in args)
+        return bool(self.own_sandbox_off) and self.is_permitted_by(args) and not off
 
     @property
     def wants_stdin(self) -> bool:

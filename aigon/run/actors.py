@@ -9,10 +9,11 @@ from pathlib import Path
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent
 from aigon.core.config import Config, JudgeConfig
-from aigon.core.errors import AigonError, unavailable, usage
+from aigon.core.errors import AigonError, environment, unavailable, usage
 from aigon.core.judging import JudgeSettings
 from aigon.core.ladder import Rung, without_doubles
 from aigon.core.model import Spec
+from aigon.ports import sandbox
 from aigon.run.configured import SAMPLE, configured, every_kind
 from aigon.run.first_ready import candidates, why_none
 from aigon.run.first_ready import said as chosen_aloud
@@ -99,6 +100,23 @@ def require_known_cost(config: Config, options: Options, agents: Sequence[Agent]
                 f"{agent.kind.title} does not say what its turns cost, so a cost limit cannot be kept",
                 where="--max-cost",
                 hint='Leave the limit out, or set "guards": {"allowUnknownCost": true} in .aigon/config.json',
+            )
+
+
+def require_startable_sandbox(config: Config, options: Options, agents: Sequence[Agent]) -> None:
+    """Raise AigonError (exit 7) if a program would start a sandbox of its own inside of Landlock.
+
+    Every command of its agent would fail in there, which shows only in turns that are paid for.
+    """
+    mode, network = options.sandbox or config.sandbox.mode, config.sandbox.network
+    for agent in agents:
+        if agent.kind and agent.kind.starts_sandbox(agent.args) and sandbox.best(mode, network) == "landlock":
+            raise environment(
+                f"{agent.kind.title} cannot start its own sandbox inside of Landlock, aigon's sandbox on this machine:"
+                " all its commands would fail",
+                where=f"agents.{agent.name}.args: {' '.join(agent.args)}",
+                hint="Leave its flags about permissions out, and only aigon's sandbox keeps it in; or use --sandbox"
+                " none, and only its own does; or install bubblewrap, in which both work",
             )
 
 

@@ -151,6 +151,7 @@ def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
     if prepared.agent:
         actors.require_agent(root, prepared.agent, options, prepared.env)
         actors.require_known_cost(prepared.config, options, prepared.agents)
+        actors.require_startable_sandbox(prepared.config, options, prepared.agents)
     if not options.skip_validation:
         require_tools(prepared.checks.checks)
 

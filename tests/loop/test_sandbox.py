@@ -53,6 +53,25 @@ def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     return found
 
 
+def test_a_program_whose_own_sandbox_cannot_start_in_landlock_is_refused_by_name(lab: Lab) -> None:
+    if why := sandbox.flaw("landlock"):
+        pytest.skip(f"landlock does not work here: {why}")
+    codex = lab.home / "bin" / "codex"
+    codex.parent.mkdir()
+    codex.write_text('#!/bin/sh\ncat > /dev/null; touch done.txt; echo \'{"type":"turn.completed"}\'\n')
+    codex.chmod(0o755)
+    lab.env |= {"PATH": f"{codex.parent}:{lab.env['PATH']}", "CODEX_API_KEY": "nobodys"}
+    lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
+    lab.config(agents={"careful": {"adapter": "codex", "args": ["-s", "workspace-write"]}}, proof="in-place")
+    command = ("feature-implement", "42", "--loop", "--sandbox")
+    refused = lab.aigon(*command, "landlock")
+    assert refused.code == 7, refused.out + refused.err
+    assert "Codex CLI cannot start its own sandbox inside of Landlock" in refused.err
+    assert "agents.careful.args: -s workspace-write" in refused.err and not lab.path("done.txt").exists()
+    lab.config(agents={"careful": {"adapter": "codex", "args": ["--sandbox=danger-full-access"]}})
+    assert lab.aigon(*command, "landlock").code == 0
+
+
 class Box:
     """A laboratory with secrets in its home, and an agent that says of each thing whether it was possible."""
 
@@ -62,7 +81,6 @@ class Box:
         for name, text in self.before.items():
             self.file(name).parent.mkdir(parents=True, exist_ok=True)
             self.file(name).write_text(text)
-        (lab.home / ".cache").mkdir()
         (lab.home / "tmp").mkdir()
         (lab.home / "tmp" / "theirs").write_text("theirs")
         lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
