@@ -30,7 +30,7 @@ def places(
     common, own = git.common_dir, git.directory
     roots = (git.root, common, git.git_dir, own)
     files = [common / name for name in _SHARED] + [own / name for name in (*_SHARED, "HEAD", "attributes")]
-    files += [common / "aigon" / "id"]
+    files += [common / "aigon" / "id", common / "aigon" / "home.json"]
     if git.git_dir != common:
         files += [git.root / ".git", *(git.git_dir / name for name in _WORKTREE)]
     folders = [common / name for name in _FOLDERS] + [own / "hooks", *_hooks(git, hooks_path)]

@@ -16,6 +16,7 @@ from aigon.core.quoting import clean, folded
 from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
+from aigon.run.elsewhere import command_elsewhere, describe_search
 from aigon.run.meant import candidate_meant
 from aigon.run.records import Records, records_of
 from aigon.run.seat import main_checkout
@@ -78,7 +79,7 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
             _require_decidable(spec, int(each), feature.path, feature.name_for_people)
     label = candidate.label if candidate else ""
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people, label)
-    state = _require_looked_at(replay(records.each()), feature.name_for_people)
+    state = _require_looked_at(checkout, root, feature.name_for_people, records)
     assert state.last is not None
     items = tuple(item for each in what for item in _items(spec, state.last, each))
     return Case(feature.name_for_people, items, state, records, run_command(wanted, label))
@@ -144,11 +145,14 @@ def _concerns(look: IterationFinished, rule: str) -> list[Concern]:
     return found
 
 
-def _require_looked_at(state: State, name: str) -> State:
+def _require_looked_at(checkout: Checkout, root: Path, name: str, records: Records) -> State:
+    state = replay(records.each())
     if state.last is None:
         raise usage(
             f"Feature {name} has not been looked at yet: there is nothing to decide on",
-            hint=f"aigon feature-implement {name} --loop",
+            where="" if state.started else describe_search(root, name, records.journal),
+            hint=command_elsewhere(checkout.common_dir, name, f"aigon feature-status {name}")
+            or f"aigon feature-implement {name} --loop",
         )
     return state
 

@@ -22,6 +22,7 @@ from aigon.run.done_request import Done, Request
 from aigon.run.done_spec import is_done, refuse_done, spec_at
 from aigon.run.done_unfinished import Unfinished
 from aigon.run.drive import Observer
+from aigon.run.elsewhere import command_elsewhere, describe_search
 from aigon.run.locks import alone, checkout_lock
 from aigon.run.seat import main_checkout
 
@@ -71,7 +72,7 @@ def _landing(main: Checkout, chosen: Chosen, request: Request) -> Landing:
             f"There is no branch {chosen.branch}", where=chosen.branch, hint=f"aigon feature-setup {chosen.name}"
         )
     feature = spec_at(main, how.tip, chosen.name, request.wanted)
-    target = request.into or _target(chosen)
+    target = request.into or _target(main, chosen)
     onto = main.commit_of(f"refs/heads/{target}")
     if onto is None or target == chosen.branch:
         raise usage(f"There is no branch {target} to merge into", where="--into", hint="Name one: --into main")
@@ -83,15 +84,22 @@ def _landing(main: Checkout, chosen: Chosen, request: Request) -> Landing:
             what = f"The branch {chosen.branch} has changed since it was proven"
             where = f"{how.ended[:12]}..{how.tip[:12]}"
         hint = f"{chosen.resume}   (or --force, if you know better)"
+        if not chosen.records.journal.exists():
+            where = f"{chosen.branch}; {describe_search(main.root, chosen.name, chosen.records.journal)}"
+            hint = command_elsewhere(main.common_dir, chosen.name, chosen.again) or hint
         raise AigonError(what, where=where, hint=hint, code=Exit.STOPPED)
     return Landing(main, chosen, feature, target, onto, how.tip)
 
 
-def _target(chosen: Chosen) -> str:
+def _target(main: Checkout, chosen: Chosen) -> str:
     origin = chosen.records.origin()
     if origin and origin.branch:
         return origin.branch
-    raise usage(f"It is not known where feature {chosen.name} began", where=chosen.branch, hint="Name it: --into main")
+    raise usage(
+        f"It is not known where feature {chosen.name} began",
+        where=f"{chosen.branch}; {describe_search(main.root, chosen.name, chosen.records.journal)}",
+        hint=command_elsewhere(main.common_dir, chosen.name, chosen.again) or "Name it: --into main",
+    )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from aigon.ports.store import is_held
 from aigon.ports.view_file import write_view
 from aigon.run import branch, candidates
 from aigon.run import report_sources as sources
+from aigon.run.elsewhere import command_elsewhere
 from aigon.run.evaluation_kept import remembered
 from aigon.run.records import Records, records_of
 from aigon.run.spec_places import find_place
@@ -39,7 +40,8 @@ def gather(checkout: Checkout, wanted: str) -> Account:
     known = [(each, candidates.records(home, each)) for each in candidates.of_feature(home, name)] if home else []
     works = [_work(checkout, root, home, feature, r, c) for c, r in _those_that_ran(home, name, known)] if home else []
     if not works or not any(work.history.runs for work in works):
-        hint = f"aigon feature-implement {name} --loop"
+        hint = command_elsewhere(checkout.common_dir, name, f"aigon report {name}")
+        hint = hint or f"aigon feature-implement {name} --loop"
         raise usage(f"Feature {name} has not run yet: there is nothing to report", where=feature.path, hint=hint)
     return _account(checkout, root, feature, works, home)
 

@@ -26,6 +26,7 @@ from aigon.run.begin import begin
 from aigon.run.choices import choices_of
 from aigon.run.earlier_durations import earlier_durations
 from aigon.run.earlier_spend import is_lost
+from aigon.run.elsewhere import command_elsewhere, describe_search
 from aigon.run.freeze import freeze
 from aigon.run.frozen import copy_of
 from aigon.run.job import Job
@@ -111,10 +112,11 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
         records = _locked(opening, name, held)
         past = past_of(records.each())
         if not past.state.started:
+            elsewhere = command_elsewhere(opening.checkout.common_dir, name, opening.command(name, "--resume"))
             raise usage(
                 f"There is nothing to resume for feature {name}",
-                where=_nothing_where(opening, name, records),
-                hint=f"Start it: {opening.command(name, '--loop')}",
+                where=describe_search(opening.seat.main, name, records.journal),
+                hint=elsewhere or f"Start it: {opening.command(name, '--loop')}",
             )
         _end_leftovers(opening, name, past.state)
         return take_up(opening, records, past)
@@ -127,14 +129,6 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
     old = _readable(records)
     _end_leftovers(opening, prepared.feature.name_for_people, old)
     return begin(opening, records, prepared, old)
-
-
-def _nothing_where(opening: Opening, name: str, records: Records) -> str:
-    """The state file that is not there; where it is, the journal, which is what a run goes on from."""
-    state = f".aigon/{_state_name(opening, name)}"
-    if not (opening.seat.main / state).exists():
-        return state
-    return f"{state} tells of a run whose journal is not there: {records.journal}"
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:

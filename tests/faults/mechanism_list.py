@@ -68,6 +68,17 @@ KILLED = (
         "        lock.unlink()\n", "        pass\n",
         f"{RESUME}::test_a_kill_before_the_branch_moved_publishes_the_same_tree[True]",
     ),
+    Mechanism(
+        "kill -9 of the loop", "a resume takes over what its run was started with", "aigon/run/choices.py",
+        "for name, value in taken.items() if", "for name, value in () if",
+        "tests/loop/test_resumed_choices.py::"
+        "test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run",
+    ),
+    Mechanism(
+        "another HOME", "the id of a repository stays", "aigon/ports/home.py",
+        "    if home and not _is_copy(common_dir, home):\n", "    if home and not home:\n",
+        f"{RESUME}::test_records_are_found_from_another_home_by_the_command_that_is_printed",
+    ),
 )  # fmt: skip
 POWER = (
     Mechanism(

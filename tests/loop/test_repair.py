@@ -222,7 +222,7 @@ def test_a_journal_without_a_sound_beginning_is_put_aside_and_the_next_run_looks
     assert not journal(lab).exists()
     assert journal(lab).with_name("journal.jsonl.corrupt").read_bytes() == damaged
     refused = ok(lab.aigon(*RESUME), 2).err
-    assert "nothing to resume" in refused and f"whose journal is not there: {journal(lab)}" in refused
+    assert "nothing to resume" in refused and f"no journal at {journal(lab)}" in refused
     ok(lab.aigon(*LOOP, "--max-iterations", "1"), 3)
     assert lab.state()["feature_spend"]["unknown"] == 1
     assert lab.state()["base_commit"] == base

@@ -305,6 +305,32 @@ def test_without_a_state_there_is_nothing_to_resume(lab: Lab) -> None:
     assert lab.fingerprint() == before
 
 
+def test_records_are_found_from_another_home_by_the_command_that_is_printed(lab: Lab, tmp_path: Path) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt")
+    lab.commit("the feature")
+    ok(lab.aigon("feature-setup", "42"))
+    ok(lab.aigon(*LOOP))
+    run, id_ = lab.state()["run_id"], lab.read(".git/aigon/id")
+    away = {"AIGON_STATE_HOME": str(tmp_path / "away"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+    lab.git("config", "--unset", "user.name")
+    lab.git("config", "--unset", "user.email")
+    ok(lab.aigon("feature-create", "another", env=away), 7)
+    lab.git("config", "user.name", "Ada")
+    lab.git("config", "user.email", "ada@example.invalid")
+    refused = [ok(lab.aigon(*RESUME, env=away), 2), ok(lab.aigon("report", "42", env=away), 2)]
+    refused.append(ok(lab.aigon("feature-done", "42", env=away), 2))
+    assert all(f"AIGON_STATE_HOME={lab.home / 'state'} aigon " in each.err for each in refused)
+    for each in (refused[0], refused[2]):
+        assert f"no journal at {tmp_path / 'away'}" in each.err
+        assert f"loop-state-42.json has run {run} of mine, met" in each.err
+    assert lab.read(".git/aigon/id") == id_
+    for each in refused:
+        pasted = subprocess.run(["bash", "-c", hint(each)], cwd=lab.root, env={**lab.env, **away}, capture_output=True)
+        assert pasted.returncode == 0, pasted
+    assert lab.git("log", "--format=%s", "-1", "main").startswith("Merge")
+
+
 def test_a_proven_run_is_resumed_without_a_turn_and_without_a_commit(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo turn >> "$HOME/turns"; touch done.txt')

@@ -207,7 +207,16 @@ def test_a_loop_that_is_turned_off_says_how_to_turn_it_on(ready: Lab) -> None:
 
 
 def test_a_resume_without_a_run_says_how_to_start_one(ready: Lab) -> None:
-    refused(ready, "feature-implement", "42", "--resume", code=2, what="nothing to resume", where=STATE, do="42 --loop")
+    refused(
+        ready,
+        "feature-implement",
+        "42",
+        "--resume",
+        code=2,
+        what="nothing to resume",
+        where="no journal at",
+        do="42 --loop",
+    )
 
 
 def test_an_agent_that_is_named_twice_is_refused(ready: Lab) -> None:

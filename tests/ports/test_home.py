@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.core.errors import AigonError, Exit
-from aigon.ports.home import git_directory, known_home, repository_home, state_home
+from aigon.ports.home import find_other_homes, git_directory, known_home, repository_home, state_home
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,11 +71,40 @@ def test_a_copy_gets_a_folder_of_its_own_and_the_original_keeps_its(state: Path,
     assert repository_home(tmp_path / "two" / ".git") == other
 
 
-def test_a_repository_whose_folder_was_removed_gets_a_new_one(state: Path, tmp_path: Path) -> None:
+def test_a_repository_whose_folder_was_removed_gets_an_empty_one(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "one")
-    shutil.rmtree(repository_home(git))
+    home = repository_home(git)
+    shutil.rmtree(home)
     assert known_home(git) is None
-    assert repository_home(git).is_relative_to(state)
+    assert repository_home(git) == home and home.is_relative_to(state)
+
+
+def test_a_second_state_home_gets_an_entry_and_the_id_stays(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = repository(tmp_path / "one")
+    home = repository_home(git)
+    (home / "features" / "7-cc").mkdir(parents=True)
+    id_ = (git / "aigon" / "id").read_text()
+    monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "other"))
+    assert repository_home(git) == tmp_path / "other" / "repos" / id_.strip()
+    assert find_other_homes(git, "7") == (state,) and find_other_homes(git, "8") == ()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "third"))
+    copy = repository_home(tmp_path / "two" / ".git")
+    assert copy.name != id_.strip(), "a copy is known as one in a state home that knows neither"
+    assert find_other_homes(tmp_path / "two" / ".git", "7") == ()
+    assert repository_home(git).name == id_.strip() == (git / "aigon" / "id").read_text().strip()
+    monkeypatch.setenv("AIGON_STATE_HOME", str(state))
+    assert repository_home(git) == home
+
+
+def test_one_repository_at_two_paths_is_no_copy(state: Path, tmp_path: Path) -> None:
+    git = repository(tmp_path / "one")
+    (tmp_path / "mounted").symlink_to(tmp_path / "one")
+    home = repository_home(git)
+    assert repository_home(tmp_path / "mounted" / ".git") == home == repository_home(git)
+    assert home.is_relative_to(state)
 
 
 def test_two_repositories_of_one_name_do_not_share(state: Path, tmp_path: Path) -> None:
