@@ -40,7 +40,7 @@ def ending(exited: Exited) -> tuple[TurnEnd, str]:
     if exited.timed_out and exited.silent:
         return "timed_out", f"no output for {short(exited.silent)} (guards.idleTimeout)"
     if exited.timed_out:
-        return "timed_out", f"ran into its deadline after {exited.duration:.0f} s"
+        return "timed_out", f"timed out after {exited.duration:.0f} s"
     if exited.killed:
         return "killed", "stopped by aigon"
     if exited.exit_code is None:

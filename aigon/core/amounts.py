@@ -1,8 +1,10 @@
-"""How amounts are written for people: time, money, tokens."""
+"""How amounts are written for people: time, money, tokens, checks."""
 
+from collections.abc import Sequence
 from math import ceil, isfinite
+from typing import Protocol
 
-from aigon.core.model import CostStatus
+from aigon.core.model import OWN, CheckStatus, CostStatus
 from aigon.core.state import Spend
 
 CHARS_PER_TOKEN = 2.3
@@ -12,6 +14,12 @@ CHARS_PER_TOKEN = 2.3
 def estimated_tokens(text: str) -> int:
     """About how many tokens `text` is, rounded up."""
     return ceil(len(text) / CHARS_PER_TOKEN)
+
+
+def many(count: int, noun: str) -> str:
+    """`1 iteration`, `2 iterations`, `3 criteria`."""
+    plural = noun.removesuffix("on") + "a" if noun.endswith("criterion") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def duration(seconds: float) -> str:
@@ -56,6 +64,43 @@ def cost(usd: float | None, status: CostStatus) -> str:
 def spent(spend: Spend) -> str:
     """What a run cost so far, and how many of its calls did not say: `$1.20 and 2 calls of unknown cost`."""
     if not spend.unknown:
-        return dollars(spend.usd)
+        return dollars(spend.usd) if spend.usd else "nothing spent"
     calls = f"{spend.unknown} call{'s' if spend.unknown > 1 else ''} of unknown cost"
     return f"{dollars(spend.usd)} and {calls}" if spend.usd else calls
+
+
+def total_spent(spend: Spend) -> str:
+    """The same in a few characters, for a view: `$1.20 + unknown`. Empty while no call has ended."""
+    if spend.usd:
+        return dollars(spend.usd) + (" + unknown" if spend.unknown else "")
+    return "unknown" if spend.unknown else ""
+
+
+class Checked(Protocol):
+    """What a check came to."""
+
+    @property
+    def check(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def status(self) -> CheckStatus: ...
+
+
+def green_checks(results: Sequence[Checked]) -> tuple[int, int]:
+    """How many of the project's own checks passed, and of how many.
+
+    aigon's own checks run only at some looks. Counted, they would make each line about another number of checks.
+    """
+    project = [result.status for result in results if result.check not in OWN]
+    return project.count("pass"), len(project)
+
+
+def count_checks(results: Sequence[Checked]) -> str:
+    """Count the project's own checks, and name those of aigon's that are red: `2 of 3 checks green, Git red`."""
+    green, total = green_checks(results)
+    skipped = sum(result.check not in OWN and result.status == "skipped" for result in results)
+    words = [f"{green} of {total} checks green" if total else "no check ran"]
+    words += [f"{skipped} skipped"] if skipped else []
+    words += [f"{r.title} red" for r in results if r.check in OWN and r.status in ("fail", "error")]
+    return ", ".join(words)

@@ -83,11 +83,6 @@ class Attempt:
         return tuple(check for check in self.checks if check.red)
 
     @property
-    def green(self) -> int:
-        """How many checks passed."""
-        return sum(check.status == "pass" for check in self.checks)
-
-    @property
     def proven(self) -> int:
         """How many criteria were."""
         return self.criteria - len(self.open)

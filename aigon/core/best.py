@@ -7,9 +7,8 @@ Of equals the earliest is the best: what came after it has to show something for
 
 from collections.abc import Callable, Iterable
 
-from aigon.core.decide import OWN
 from aigon.core.events import IterationFinished
-from aigon.core.model import Finding
+from aigon.core.model import OWN, Finding
 from aigon.core.red_check import is_red
 
 Worth = tuple[int, int, int, int]

@@ -5,7 +5,7 @@ Unlike SCRATCHPAD.md it may quote why a turn failed in the words of its program,
 
 from collections.abc import Callable, Iterator, Sequence
 
-from aigon.core.amounts import cost, duration, spent
+from aigon.core.amounts import cost, duration, green_checks, spent
 from aigon.core.attempt import Attempt
 from aigon.core.events import RunFinished, RunStarted
 from aigon.core.looked import Checked
@@ -65,7 +65,7 @@ def row_of(attempt: Attempt) -> str:
             (attempt.end or "broken off").replace("_", " ") if turned else "",
             duration(attempt.duration) if turned else "",
             f"{attempt.changed} (+{attempt.added} -{attempt.removed})" if attempt.changed else "0" if turned else "",
-            f"{attempt.green}/{len(attempt.checks)}" if attempt.judged else "",
+            "{}/{}".format(*green_checks(attempt.checks)) if attempt.judged else "",
             _tests(attempt.checks),
             f"{attempt.proven}/{attempt.criteria}" if attempt.judged else "",
             ("better" if attempt.better else "no better" if attempt.judged else "not looked at") if turned else "",

@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from aigon.core.model import Finding, Verdict
 from aigon.core.quoting import clipped, folded, item
 
+Built = Literal["changed", "unchanged", "failed", "ticked"]
+"""What an iteration brought: changed files, none, what a failed turn left, or only boxes that a resume ticked."""
+_NOTHING = {"unchanged": "no files changed", "failed": "turn failed"}
 _SUBJECT = 72
 """Characters of a subject line that git and forges show whole."""
 
@@ -20,8 +24,12 @@ def checkpoint(
     verdicts: Sequence[Verdict],
     skipped: bool,
     rung: str = "",
+    built: Built = "changed",
 ) -> str:
-    """Subject, blank line, trailers. `skipped`: validation was; `rung` is empty without a ladder."""
+    """Subject, blank line, trailers. `skipped`: validation was; `rung` is empty without a ladder.
+
+    `built` says what the iteration brought: files that a `feat` is about, or less.
+    """
     met = f"{sum(v.status == 'met' for v in verdicts)}/{len(verdicts)}"
     trailers = {
         "Feature": feature_id,
@@ -33,7 +41,7 @@ def checkpoint(
         "Criteria": met,
     }
     lines = [f"Aigon-{key}: {folded(value, 2000) or 'none'}" for key, value in trailers.items()]
-    return "\n".join([_subject(feature_id, number, met, findings, skipped), "", *lines]) + "\n"
+    return "\n".join([_subject(feature_id, number, met, findings, skipped, built), "", *lines]) + "\n"
 
 
 def squashed(
@@ -82,9 +90,13 @@ def _word(name: str) -> str:
     return re.sub(r"[\s=]+", "-", folded(name, 80)) or "unnamed"
 
 
-def _subject(feature_id: str, number: int, met: str, findings: Sequence[Finding], skipped: bool) -> str:
+def _subject(feature_id: str, number: int, met: str, findings: Sequence[Finding], skipped: bool, built: Built) -> str:
     """The longest wording that fits: the names of the red checks, their number, or no word on them."""
-    how_far = f"feat(feature-{folded(feature_id, 40)}): iteration {number}: {met} criteria proven"
+    scope = f"(feature-{folded(feature_id, 40)})"
+    if built == "ticked":
+        return f"docs{scope}: tick the criteria proven after iteration {number}"
+    kind, what = ("feat", "") if built == "changed" else ("chore", f"{_NOTHING[built]}, ")
+    how_far = f"{kind}{scope}: iteration {number}: {what}{met} criteria proven"
     words = ["validation skipped"] if skipped else _state(findings)
     wordings = [f"{how_far}, {word}" for word in words]
     return next((wording for wording in wordings if len(wording) <= _SUBJECT), how_far)

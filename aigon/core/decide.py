@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from aigon.core.amounts import many
 from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
-from aigon.core.model import HELD, Criterion, Finding, Probe, Verdict
+from aigon.core.model import HELD, OWN, Criterion, Finding, Probe, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
 from aigon.core.room import lacking_disk, lacking_length, lacking_memory
 from aigon.core.spending import affordable, expected
@@ -51,8 +52,6 @@ class Demand:
     in_place: bool = False
 
 
-OWN = ("git", "proof", "integrity")
-"""Roles of aigon's own checks: no failure of theirs is ever forgiven, and no pass of theirs is the project's."""
 IN_PLACE = "proved in place, not in a clean room"
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
@@ -233,21 +232,32 @@ def repeated_error(limits: Limits, state: State, _probe: Probe) -> Outcome | Non
     """The same failures and open criteria again and again, on the top rung of whoever worked last."""
     if not limits.repeated_error or state.repeats < limits.repeated_error or state.climbs < state.rungs - 1:
         return None
-    return Stopped("repeated-error", f"the same errors and open criteria {state.repeats} iterations in a row")
+    why = _unchanged(state, state.repeats) or f"the same errors and open criteria {state.repeats} iterations in a row"
+    return Stopped("repeated-error", why)
 
 
 def stall(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """Nothing got better: no criterion, no check, no test more than at the best look so far."""
     if not limits.stall or state.stalled < limits.stall:
         return None
-    return Stopped("stall", f"no progress in {state.stalled} iterations")
+    return Stopped("stall", _unchanged(state, state.stalled) or f"no progress in {state.stalled} iterations")
 
 
 def iterations(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """This invocation's iterations are used up."""
     if state.used < limits.iterations:
         return None
-    return Stopped("iterations", f"{state.used} of {limits.iterations} iterations are used")
+    unchanged = _unchanged(state, state.used)
+    reached = f"the limit of {many(limits.iterations, 'iteration')} is reached"
+    return Stopped("iterations", reached + (f", and {unchanged}" if unchanged else ""))
+
+
+def _unchanged(state: State, iterations: int) -> str:
+    """Say that the agent changed nothing in the last so many iterations, if that is so."""
+    last = [attempt for attempt in state.tried.done if attempt.judged][-iterations:]
+    if len(last) < iterations or any(attempt.changed for attempt in last):
+        return ""
+    return f"the agent changed no file in {'its turn' if iterations == 1 else f'{iterations} turns'}"
 
 
 GUARDS: tuple[Guard, ...] = (interrupted, disk, memory, unavailable, run_time, cost)

@@ -65,7 +65,7 @@ def _promises(promises: Sequence[Promise]) -> list[str]:
 def _implementation(turn: Turn | None, changes: Sequence[Change], rung: str) -> list[str]:
     added, removed = (sum(max(n, 0) for n in column) for column in ([c.added for c in changes],
                                                                     [c.removed for c in changes]))  # fmt: skip
-    files = f"- Files changed: {len(changes)}" + (f" (+{added} -{removed})" if changes else "")
+    files = f"- Files changed: {len(changes)} (+{added} -{removed})" if changes else "- No files changed"
     ladder = [f"- Rung: {folded(rung, 120)}"] if rung and turn else []
     return [*_turn(turn), *ladder, files, *_files(changes), *_claim(turn)]
 

@@ -19,6 +19,8 @@ HELD: tuple[TurnEnd, ...] = ("usage_limit", "overloaded", "unavailable")
 TestResult = Literal["passed", "failed", "error", "skipped"]
 CostStatus = Literal["reported", "estimated", "unknown"]
 
+OWN: tuple[Role, ...] = ("git", "proof", "integrity")
+"""Roles of aigon's own checks: no failure of theirs is ever forgiven, and no pass of theirs is the project's."""
 ROLES: tuple[Role, ...] = ("tests", "build", "lint", "types", "endpoints", "script", "git")
 ROLE_TITLES: Mapping[str, str] = {
     "tests": "Tests",
@@ -212,7 +214,7 @@ class Turn:
 
     `said` is the agent's last text: a claim, shown to people, never evidence and never fed back; `tools` are the tools
     it used, a short line each; `resets_at`, in seconds since the epoch, is when a usage limit ends; `usage_by_model`
-    divides `usage` where a program told of several models.
+    divides `usage` where a program told of several models; `log` is the file with the whole output of its program.
     """
 
     number: int
@@ -231,6 +233,7 @@ class Turn:
     resets_at: float | None = None
     tools: tuple[str, ...] = ()
     usage_by_model: tuple[ModelUsage, ...] = ()
+    log: str = ""
 
     @property
     def failed(self) -> bool:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from textwrap import wrap
 from unicodedata import east_asian_width
 
-from aigon.core.amounts import duration, spent
-from aigon.core.model import Criterion, Finding, Spec, Verdict
-from aigon.core.outcome import Outcome, describe
+from aigon.core.amounts import count_checks, duration, spent
+from aigon.core.model import Criterion, Finding, Spec, Turn, Verdict
+from aigon.core.outcome import Met, Outcome, describe
 from aigon.core.problem_words import few
 from aigon.core.quoting import folded
 from aigon.core.red_check import is_red
-from aigon.core.state import Spend, State
+from aigon.core.state import Spend
 
 LINES = 24
 NAMED = 2
@@ -19,30 +19,6 @@ COLUMNS = 100
 NOTES = 4
 """Integrity findings that the summary names; the log has them all."""
 Section = tuple[str, list[str]]
-
-
-def failure(
-    state: State,
-    spec: Spec,
-    outcome: Outcome,
-    next_command: str,
-    *,
-    commits: Sequence[tuple[str, str]] = (),
-    log: str = "",
-    elapsed: float | None = None,
-) -> str:
-    """The end of a run as its state tells it. See `summary`."""
-    return summary(
-        outcome=outcome,
-        spec=spec,
-        verdicts=state.last.verdicts if state.last else (),
-        findings=state.last.findings if state.last else (),
-        commits=commits,
-        spend=state.spend,
-        log=log,
-        next_command=next_command,
-        elapsed=elapsed,
-    )
 
 
 def summary(
@@ -58,10 +34,13 @@ def summary(
     elapsed: float | None,
     waited: float = 0.0,
     about_branch: str = "",
+    turn: Turn | None = None,
+    root: str = "",
 ) -> str:
     """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
 
-    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `elapsed` and
+    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `turn` is the agent's last
+    one; paths below `root` are shown relative to it; `elapsed` and
     `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
     that is not where the last iteration ended, and is never cut: it names where the rest is.
     """
@@ -71,7 +50,7 @@ def summary(
         ("Red checks", [line for f in findings if is_red(f) for line in _red(f)]),
         ("Proven", [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)]),
         ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
-        ("To look at", _to_look_at(spec, by_number, findings, log)),
+        ("See also", _see_also(spec, by_number, findings, log, None if isinstance(outcome, Met) else turn, root)),
     ]
     top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed, waited)]
     branch = wrap(about_branch, COLUMNS - 2, break_long_words=False, break_on_hyphens=False)
@@ -100,15 +79,9 @@ def _facts(
     waited: float,
 ) -> str:
     met = sum(_met(c, by_number) for c in spec.criteria)
-    facts = [f"{met} of {len(spec.criteria)} criteria proven", _checks(findings), spent(spend)]
+    facts = [f"{met} of {len(spec.criteria)} criteria proven", count_checks(findings), spent(spend)]
     facts += [] if elapsed is None else [duration(elapsed)]
     return " · ".join([*facts, f"waited {duration(waited)}"] if waited >= 1 else facts)
-
-
-def _checks(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return "no check ran"
-    return f"{sum(f.status == 'pass' for f in findings)} of {len(findings)} checks green"
 
 
 def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
@@ -126,12 +99,15 @@ def _proven(criterion: Criterion, verdict: Verdict) -> str:
     return f"[x] {criterion.number}. {_cut(folded(criterion.text), 60)} ({verdict.method.replace(':', ' ')})"
 
 
-def _to_look_at(spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], log: str) -> list[str]:
+def _see_also(
+    spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], log: str, turn: Turn | None, root: str
+) -> list[str]:
     unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
-    lines = [f"criteria for a person to decide: {', '.join(map(str, unclear))}"] if unclear else []
-    lines += [f"the output of {f.title}: {f.log}" for f in findings if is_red(f) and f.log]
+    lines = [f"for a person to decide: criteria {', '.join(map(str, unclear))}"] if unclear else []
+    lines += [f"output of {f.title}: {f.log.removeprefix(f'{root}/')}" for f in findings if is_red(f) and f.log]
+    lines += [f"output of {turn.agent}: {turn.log}"] if turn and turn.log else []
     lines += [f"{p.rule}: {p.message}" for f in findings if f.role == "integrity" for p in f.problems[:NOTES]]
-    return [*lines, f"the iteration log: {log}"] if log else lines
+    return [*lines, f"iteration log: {log}"] if log else lines
 
 
 def _fitted(sections: Sequence[Section], room: int) -> list[str]:

@@ -6,7 +6,7 @@ began, so that it starts no heading, box or list of its own.
 
 from collections.abc import Iterator, Sequence
 
-from aigon.core.amounts import duration
+from aigon.core.amounts import count_checks, duration
 from aigon.core.attempt import Attempt, Returned
 from aigon.core.looked import Checked, Complaint, Open
 from aigon.core.model import Change
@@ -30,7 +30,7 @@ def section(attempt: Attempt) -> str:
 
 def line(attempt: Attempt) -> str:
     """The same in a line."""
-    reached = f"proven {attempt.proven} of {attempt.criteria}, green {attempt.green} of {len(attempt.checks)}"
+    reached = f"proven {attempt.proven} of {attempt.criteria}, {count_checks(attempt.checks)}"
     parts = [describe_changes(attempt, 3), reached] if attempt.judged else [ended(attempt)]
     parts += [f"red: {_listed([code(check.title, 40) for check in attempt.failing], 4)}"] if attempt.failing else []
     parts += [f"open: {_listed([str(each.criterion) for each in attempt.open], 10)}"] if attempt.open else []
@@ -98,11 +98,10 @@ def _listed(texts: Sequence[str], most: int, total: int | None = None) -> str:
 
 def _reached(attempt: Attempt) -> str:
     tests = sum(check.counts.passed for check in attempt.checks if check.counts)
-    checks = f"{attempt.green} of {len(attempt.checks)} checks green"
     passed = (
         [f"{tests} test{'' if tests == 1 else 's'} passed"] if any(check.counts for check in attempt.checks) else []
     )
-    return ", ".join([f"{attempt.proven} of {attempt.criteria} criteria proven", checks, *passed])
+    return ", ".join([f"{attempt.proven} of {attempt.criteria} criteria proven", count_checks(attempt.checks), *passed])
 
 
 def _failed(check: Checked) -> Iterator[str]:

@@ -38,6 +38,8 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         elapsed=world.elapsed(),
         waited=world.waited,
         about_branch=_about_branch(outcome, state),
+        turn=state.turn,
+        root=str(world.checkout),
     )
 
 

@@ -128,7 +128,17 @@ def _message(job: Job, world: World, draft: IterationFinished, state: State) -> 
         findings=draft.findings,
         verdicts=draft.verdicts,
         skipped=job.demand.skip_validation,
+        built=_built(draft, state),
     )
+
+
+def _built(draft: IterationFinished, state: State) -> commit_message.Built:
+    """What the commit brings, for its type: a release is made of what was built, not of turns that failed."""
+    if not state.turn_ended:
+        return "ticked" if draft.number == state.finished else "changed"
+    if state.turn and state.turn.failed and any(verdict.status != "met" for verdict in draft.verdicts):
+        return "failed"
+    return "changed" if draft.changes else "unchanged"
 
 
 def _log(job: Job, world: World, draft: IterationFinished, state: State) -> bytes:

@@ -40,7 +40,9 @@ def better(state: State) -> IterationFinished | None:
     if len(looks) < 2:
         return None
     found = best.best(looks, state.base) or looks[0]
-    return None if found.number == looks[-1].number else found
+    later = [attempt for attempt in state.tried.done if attempt.number > found.number]
+    unchanged = bool(later) and not any(attempt.changed for attempt in later)
+    return None if unchanged or found.number == looks[-1].number else found
 
 
 def said(look: IterationFinished, state: State) -> str:

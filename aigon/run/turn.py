@@ -72,12 +72,14 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     if world.watch:
         world.watch.before_turn()
     world.meter.begin()
-    command, folder = _command(job, world, agent, ask), os.path.realpath(world.folder)
+    log = _log(world.iteration_folder(number))
+    command, folder = _command(job, world, agent, ask, log), os.path.realpath(world.folder)
     exited = process.run(command, world.stop)
     world.sweep()
     _run_folder(world, folder, state.finished)
     yield from _put_back(job, world, number)
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
+    turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
     redact_files(world.iteration_folder(number), world.redact)
     prices = knowing(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
     state = yield TurnEnded(world.now(), priced(turn, prices), world.meter.taken())
@@ -112,7 +114,7 @@ def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, No
             yield Notice(world.now(), text, "warning")
 
 
-def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
+def _command(job: Job, world: World, agent: Agent, ask: Ask, log: Path) -> process.Command:
     adapter = adapter_of(agent)
     launch = adapter.launch(agent, ask)
     seen = for_agent(world.agent_env, agent, adapter.kind)
@@ -124,7 +126,7 @@ def _command(job: Job, world: World, agent: Agent, ask: Ask) -> process.Command:
         stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
         deadline=_deadline(job, world),
         idle=job.idle_timeout,
-        log=_log(world.iteration_folder(ask.number)),
+        log=log,
         merge=False,
         redact=world.redact,
         started=world.guardian.begun,

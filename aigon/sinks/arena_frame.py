@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from rich.console import Group
 from rich.text import Text
 
+from aigon.core.amounts import total_spent
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
 from aigon.sinks.arena_scene import Rider, Stage
-from aigon.sinks.arena_summary import total
 from aigon.sinks.frame import SPARE, Page, drawn
 from aigon.sinks.phrases import asked_by
 from aigon.sinks.rows import clock
 from aigon.sinks.scene import Scene
 
-HINT = "Ctrl+C lets each finish its iteration; twice ends all at once. --resume goes on."
+HINT = "Ctrl+C: each finishes its iteration. Twice: all stop now. --resume continues."
 HEAD = ("agent", "iteration", "proven", "red", "time", "cost")
 NARROW = 76
 """Columns below which time and cost of each are left out: what it does now says more."""
@@ -39,7 +39,7 @@ def closing(stage: Stage, page: Page, now: float) -> Group:
 
 
 def _header(stage: Stage, now: float) -> list[Text]:
-    parts = (clock(now - stage.began), total(stage.spend), stage.limits)
+    parts = (clock(now - stage.began), total_spent(stage.spend), stage.limits)
     return [
         Text(folded(f"{stage.title} · {stage.plan}"), style="bold"),
         Text(" · ".join(part for part in parts if part)),
@@ -72,7 +72,7 @@ def _cells(label: str, rider: Rider, now: float) -> tuple[str, ...]:
     proven = f"{rider.met}/{rider.total}" if rider.total else "-"
     red = sum(bool(r.fresh and r.finding and r.finding.status in ("fail", "error")) for r in scene.checks.values())
     seconds = ended.seconds if ended else 0.0 if rider.since is None else now - rider.since
-    return (folded(label, _LABEL), place, proven, str(red), clock(seconds), total(scene.spend))
+    return (folded(label, _LABEL), place, proven, str(red), clock(seconds), total_spent(scene.spend) or "-")
 
 
 def _row(rider: Rider, cells: Sequence[str], widths: Sequence[int], now: float) -> Text:
@@ -94,7 +94,7 @@ def _doing(rider: Rider, now: float) -> str:
     if rider.ended:
         return "proven" if rider.ended.status == "met" else rider.ended.summary
     if rider.since is None:
-        return "waits for its turn"
+        return "queued"
     scene = rider.scene
     if scene.end:
         return "proven" if scene.end.status == "met" else describe(scene.end.outcome)

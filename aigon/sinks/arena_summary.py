@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from aigon.core.amounts import dollars, duration
+from aigon.core.amounts import duration, total_spent
 from aigon.core.arena import ArenaEnded, Ended
 from aigon.core.candidate import run_command
 from aigon.core.quoting import folded
-from aigon.core.state import Spend
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 _OUTCOMES = {"met": "proven", "needs_human": "needs a human"}
@@ -24,15 +23,8 @@ def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
         if one.hint:
             yield f"  do: {folded(one.hint)}"
         if one.status == "broken_off":
-            yield f"  what it said: .aigon/runs/arena-{feature}/{one.label}.err"
+            yield f"  output: .aigon/runs/arena-{feature}/{one.label}.err"
     yield from _next(feature, ended.candidates)
-
-
-def total(spend: Spend) -> str:
-    """US dollars so far; the part that nobody knows is not passed over."""
-    if not spend.unknown:
-        return dollars(spend.usd)
-    return f"{dollars(spend.usd)} + unknown" if spend.usd else "unknown"
 
 
 def again(feature: str, one: Ended) -> str:
@@ -46,7 +38,7 @@ def _row(one: Ended) -> tuple[str, ...]:
     outcome = _OUTCOMES.get(one.status, one.status.replace("_", " "))
     criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
     time = duration(one.seconds) if one.seconds else "-"
-    return (one.label, outcome, criteria, str(one.iterations), total(one.spend), time, folded(one.branch))
+    return (one.label, outcome, criteria, str(one.iterations), total_spent(one.spend) or "-", time, folded(one.branch))
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -58,4 +50,4 @@ def _next(feature: str, candidates: Sequence[Ended]) -> Iterator[str]:
         yield f"Next: aigon feature-eval {feature}"
     for one in candidates:
         if one.status != "met" and not one.hint and (command := again(feature, one)):
-            yield f"  {one.label} can {'go on' if one.resumable else 'begin'}: {command}"
+            yield f"  {'resume' if one.resumable else 'start'} {one.label}: {command}"

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from rich.console import Group
 from rich.text import Text
 
-from aigon.core.amounts import dollars
+from aigon.core.amounts import count_checks, total_spent
 from aigon.core.quoting import folded
-from aigon.core.state import Spend
 from aigon.sinks.rows import checks, clock, criteria, proven
 from aigon.sinks.scene import Scene
 
@@ -44,37 +43,30 @@ def running(scene: Scene, page: Page, now: float) -> Group:
 
 
 def closing(scene: Scene, page: Page, now: float) -> Group:
-    """The few lines that stay: how the run ended, and how far it came. The summary after it is the caller's."""
+    """The few lines that stay: how the run ended. The caller's summary, which follows, says how far it came."""
     word = scene.end.status.replace("_", " ") if scene.end else "not finished"
     style = "green" if word == "met" else "yellow"
-    return drawn([*_header(scene, now), Text.assemble((word, style), f" · {_far(scene)}")], page)
+    return drawn([*_header(scene, now), Text(word, style)], page)
 
 
 def _doing(scene: Scene, now: float) -> str:
     """What the run does, and since when, or how long it still waits."""
     if scene.phase_ends is None:
         return f"{folded(scene.phase)}, {clock(now - scene.phase_began)}"
-    return f"{folded(scene.phase)}, {clock(scene.phase_ends - now)} left (Ctrl+C stops, --resume goes on)"
+    return f"{folded(scene.phase)}, {clock(scene.phase_ends - now)} left (Ctrl+C stops, --resume continues)"
 
 
 def _far(scene: Scene) -> str:
-    green = sum(bool(row.fresh and row.finding and row.finding.status == "pass") for row in scene.checks.values())
-    return f"{proven(scene)} · {green} of {len(scene.checks)} checks green"
+    findings = [row.finding for row in scene.checks.values() if row.finding]
+    return f"{proven(scene)} · {count_checks(findings)}"
 
 
 def _header(scene: Scene, now: float) -> list[Text]:
     """The agent last: the name of a model can be long, and a narrow terminal cuts the end off."""
     agent = f"{scene.agent} ({scene.model})" if scene.model else scene.agent
     rung = f"rung {scene.rung[0] + 1} of {scene.rung[1]}" if scene.rung[1] > 1 else ""
-    parts = (str(scene.place), rung, clock(now - scene.began), _total(scene.spend), agent)
+    parts = (str(scene.place), rung, clock(now - scene.began), total_spent(scene.spend), agent)
     return [Text(folded(scene.title), style="bold"), Text(folded(" · ".join(part for part in parts if part)))]
-
-
-def _total(spend: Spend) -> str:
-    """US dollars so far; the part that nobody knows is not passed over."""
-    if not spend.unknown:
-        return dollars(spend.usd)
-    return f"{dollars(spend.usd)} + unknown" if spend.usd else "unknown"
 
 
 def _notice(text: str, level: str) -> Text:

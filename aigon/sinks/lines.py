@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TextIO
 
-from aigon.core.amounts import cost
+from aigon.core.amounts import cost, count_checks, many
 from aigon.core.events import (
     CheckFinished,
     CheckpointIntended,
@@ -90,13 +90,13 @@ def describe_event(event: Event, place: Place) -> str:
         case TurnEnded():
             return f"{turn(event.turn)}, {price(event.turn)}"
         case Waiting():
-            return f"{waits(event)}. Ctrl+C stops here; --resume goes on"
+            return f"{waits(event)}. Ctrl+C stops, --resume continues"
         case Parked():
             return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
         case RolledBack():
             return went_back(event)
         case RecordMended():
-            return f"the record was damaged and {event.lost} lines of it are lost; it is kept as {event.kept_as}"
+            return f"the record was damaged: {many(event.lost, 'line')} lost; the original is kept as {event.kept_as}"
         case CheckpointIntended():
             return f"checkpoint {event.commit[:7]} on {event.branch}"
         case Spent():
@@ -110,24 +110,33 @@ def describe_event(event: Event, place: Place) -> str:
 def _step(event: RunStarted | IterationStarted | IterationFinished | RunFinished, place: Place) -> str:
     match event:
         case RunStarted():
-            return _run(event)
+            return _run(event, place)
         case IterationStarted():
             model = f" with {event.model}" if event.model else ""
             effort = f", effort {event.effort}" if event.effort else ""
             rung = f"{effort}, rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else effort
-            return f"{place}: {event.agent} works{model}{rung}"
+            return f"{place}: {event.agent} is working{model}{rung}"
         case IterationFinished():
-            return f"{place} finished: {_tally(event)}" if event.number else f"base: {_tally(event)}"
+            return _finished(event, place)
         case RunFinished():
             return f"{event.status} (exit code {event.exit_code}): {describe(event.outcome)}"
 
 
-def _run(event: RunStarted) -> str:
+def _run(event: RunStarted, place: Place) -> str:
     verb = "resumed" if event.resumed else "started"
     skipped = ", validation skipped" if event.skip_validation else ""
-    limit = f"{event.criteria_total} criteria, at most {event.max_iterations} iterations"
+    limit = f"{many(event.criteria_total, 'criterion')}, {place.limit_words}"
     name = " ".join(dict.fromkeys((event.feature_id, event.slug)))
     return f"feature {name} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
+
+
+def _finished(event: IterationFinished, place: Place) -> str:
+    if not event.number:
+        return f"base: {_tally(event)}"
+    if place.is_earlier:
+        return f"{place} checked again: {_tally(event)}"
+    unchanged = "" if event.changes else "no files changed, "
+    return f"{place} finished: {unchanged}{_tally(event)}"
 
 
 def _found(finding: Finding) -> str:
@@ -142,8 +151,7 @@ def _judged(event: CriterionJudged) -> str:
 
 def _tally(event: IterationFinished) -> str:
     met = sum(verdict.status == "met" for verdict in event.verdicts)
-    green = sum(finding.status == "pass" for finding in event.findings)
-    return f"{met} of {len(event.verdicts)} criteria proven, {green} of {len(event.findings)} checks green"
+    return f"{met} of {len(event.verdicts)} criteria proven, {count_checks(event.findings)}"
 
 
 def _mark(finding: Finding) -> str:

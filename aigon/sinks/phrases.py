@@ -10,20 +10,20 @@ from aigon.core.model import Finding, Turn
 _TURN_ENDS = {
     "finished": "finished",
     "failed": "failed",
-    "timed_out": "ran into its deadline",
+    "timed_out": "timed out",
     "not_started": "did not start",
     "killed": "was killed",
     "refused": "refused to work",
-    "usage_limit": "ran into a usage limit",
-    "overloaded": "was turned away by an overloaded server",
-    "bad_credentials": "was not let in",
+    "usage_limit": "hit a usage limit",
+    "overloaded": "was rejected by an overloaded server",
+    "bad_credentials": "has bad credentials",
     "unavailable": "lost its connection",
 }
 
 _HOOK_ENDS: dict[HookStatus, str] = {
-    "ok": "is done",
+    "ok": "finished",
     "failed": "failed",
-    "timed_out": "took too long and was ended",
+    "timed_out": "timed out",
     "not_started": "did not run",
 }
 
@@ -45,10 +45,14 @@ def took(finding: Finding) -> str:
 
 
 def turn(ended: Turn) -> str:
-    """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1`."""
+    """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1 (see LOG)`."""
     after = f" after {duration(ended.duration)}" if ended.duration else ""
-    detail = f": {ended.detail}" if ended.end != "finished" and ended.detail else ""
-    return f"{ended.agent} {_TURN_ENDS[ended.end]}{after}{detail}"
+    how = f"{ended.agent} {_TURN_ENDS[ended.end]}{after}"
+    if ended.end == "finished":
+        return how
+    # An adapter's reason may begin with the very words that `_TURN_ENDS` has for it.
+    why = ended.detail.partition(": ")[2] if ended.detail.startswith(_TURN_ENDS[ended.end]) else ended.detail
+    return how + (f": {why}" if why else "") + (f" (see {ended.log})" if ended.log else "")
 
 
 def price(ended: Turn) -> str:
@@ -79,7 +83,7 @@ def went_back(event: RolledBack) -> str:
 def hook(ran: HookRan) -> str:
     """How a hook ended: `hook before_checks (hooks.before_checks) failed after 0.2s: no database`."""
     after = f" after {duration(ran.duration)}" if ran.duration else ""
-    veto = ", and does not let the run go on" if ran.veto else ""
+    veto = " and stops the run" if ran.veto else ""
     words = [line for line in ran.output.splitlines() if line.strip()]
     why = f": {words[-1].strip()}" if ran.status != "ok" and words else ""
     return f"hook {ran.point} ({ran.name}) {_HOOK_ENDS[ran.status]}{after}{veto}{why}"

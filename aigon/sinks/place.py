@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from aigon.core.amounts import many
 from aigon.core.events import Event, IterationFinished, IterationStarted, RunStarted
 
 
@@ -29,8 +30,19 @@ class Place:
             case _:
                 return self
 
+    @property
+    def is_earlier(self) -> bool:
+        """Whether an earlier invocation finished this iteration: a resume only looks at its tree again."""
+        return self.number <= (self.finished or 0)
+
+    @property
+    def limit_words(self) -> str:
+        """`at most 5 iterations`; `at most 5 more iterations` after a resume."""
+        return f"at most {many(self.limit, 'more iteration' if self.finished else 'iteration')}"
+
     def __str__(self) -> str:
         """`iteration 2 of 5`; before the first one `at most 5 iterations`."""
         if not self.number:
-            return f"at most {self.limit} iteration{'' if self.limit == 1 else 's'}" if self.limit else ""
-        return f"iteration {self.number}" + (f" of {self.finished + self.limit}" if self.finished is not None else "")
+            return self.limit_words if self.limit else ""
+        known = self.finished is not None and not self.is_earlier
+        return f"iteration {self.number}" + (f" of {(self.finished or 0) + self.limit}" if known else "")

@@ -147,7 +147,7 @@ def _phase(event: Event) -> str:
         case CheckStarted(number=number) | CriterionJudged(number=number):
             return "checking the result" if number else "looking at the base"
         case IterationStarted():
-            return f"{event.agent} works"
+            return f"{event.agent} is working"
         case TurnEnded():
             return "checking the result"
         case Waiting():

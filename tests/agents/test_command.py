@@ -132,8 +132,8 @@ def test_a_program_ended_by_a_signal_failed(there: Place) -> None:
     [
         (Exited(None, start_error="Exec format error"), "not_started", "Exec format error"),
         (Exited(None), "not_started", "did not start"),
-        (Exited(-9, timed_out=True, duration=1800.0), "timed_out", "ran into its deadline after 1800 s"),
-        (Exited(0, timed_out=True, duration=2.0), "timed_out", "ran into its deadline after 2 s"),
+        (Exited(-9, timed_out=True, duration=1800.0), "timed_out", "timed out after 1800 s"),
+        (Exited(0, timed_out=True, duration=2.0), "timed_out", "timed out after 2 s"),
         (Exited(-15, killed=True), "killed", "stopped by aigon"),
     ],
 )

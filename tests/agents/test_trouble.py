@@ -288,7 +288,7 @@ def test_what_a_real_program_meets_is_held_up_or_bad_credentials_and_no_failure(
     assert turn.end == end and detail in turn.detail
 
 
-DEADLINE = "(ran into its deadline after 3 s)"
+DEADLINE = "(timed out after 3 s)"
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_deadline_keeps_what_the_program_said_last() -> None:
     assert turn_after("opencode", Exited(-2, b"", logged, timed_out=True)).end == "overloaded"
     worked = b'{"type":"assistant","message":{"content":[{"type":"text","text":"so"}]}}\n'
     turn = turn_after("claude", Exited(143, busy + worked, b"disk full\n", timed_out=True, duration=9.0))
-    assert (turn.end, turn.detail) == ("timed_out", "ran into its deadline after 9 s: disk full")
+    assert (turn.end, turn.detail) == ("timed_out", "timed out after 9 s: disk full")
 
 
 def test_the_end_of_a_long_message_begins_with_a_whole_line_or_word() -> None:

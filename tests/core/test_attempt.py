@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aigon.core.amounts import green_checks
 from aigon.core.attempts import Attempts, attempts
 from aigon.core.events import Event, RunFinished, Waiting
 from aigon.core.failure_log import failure_log
@@ -30,7 +31,7 @@ def test_an_attempt_holds_the_turn_and_what_the_look_after_it_found() -> None:
     assert (one.number, one.agent, one.model, one.rung, one.rungs, one.tries) == (1, "claude", "sonnet", 0, 2, 1)
     assert (one.end, one.duration, one.cost, one.cost_status, one.unpriced) == ("finished", 60.0, 0.2, "reported", 0)
     assert (one.at, one.looked_at, one.fingerprint) == (at(1), at(2), "f1")
-    assert (one.proven, one.criteria, one.green, one.better) == (1, 2, 1, True)
+    assert (one.proven, one.criteria, green_checks(one.checks), one.better) == (1, 2, (1, 2), True)
     assert [(c.title, c.summary, c.complaints[0].text, c.complaints[0].where) for c in one.failing] == [
         ("Tests", "1 failed", "AssertionError: 6 != 5", "a")
     ]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.core.commit_message import checkpoint
+from aigon.core.commit_message import Built, checkpoint
 from aigon.core.model import CheckStatus, Finding, Verdict
 from tests.core.hostile import EXAMPLES, FINDING, TEXT, VERDICT
 
@@ -22,9 +22,17 @@ def message(
     feature: str = "42",
     agent: str = "cc",
     skipped: bool = False,
+    built: Built = "changed",
 ) -> str:
     return checkpoint(
-        feature_id=feature, run_id="r1", number=3, agent=agent, findings=findings, verdicts=verdicts, skipped=skipped
+        feature_id=feature,
+        run_id="r1",
+        number=3,
+        agent=agent,
+        findings=findings,
+        verdicts=verdicts,
+        skipped=skipped,
+        built=built,
     )
 
 
@@ -47,6 +55,18 @@ def test_a_checkpoint_says_how_far_it_is_and_git_reads_its_trailers() -> None:
         "Aigon-Checks: tests=pass lint=fail",
         "Aigon-Criteria: 5/6",
     ]
+
+
+@pytest.mark.parametrize(
+    ("built", "subject"),
+    [
+        ("unchanged", "chore(feature-42): iteration 3: no files changed, 5/6 criteria proven"),
+        ("failed", "chore(feature-42): iteration 3: turn failed, 5/6 criteria proven"),
+        ("ticked", "docs(feature-42): tick the criteria proven after iteration 3"),
+    ],
+)
+def test_only_what_built_something_is_a_feat(built: Built, subject: str) -> None:
+    assert message(found(tests="pass"), built=built).splitlines()[0] == subject
 
 
 def test_skipped_validation_is_in_the_subject_and_in_the_trailer() -> None:

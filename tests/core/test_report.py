@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.core.events import IterationFinished
-from aigon.core.model import Criterion, Finding, Spec, Verdict
+from aigon.core.model import Criterion, Finding, Spec, Turn, Verdict
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
-from aigon.core.report import failure, summary
-from aigon.core.state import Spend, State
+from aigon.core.report import summary
+from aigon.core.state import Spend
 from tests.core.hostile import CRITERION, EXAMPLES, FINDING, SPEC, TEXT, VERDICT
 
 SPEC_42 = Spec(
@@ -31,13 +30,13 @@ VERDICTS = (
 )
 FINDINGS = (
     Finding("tests", "tests", "Tests", "pass", "15/15 passed"),
-    Finding("lint", "lint", "Lint", "fail", "2 problems", log=".aigon/runs/r1/2/lint.log"),
+    Finding("lint", "lint", "Lint", "fail", "2 problems", log="/repo/.aigon/runs/r1/2/lint.log"),
 )
 COMMITS = (("a" * 40, "feat(feature-42): iteration 1"), ("b" * 40, "feat(feature-42): iteration 2"))
-STOPPED = Stopped("iterations", "2 of 2 iterations are used")
+STOPPED = Stopped("iterations", "the limit of 2 iterations is reached")
 NEXT = "aigon feature-implement 42 --resume"
 GOLDEN = """\
-Stopped by the guard iterations: 2 of 2 iterations are used
+Stopped by the guard iterations: the limit of 2 iterations is reached
 1 of 4 criteria proven · 1 of 2 checks green · $1.20 and 1 call of unknown cost · 12m 02s
 Not proven (3)
   [ ] 2. Lint is clean: lint is red
@@ -50,10 +49,11 @@ Proven (1)
 Commits (2)
   bbbbbbbbbb feat(feature-42): iteration 2
   aaaaaaaaaa feat(feature-42): iteration 1
-To look at (3)
-  criteria for a person to decide: 3
-  the output of Lint: .aigon/runs/r1/2/lint.log
-  the iteration log: docs/log.md
+See also (4)
+  for a person to decide: criteria 3
+  output of Lint: .aigon/runs/r1/2/lint.log
+  output of cc: .aigon/runs/r1/002/agent.log
+  iteration log: docs/log.md
 Next: aigon feature-implement 42 --resume
 """
 
@@ -71,6 +71,8 @@ def reported(
         log="docs/log.md",
         next_command=next_command,
         elapsed=722,
+        turn=Turn(2, "cc", "", "failed", 1, log=".aigon/runs/r1/002/agent.log"),
+        root="/repo",
     )
 
 
@@ -82,15 +84,20 @@ def test_a_failure_names_what_is_open_and_what_to_look_at() -> None:
     assert reported() == GOLDEN
 
 
-def test_a_state_tells_its_own_end() -> None:
-    look = IterationFinished("", 2, "", "", FINDINGS, VERDICTS, (), "", (), "")
-    state = replace(State(), last=look, spend=Spend(1.2, 1))
-    assert failure(state, SPEC_42, STOPPED, NEXT, commits=COMMITS, log="docs/log.md", elapsed=722) == GOLDEN
-
-
 def test_a_run_that_never_looked_says_so() -> None:
-    assert failure(State(), replace(SPEC_42, criteria=()), Refused("the tree is dirty"), "git stash") == (
-        "Refused: the tree is dirty\n0 of 0 criteria proven · no check ran · $0.00\nNext: git stash\n"
+    text = summary(
+        outcome=Refused("the tree is dirty"),
+        spec=replace(SPEC_42, criteria=()),
+        verdicts=(),
+        findings=(),
+        commits=(),
+        spend=Spend(),
+        log="",
+        next_command="git stash",
+        elapsed=None,
+    )
+    assert text == (
+        "Refused: the tree is dirty\n0 of 0 criteria proven · no check ran · nothing spent\nNext: git stash\n"
     )
 
 
@@ -98,7 +105,7 @@ def test_success_has_nothing_open() -> None:
     proven = tuple(Verdict(n, "met", "approval") for n in range(1, 5))
     text = reported(Met(("2 known failures",)), verdicts=proven)
     assert text.startswith("Every criterion is proven and the checks are green; 2 known failures\n4 of 4 criteria")
-    assert "Not proven" not in text
+    assert "Not proven" not in text and "agent.log" not in text
     assert "  [x] 4. The owner agrees (approval)\n" in text
 
 

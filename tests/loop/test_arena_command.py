@@ -51,7 +51,7 @@ def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) 
     assert quick.split()[:5] == ["quick", "proven", "1", "of", "1"]
     assert steady.split()[:5] == ["steady", "stopped", "0", "of", "1"]
     assert "2 agents, all at once: --parallel 2" in ran.out
-    assert ran.out.rstrip().endswith("steady can go on: aigon feature-implement 42 --resume --agent steady")
+    assert ran.out.rstrip().endswith("resume steady: aigon feature-implement 42 --resume --agent steady")
     again = lab.aigon("arena", "42", "--resume", "--json")
     assert again.code == 0, again.out + again.err
     ends = {one["label"]: one for one in again.events[-1]["candidates"]}

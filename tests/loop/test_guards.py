@@ -1,8 +1,9 @@
 """What ends a run that is not proven: each guard through the real command line."""
 
+import re
 import time
 
-from tests.lab import DONE_WHEN, SPEC, Lab
+from tests.lab import DONE_WHEN, LOG, SPEC, Lab
 
 OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
 NEW_EACH_TIME = (
@@ -26,16 +27,24 @@ def test_the_iteration_limit_ends_the_run_and_every_turn_is_one_commit(lab: Lab)
     lab.agent(NEW_EACH_TIME)
     assert stopped(lab, "--max-iterations", "2", code=3, guard="iterations") == 2
     assert len(lab.subjects()) == 4
-    assert "2 of 2 iterations" in lab.state()["stop_reason"]
+    assert lab.state()["stop_reason"].endswith(": the limit of 2 iterations is reached")
 
 
 def test_failed_turns_in_a_row_end_the_run_and_their_edits_are_committed(lab: Lab) -> None:
     lab.spec(OPEN)
     lab.config(guards={"consecutiveFailures": 2, "repeatedError": 0, "stall": 0})
     lab.agent("echo $AIGON_ITERATION > turn.txt; echo out of ideas >&2; exit 1")
-    assert stopped(lab, code=3, guard="consecutive-failures") == 2
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 3, ran.out + ran.err
+    assert "guard consecutive-failures" in lab.state()["stop_reason"]
     assert "exited with 1: out of ideas" in lab.state()["stop_reason"]
     assert lab.git("show", "HEAD:turn.txt") == "2"
+    assert [subject.partition(",")[0] for subject in lab.subjects()[-2:]] == [
+        f"chore(feature-42): iteration {number}: turn failed" for number in (1, 2)
+    ]
+    for log in re.findall(r"exited with 1: out of ideas \(see (\S+)\)|output of mine: (\S+)", ran.out):
+        assert "out of ideas" in lab.read("".join(log))
+    assert ran.out.count("/agent.log") == 3
 
 
 def test_an_agent_that_cannot_start_any_more_is_a_failed_turn(lab: Lab) -> None:
@@ -47,10 +56,26 @@ def test_an_agent_that_cannot_start_any_more_is_a_failed_turn(lab: Lab) -> None:
 
 
 def test_the_same_error_again_and_again_ends_the_run(lab: Lab) -> None:
-    lab.spec("it is done <!-- verify: echo failing in $SECONDS.$RANDOM s; date +%H:%M:%S >/dev/null; false -->")
-    lab.agent("true")
     lab.spec(OPEN)
+    lab.agent(NEW_EACH_TIME)
     assert stopped(lab, code=3, guard="repeated-error") == 3
+    assert "the same errors and open criteria 3 iterations in a row" in lab.state()["stop_reason"]
+
+
+def test_an_agent_that_changes_no_file_is_the_reason_that_is_given(lab: Lab) -> None:
+    lab.spec(OPEN)
+    lab.agent("echo nothing to do")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 3, ran.out + ran.err
+    assert lab.state()["stop_reason"].endswith("repeated-error: the agent changed no file in 3 turns")
+    assert "iteration 1 of 5 finished: no files changed, 0 of 1 criteria proven, no check ran" in ran.out
+    assert lab.subjects()[-3:] == [
+        f"chore(feature-42): iteration {number}: no files changed, 0/1 criteria proven" for number in (1, 2, 3)
+    ]
+    assert "- No files changed\n" in lab.read(LOG)
+    assert "best checkpoint" not in ran.out, "there is nothing to go back from"
+    (log,) = re.findall(r"output of mine: (\S+)", ran.out)
+    assert "nothing to do" in lab.read(log)
 
 
 def test_a_repeated_error_climbs_the_ladder_before_it_ends_the_run(lab: Lab) -> None:

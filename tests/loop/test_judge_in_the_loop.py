@@ -152,7 +152,7 @@ def test_a_judge_with_a_bad_key_is_unavailable_and_a_resume_asks_again(lab: Lab)
         turns = len(lab.state()["iterations"])
         again = lab.aigon("feature-implement", "42", "--resume", env=asked(server))
     assert again.code == 0, again.out + again.err
-    assert "mine works" not in again.out
+    assert "mine is working" not in again.out
     assert lab.boxes() == "xx" and turns == 2
 
 
@@ -176,7 +176,7 @@ def test_a_missing_key_is_said_before_the_first_turn(lab: Lab) -> None:
     assert unnamed.code == 4, unnamed.out + unnamed.err
     lines = unnamed.out.splitlines()
     said = next(n for n, line in enumerate(lines) if "no judge is ready" in line)
-    assert said < next(n for n, line in enumerate(lines) if "mine works" in line)
+    assert said < next(n for n, line in enumerate(lines) if "mine is working" in line)
 
 
 def test_a_judge_that_only_proposes_leaves_the_tick_to_a_person(lab: Lab) -> None:
@@ -191,7 +191,7 @@ def test_a_judge_that_only_proposes_leaves_the_tick_to_a_person(lab: Lab) -> Non
         again = lab.aigon("feature-implement", "42", "--resume", env=asked(server))
     assert again.code == 0, again.out + again.err
     assert lab.boxes() == "xx"
-    assert "mine works" not in again.out
+    assert "mine is working" not in again.out
 
 
 def test_a_judges_word_alone_is_no_proof_where_no_check_ran(lab: Lab) -> None:

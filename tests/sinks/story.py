@@ -26,7 +26,7 @@ from aigon.core.events import (
     Spent,
     TurnEnded,
 )
-from aigon.core.model import CheckStatus, CostStatus, Criterion, Finding, Role, Turn, Verdict
+from aigon.core.model import Change, CheckStatus, CostStatus, Criterion, Finding, Role, Turn, Verdict
 from aigon.core.outcome import Met
 
 TITLE = "feature 42: multiply numbers of any size"
@@ -87,8 +87,9 @@ def look(number: int, second: int, found: tuple[Finding, ...], met: int, count: 
         yield CheckFinished(at(second + 2), number, result)
     for verdict, criterion in zip(verdicts(met, count), criteria(count), strict=True):
         yield CriterionJudged(at(second + 4), number, verdict, criterion.text)
+    changes = (Change("calc/multiply.py", 4, 1),) if number else ()
     end = IterationFinished(
-        at(second + 6), number, at(second), COMMITS[number], found, verdicts(met, count), (), "f" * 12, (met,), ""
+        at(second + 6), number, at(second), COMMITS[number], found, verdicts(met, count), changes, "f" * 12, (met,), ""
     )
     if number:
         branch = "feature-42-multiply"

@@ -68,7 +68,7 @@ def test_a_line_per_notable_event_has_the_label_in_a_column_of_its_own() -> None
     assert [line[9:] for line in told[1:5]] == [
         "cx       feature 42 multiply started: claude on feature-42-multiply, 5 criteria, at most 5 iterations",
         "cx       base: 0 of 5 criteria proven, 1 of 3 checks green",
-        "cx       iteration 1 of 5: claude works with sonnet, rung 1 of 2",
+        "cx       iteration 1 of 5: claude is working with sonnet, rung 1 of 2",
         "cx       claude finished after 1m 00s, cost $0.21 (reported)",
     ]
     assert not any("Tests" in line or "criterion 1" in line for line in told)
@@ -78,7 +78,7 @@ def test_iterations_of_a_resumed_run_go_on_counting() -> None:
     resumed = replace(LANES[1], finished=3, iterations=3)
     begun = IterationStarted("2026-11-20T10:15:00", 4, "codex", "", 0, 1, 0)
     told = lines(begin(lanes=[resumed]), sent("cx", run_started(resumed=True)), sent("cx", begun))
-    assert told[2][9:] == "cx  iteration 4 of 8: codex works"
+    assert told[2][9:] == "cx  iteration 4 of 8: codex is working"
 
 
 def test_what_a_loop_did_not_say_itself_is_said_for_it() -> None:
@@ -101,14 +101,14 @@ def test_the_summary_says_how_each_ended_and_what_is_next() -> None:
         "agent    outcome      criteria  iterations  cost             time    branch",
         "cc-opus  proven       5 of 5    3           $0.42 + unknown  3m 50s  feature-42-cc-opus-multiply",
         "cx       broken off   0 of 5    3           $0.42 + unknown  3m 50s  feature-42-cx-multiply",
-        "gg       not started  -         0           $0.00            -       feature-42-gg-multiply",
+        "gg       not started  -         0           -                -       feature-42-gg-multiply",
         "",
         "cx: broken off by SIGKILL: no memory",
-        "  what it said: .aigon/runs/arena-42/cx.err",
+        "  output: .aigon/runs/arena-42/cx.err",
         "gg: not started: SIGINT asked for the end",
         "Next: aigon feature-eval 42",
-        "  cx can go on: aigon feature-implement 42 --resume --agent cx",
-        "  gg can begin: aigon feature-implement 42 --loop --agent gg",
+        "  resume cx: aigon feature-implement 42 --resume --agent cx",
+        "  start gg: aigon feature-implement 42 --loop --agent gg",
     ]
 
 
@@ -174,13 +174,11 @@ def test_a_terminal_shows_a_line_per_agent_that_changes_in_place() -> None:
     shown = played.last_running.splitlines()
     assert shown[0] == "feature 42: multiply · 3 agents, 2 at a time: --parallel 2"
     assert re.fullmatch(r"0:0\d · \$0\.21 · \$5\.00 for all together", shown[1])
-    assert shown[2].startswith("Ctrl+C lets each finish its iteration")
+    assert shown[2].startswith("Ctrl+C: each finishes its iteration")
     assert shown[4] == "  agent    iteration  proven  red  time  cost   now"
     assert re.fullmatch(r"▸ cc-opus  1/5        0/5     0    0:0\d  \$0\.21  checks: Tests, 0:0\d", shown[5])
-    assert re.fullmatch(
-        r"▸ cx       1/5        0/5     0    0:0\d  \$0\.00  waiting for codex, 1:01:\d\d left", shown[6]
-    )
-    assert shown[7] == "· gg       -          -       0    0:00  $0.00  waits for its turn"
+    assert re.fullmatch(r"▸ cx       1/5        0/5     0    0:0\d  -      waiting for codex, 1:01:\d\d left", shown[6])
+    assert shown[7] == "· gg       -          -       0    0:00  -      queued"
     assert shown[9].startswith("! cx: waiting for codex until") and COLOUR.search(played.text)
 
 
@@ -202,15 +200,15 @@ def test_a_narrow_terminal_leaves_time_and_cost_out() -> None:
     shown = drawn(staged(run_started(), IterationStarted("", 1, "codex", "", 0, 1, 0)), width=60)
     assert shown[4:7] == [
         "  agent    iteration  proven  red  now",
-        "· cc-opus  -          -       0    waits for its turn",
-        "▸ cx       1/5        0/5     0    codex works, 0:00",
+        "· cc-opus  -          -       0    queued",
+        "▸ cx       1/5        0/5     0    codex is working, 0:00",
     ]
 
 
 def test_red_checks_are_counted_and_what_runs_is_named() -> None:
     red = CheckFinished("", 1, finding("tests", "fail", "13/15 passed"))
     runs = (CheckStarted("", 1, "lint", "Lint"), CheckStarted("", 1, "criterion-2", "own command"))
-    assert "1    0:00  $0.00  checks: Lint, criterion 2, 0:00" in drawn(staged(run_started(), red, *runs))[6]
+    assert "1    0:00  -     checks: Lint, criterion 2, 0:00" in drawn(staged(run_started(), red, *runs))[6]
 
 
 def test_how_each_ended_stays_in_its_line() -> None:

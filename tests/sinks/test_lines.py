@@ -43,7 +43,7 @@ criterion 3 open: Negative factors keep the rule of signs (exit code 1)
 criterion 4 open: All tests pass (exit code 1)
 criterion 5 open: Lint is clean (exit code 1)
 base: 0 of 5 criteria proven, 1 of 3 checks green
-iteration 1 of 5: claude works with sonnet, rung 1 of 2
+iteration 1 of 5: claude is working with sonnet, rung 1 of 2
 claude finished after 1m 00s, cost $0.21 (reported)
 """
 
@@ -127,7 +127,7 @@ def test_a_terminal_gets_no_colour_either() -> None:
          "cc failed after 3.0s: exit code 1, cost unknown"),
         (Turn(1, "cc", "", "not_started", detail="no such file"), "cc did not start: no such file, cost unknown"),
         (Turn(1, "cc", "", "timed_out", duration=1800.0, cost=1.0, cost_status="estimated"),
-         "cc ran into its deadline after 30m 00s, cost $1.00 (estimated)"),
+         "cc timed out after 30m 00s, cost $1.00 (estimated)"),
         (Turn(1, "cc", "", "killed"), "cc was killed, cost unknown"),
         (Turn(1, "cc", "", "unavailable", detail="ECONNRESET"), "cc lost its connection: ECONNRESET, cost unknown"),
     ],
@@ -156,7 +156,7 @@ def test_numbers_go_on_over_a_resume_and_so_does_the_limit() -> None:
     known = written(resumed, replace(look, number=3), begun, finished=2)
     assert "feature 42 multiply resumed: " in known[0]
     assert "iteration 3 of 7 finished" in known[1]
-    assert known[2] == "iteration 4 of 7: claude works\n"
+    assert known[2] == "iteration 4 of 7: claude is working\n"
     guessed = written(resumed, replace(look, number=3), begun)
     assert "iteration 3 finished" in guessed[1] and "iteration 4 of 8:" in guessed[2]
 

@@ -217,8 +217,8 @@ def test_a_hook_is_shown_with_its_place_and_where_it_failed_the_last_thing_it_sa
     failed = HookRan(
         "2026-11-20T10:15:00", 1, "before_checks", "hooks.before_checks", "failed", 3, 0.2, "a\nno db", True
     )
-    assert describe_event(done, Place()) == "hook before_checks (.aigon/hooks/before_checks) is done after 1.2s"
-    said = "hook before_checks (hooks.before_checks) failed after 0.2s, and does not let the run go on: no db"
+    assert describe_event(done, Place()) == "hook before_checks (.aigon/hooks/before_checks) finished after 1.2s"
+    said = "hook before_checks (hooks.before_checks) failed after 0.2s and stops the run: no db"
     assert describe_event(failed, Place()) == said
     scene = Scene("title").apply(done, 0.0)
     assert scene.notices == ()

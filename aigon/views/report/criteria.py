@@ -1,12 +1,13 @@
 """The criteria one by one: what was decided, how, and on what evidence."""
 
 from aigon.core.account import Account, Item, Work
+from aigon.core.amounts import many
 from aigon.core.model import Finding, Verdict
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.head import anchor
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag, text
-from aigon.views.report.words import VERDICTS, command_of, decided, many, title_of
+from aigon.views.report.words import VERDICTS, command_of, decided, title_of
 
 
 def criteria(account: Account, work: Work, bounds: Bounds) -> Markup:
@@ -15,7 +16,7 @@ def criteria(account: Account, work: Work, bounds: Bounds) -> Markup:
         return tag("p", "None are known yet.", class_="none")
     shown = work.items[: bounds.criteria]
     left = len(work.items) - len(shown)
-    more = tag("p", f"{many(left, 'more criterion')} not shown." if left == 1 else f"{left} more criteria not shown.")
+    more = tag("p", f"{many(left, 'more criterion')} not shown.")
     return joined(
         [
             tag("ol", *(_criterion(account, work, item, bounds) for item in shown), class_="criteria"),

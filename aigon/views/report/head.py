@@ -1,7 +1,7 @@
 """The first screen: which feature, how it ended, what to take, and the numbers that count."""
 
 from aigon.core.account import Account, Work
-from aigon.core.amounts import duration
+from aigon.core.amounts import duration, many
 from aigon.core.progress import size
 from aigon.views.report import words
 from aigon.views.report.links import Links
@@ -49,7 +49,7 @@ def _taking(account: Account) -> Markup:
 def facts(work: Work) -> list[tuple[str, str]]:
     """The numbers that count, by name."""
     added, removed = size(work.changes)
-    files = words.many(len(work.changes), "file")
+    files = many(len(work.changes), "file")
     return [
         ("Criteria", f"{words.score(work)} proven"),
         ("Checks", words.checks(work)),

@@ -1,7 +1,7 @@
 """Iterations one by one: who worked, what it cost, what was red after it, what it changed."""
 
 from aigon.core.account import Account, Work
-from aigon.core.amounts import cost, duration
+from aigon.core.amounts import cost, duration, many
 from aigon.core.failures import groups, where
 from aigon.core.history import Step
 from aigon.core.model import Finding, Problem, Turn
@@ -14,7 +14,7 @@ from aigon.views.report.criteria import output
 from aigon.views.report.head import anchor
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag
-from aigon.views.report.words import many, title_of, turn_end
+from aigon.views.report.words import title_of, turn_end
 
 
 def iterations(account: Account, work: Work, bounds: Bounds) -> Markup:

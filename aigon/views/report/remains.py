@@ -1,7 +1,7 @@
 """What is left to show of a work: the change by file, integrity, what was parked or said, earlier runs, the log."""
 
 from aigon.core.account import Account, Work, span
-from aigon.core.amounts import duration
+from aigon.core.amounts import duration, many
 from aigon.core.concern import Concern, Level
 from aigon.core.history import Run, Step
 from aigon.core.model import Change
@@ -11,7 +11,7 @@ from aigon.core.progress import size
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag
-from aigon.views.report.words import many, title_of
+from aigon.views.report.words import title_of
 
 _LEVELS: dict[Level, tuple[str, str]] = {
     "restore": ("!", "put back"),

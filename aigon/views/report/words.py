@@ -1,12 +1,11 @@
 """What the page and the Markdown say in the same words."""
 
 from aigon.core.account import Account, Work
-from aigon.core.amounts import spent
+from aigon.core.amounts import count_checks, many, spent
 from aigon.core.candidate import run_command
 from aigon.core.history import Step
 from aigon.core.model import CheckStatus, Finding, Turn, Verdict, VerdictStatus
 from aigon.core.outcome import Met, describe
-from aigon.core.red_check import is_red
 
 STANDINGS = {
     "met": ("✓", "Proven"),
@@ -39,11 +38,6 @@ _METHODS = {
     "approval": "by a person",
     "human": "by nobody yet: a person has to",
 }
-
-
-def many(count: int, noun: str) -> str:
-    """`1 iteration`, `2 iterations`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def lead(account: Account) -> str:
@@ -89,8 +83,8 @@ def taking(account: Account) -> tuple[str, Work | None, str]:
         return "Compare those that proved it:", None, f"aigon feature-eval {name}"
     best = account.shown_first
     if any(work.running for work in account.works):
-        return "Nothing to take yet. See how it goes on:", None, f"aigon feature-status {name}"
-    return "Nothing to take yet. Go on with:", best, run_command(name, best.label)
+        return "Not ready to merge yet. Follow it with:", None, f"aigon feature-status {name}"
+    return "Not ready to merge. Continue with:", best, run_command(name, best.label)
 
 
 def _proposed(account: Account) -> Work | None:
@@ -115,10 +109,7 @@ def iterations(work: Work) -> int:
 
 def checks(work: Work) -> str:
     """`4 of 4 green`, or that none ran."""
-    ran = [found for found in work.findings if found.status != "skipped"]
-    if not ran:
-        return "none ran"
-    return f"{sum(not is_red(found) for found in ran)} of {len(ran)} green"
+    return count_checks(work.findings).replace(" checks", "", 1)
 
 
 def cost(work: Work) -> str:
