@@ -16,6 +16,7 @@ VERBS = {
     "feature-implement": ("feature_implement", "Let an agent work until every criterion is proven (--loop)."),
     "arena": ("arena", "Let several agents do the same feature side by side."),
     "feature-validate": ("feature_validate", "Run checks and criteria once: no agent, no writes."),
+    "stop": ("stop", "Ask a running loop to finish its iteration and stop."),
     "feature-status": ("feature_status", "Say where the features stand."),
     "board": ("board", "Show all features by stage: what is proven, and who works on it."),
     "feature-eval": ("feature_eval", "Compare what the agents of an arena made, on the same evidence."),

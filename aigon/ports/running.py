@@ -1,6 +1,7 @@
 """What runs on this machine for a repository: a note for every aigon that works on one, and for what that started.
 
     <home>/running/<invocation>.json
+    <home>/running/<invocation>.stop      another aigon asks this one to end: `finish` the iteration, or `now`
 
 A note is there from the start of an invocation to its end; one whose aigon is gone says that it was killed. It is not
 flushed: after a power cut nothing of it runs any more. A process is known by its number and by when it started, since
@@ -18,9 +19,11 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 FOLDER = "running"
+Request = Literal["finish", "now"]
+"""How an aigon is asked to end: as by the first Ctrl+C, or as by the second."""
 SCHEMA_VERSION = 1
 
 
@@ -58,6 +61,11 @@ class Running:
     about: Invocation | None = None
     _lock: Lock = field(default_factory=Lock)
 
+    @property
+    def request(self) -> Path | None:
+        """The file in which others ask this process to end."""
+        return request_of(self.path) if self.path else None
+
     def begun(self, pid: int) -> None:
         """A program was started that leads the session `pid`."""
         if self.about is not None:
@@ -90,8 +98,40 @@ def noted(home: Path, invocation: str, run_id: str, feature: str, label: str) ->
     try:
         yield running
     finally:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+        forget(path)
+
+
+def forget(note: Path) -> None:
+    """Remove a note, and the request that belongs to it."""
+    with contextlib.suppress(OSError):
+        note.unlink(missing_ok=True)
+        request_of(note).unlink(missing_ok=True)
+
+
+def request_of(note: Path) -> Path:
+    """The file in which others ask the aigon of a note to end."""
+    return note.with_suffix(".stop")
+
+
+def request(note: Path, how: Request) -> None:
+    """Ask the aigon of a note to end. What was asked for at once stays so. Raises OSError."""
+    file = request_of(note)
+    if requested(file) != "now":
+        temporary = file.with_name(f"{file.name}.tmp")
+        temporary.write_text(how)
+        temporary.replace(file)
+    if not note.exists():  # it has just ended
+        forget(note)
+
+
+def requested(file: Path) -> Request | None:
+    """What is asked for in `file`; None for nothing."""
+    try:
+        with open(file) as opened:  # noqa: PTH123 - on the hot path
+            how = opened.read(10)
+    except OSError:
+        return None
+    return how if how in ("finish", "now") else None  # type: ignore[return-value]
 
 
 def write(path: Path, about: Invocation) -> None:
@@ -149,6 +189,16 @@ def start_of(pid: int) -> str:
         return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
     except OSError:
         return "" if Path("/proc/self/stat").exists() else _asked(pid)
+
+
+def parent_of(pid: int) -> int | None:
+    """The number of a process's parent; None for one that is gone."""
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).ppid())
+    except psutil.Error:
+        return None
 
 
 def _asked(pid: int) -> str:

@@ -1,4 +1,4 @@
-"""What asks a run to end: signals and stop files. Handlers only set a flag and wake whoever waits."""
+"""What asks a run to end: signals, stop files and requests. Handlers only set a flag and wake whoever waits."""
 
 import os
 import select
@@ -9,6 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal
 
+from aigon.ports.running import requested
+
 Reason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
 POLL_SECONDS = 0.5
 """How often waiting code looks for a stop file: a person creating one does not notice half a second."""
@@ -18,7 +20,8 @@ class Stop:
     """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP, a stop file or a hook: `now`.
 
     Where it is not `patient` the first Ctrl+C means now: there is nothing to finish. `detail` is what a hook said that
-    does not let the run go on.
+    does not let the run go on. `request` is the file of `aigon.ports.running` in which another aigon asks for the end
+    as the first Ctrl+C does, or as the second.
     `fileno()` becomes readable as soon as `now` is set, so that it can be waited on beside a process.
     """
 
@@ -32,6 +35,7 @@ class Stop:
         self.reason: Reason = ""
         self.detail = ""
         self.now = False
+        self.request: Path | None = None
 
     @property
     def asked(self) -> bool:
@@ -40,9 +44,14 @@ class Stop:
         return bool(self.reason)
 
     def look(self) -> bool:
-        """`now`, after a look for stop files."""
+        """`now`, after a look for stop files and for a request."""
         if not self.now and any(os.path.exists(f) for f in self._files):  # noqa: PTH110 - on the hot path
             self._at_once("stop-file")
+        wanted = requested(self.request) if self.request and not self.now else None
+        if wanted == "now":
+            self._at_once("SIGINT")
+        elif wanted == "finish" and not self.reason:
+            self._first("SIGINT")
         return self.now
 
     def fileno(self) -> int:
@@ -78,11 +87,17 @@ class Stop:
         name: Reason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
         if self.now:
             return
-        if name == "SIGINT" and not self.reason and self._patient:
-            self.reason = name
-            self._said(name)
+        if name == "SIGINT" and not self.reason:
+            self._first(name)
             return
         self._at_once(name)
+
+    def _first(self, name: Reason) -> None:
+        if not self._patient:
+            self._at_once(name)
+            return
+        self.reason = name
+        self._said(name)
 
     @contextmanager
     def handling(self) -> Iterator["Stop"]:

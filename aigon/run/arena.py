@@ -15,7 +15,8 @@ from aigon.core.events import Event, RunFinished
 from aigon.core.runtime_files import STOP_FILES
 from aigon.ports import children
 from aigon.ports.git import Checkout
-from aigon.ports.home import known_home
+from aigon.ports.home import known_home, repository_home
+from aigon.ports.running import noted
 from aigon.ports.stop import POLL_SECONDS, Stop
 from aigon.run import arena_field, arena_line
 from aigon.run.arena_entrant import Entrant
@@ -24,6 +25,7 @@ from aigon.run.arena_observer import Forgiven
 from aigon.run.arena_plan import planned
 from aigon.run.arena_stopping import POLITE, closed, pass_on
 from aigon.run.options import Options
+from aigon.run.run_id import new_run_id
 
 CommandLine = Callable[..., list[str]]
 
@@ -48,8 +50,10 @@ def run_arena(
     watching = Forgiven(observer)
     stop = Stop([checkout.root / name for name in STOP_FILES])
     arena = _Arena(checkout, options, folder, watching, stop, first_proven, command_line)
+    home = repository_home(checkout.common_dir)
     try:
-        with stop.handling():
+        with stop.handling(), noted(home, new_run_id(), "", candidates[0].feature, "") as running:
+            stop.request = running.request
             return arena.run(candidates, resume, parallel)
     finally:
         watching.close()

@@ -64,6 +64,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     ):
         reaper.adopt_orphans()
         session.world.guardian = guardian
+        stop.request = running.request
         watching = [*observers(session), *notified(session), *_written_for_people(session)]
         recorder = Recorder(_records(session, points), watching, session.world.redact)
         state = session.state

@@ -4,7 +4,6 @@ A loop's guardian ends it within a moment; this is for when the guardian was kil
 but for what a new run of the same feature would collide with: a person is asked, or told the command.
 """
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +61,7 @@ def end(found: Sequence[Left]) -> int:
         if about := running.read(note):
             ended += survivors.end(about)
             if not _survivors(about):
-                _forget(note)
+                running.forget(note)
     return ended
 
 
@@ -70,7 +69,7 @@ def tidy(home: Path) -> None:
     """Remove the notes of aigons that are gone and left nothing."""
     for note, about in list(_dead(home)):
         if not _survivors(about):
-            _forget(note)
+            running.forget(note)
 
 
 def offer(home: Path, confirm: Callable[[str], bool] | None, say: Callable[[str], None], *, beside: str = "") -> None:
@@ -113,11 +112,6 @@ def _survivors(about: running.Invocation) -> Sequence[running.Started]:
     from aigon.ports.survivors import survivors
 
     return survivors(about)
-
-
-def _forget(note: Path) -> None:
-    with contextlib.suppress(OSError):
-        note.unlink(missing_ok=True)
 
 
 def _command_of(pid: int) -> str:

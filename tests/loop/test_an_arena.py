@@ -159,6 +159,26 @@ def test_a_worktree_that_was_deleted_is_made_again_and_a_conflict_leaves_both_si
     plain.sound()
 
 
+def test_one_of_an_arena_can_be_stopped_and_then_all_of_it(plain: Lab) -> None:
+    waiting(plain)
+    arena = plain.start("feature-implement", "42", "--loop", *ALL[:4])
+    until(lambda: all((plain.home / f"{name}-works").exists() for name in ("quick", "steady")), 60)
+    nobody = plain.aigon("stop", "42", "cheat")
+    assert (nobody.code, "Running: quick, steady" in nobody.err) == (7, True), nobody.err
+    assert "feature 42 (quick) to stop at once" in plain.aigon("stop", "dark-mode", "quick", "--now").out
+    until(lambda: state(plain, "quick")["status"] == "interrupted")
+    assert (state(plain, "steady")["status"], arena.poll()) == ("running", None)
+    assert "feature 42 (steady) to finish" in plain.aigon("stop", "42", cwd=worktree(plain, "steady")).out
+    assert arena.stdout is not None
+    while "each finishes its iteration" not in arena.stdout.readline():
+        assert arena.poll() is None
+    (plain.home / "go").touch()
+    ended = finish(arena, 60)
+    assert ended.code == 130, ended.out + ended.err
+    assert (state(plain, "steady")["status"], state(plain, "steady")["iteration"]) == ("interrupted", 1)
+    plain.sound()
+
+
 @pytest.mark.slow
 def test_ctrl_c_lets_all_finish_their_iteration_and_resume_goes_on_with_all(plain: Lab) -> None:
     waiting(plain)

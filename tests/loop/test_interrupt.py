@@ -37,12 +37,16 @@ def ask_to_stop(lab: Lab, process: "subprocess.Popen[str]", how: str) -> None:
         interrupt(process)
     elif how.startswith("SIG"):
         interrupt(process, signal.Signals[how])
+    elif how == "aigon stop":
+        asked = lab.aigon("stop", "42", "--now", "--json")
+        assert [one["pid"] for one in asked.json["asked"]] == [process.pid], asked.err
     else:
         lab.path(how).touch()
 
 
 WAYS = [
     ("two SIGINTs", 130, "interrupted"),
+    ("aigon stop", 130, "interrupted"),
     ("SIGTERM", 143, "interrupted"),
     pytest.param("SIGHUP", 143, "interrupted", marks=pytest.mark.slow),
     (".aigon/STOP", 3, "stopped"),
@@ -50,12 +54,18 @@ WAYS = [
 ]
 
 
-def test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed(lab: Lab) -> None:
+@pytest.mark.parametrize("how", ["SIGINT", "aigon stop"])
+def test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed(lab: Lab, how: str) -> None:
     lab.spec("never <!-- verify: false -->")
     lab.agent(STUBBORN)
     process = lab.start(*LOOP)
     begun(lab, process)
-    interrupt(process)
+    if how == "SIGINT":
+        interrupt(process)
+    else:
+        for _ in range(2):  # the second time it is still a polite request
+            asked = lab.aigon("stop", "42")
+            assert asked.out.startswith("Asked feature 42 to finish the iteration and stop\n"), asked.err
     go(lab)
     ran = finish(process)
     assert ran.code == 130, ran.out + ran.err
@@ -66,6 +76,17 @@ def test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed(lab: Lab
     assert parked(lab) == []
     assert left_behind(lab) == []
     lab.sound()
+
+
+def test_stop_says_if_no_loop_runs(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt")
+    assert lab.aigon(*LOOP).code == 0
+    idle = lab.aigon("stop", "42")
+    assert (idle.code, "No loop runs on feature 42" in idle.err) == (7, True)
+    assert "no feature '43'" in lab.aigon("stop", "43").err
+    inside = lab.aigon("stop", "42", env={"AIGON_RUN": "20261120-101523-abcdef"})
+    assert (inside.code, "inside a run" in inside.err) == (4, True)
 
 
 def test_after_the_first_ctrl_c_what_turns_out_proven_is_a_success(lab: Lab) -> None:

@@ -1,0 +1,34 @@
+"""`aigon stop`: ask the loops of a feature to end."""
+
+import click
+
+from aigon.commands.common import answer, here, json_option
+
+
+@click.command("stop")
+@click.argument("feature", metavar="ID")
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
+@click.option("--now", is_flag=True, help="End the turns at once, as a second Ctrl+C does; nothing is lost.")
+@json_option
+def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> int:
+    """Ask the loops on feature ID, or those of the agents named, to finish their iteration and stop, as Ctrl+C does.
+
+    It reaches loops in this checkout, in worktrees and in an arena, from anywhere in the repository, and does not wait
+    for their end. They end as interrupted (130); --resume continues. To stop every loop of a repository, and keep new
+    ones from starting a turn, create the file .aigon/STOP and remove it later.
+
+    Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
+    """
+    from aigon.run.authority import require_outside_a_run
+    from aigon.run.seat import main_checkout
+    from aigon.run.stopping import ask_to_stop
+
+    require_outside_a_run("stop")
+    with here() as checkout, main_checkout(checkout) as (main, _):
+        asked = ask_to_stop(main, feature, agents, "now" if now else "finish")
+    what = "to stop at once" if now else "to finish the iteration and stop"
+    lines = [f"Asked feature {each.feature}{f' ({each.label})' if each.label else ''} {what}" for each in asked]
+    rows = [{"label": each.label, "run_id": each.run_id, "pid": each.loop.pid, "since": each.since} for each in asked]
+    next_ = f"Next: aigon feature-status {asked[0].feature if asked else feature}"
+    answer({"feature": feature, "now": now, "asked": rows}, "\n".join([*lines, next_]), as_json)
+    return 0
