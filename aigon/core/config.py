@@ -174,6 +174,7 @@ class CheckOverride(_Section):
     cwd: str | None = None
     env: dict[str, str] | None = None
     reports: list[str] | None = None
+    writes: list[str] | None = None
 
 
 class PathConfig(_Section):

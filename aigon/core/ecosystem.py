@@ -14,7 +14,7 @@ from aigon.core.model import ROLES, Role
 
 KEYS = (
     "title", "detect", "absent", "fallback", "manifests", "workspace", "variables", "protect", "setup", "caches",
-    "roles",
+    "outputs", "roles",
 )  # fmt: skip
 
 PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)(?::([^{}\s]+))?\}")
@@ -49,6 +49,7 @@ class Candidate:
     cwd: str = "."
     env: Mapping[str, str] = field(default_factory=dict)
     reports: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     shown: str = ""
 
 
@@ -85,7 +86,8 @@ class Ecosystem:
     `protect` are rules on what an agent may change, `setups` the ways to its dependencies, `caches` variables and the
     folders in a person's home that they name. A `fallback` gives checks only for roles that no other ecosystem has any
     for. `manifests` are files that mark a project in a folder; where `workspace` holds, those below the root belong to
-    the root's own project. The keys of `roles` are the names of the checks.
+    the root's own project; `outputs` are lines for .gitignore about what its tools leave, whoever runs them. The keys
+    of `roles` are the names of the checks.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Ecosystem:
     fallback: bool = False
     manifests: tuple[str, ...] = ()
     workspace: Condition | None = None
+    outputs: tuple[str, ...] = ()
 
     def choices(self, role: Role) -> tuple[RoleChoice, ...]:
         """What it offers for a role: the check that is called like it, then the others."""
@@ -125,6 +128,7 @@ def read(name: str, node: Node) -> Ecosystem:
         fields["fallback"].flag() if "fallback" in fields else False,
         fields["manifests"].texts() if "manifests" in fields else (),
         parse(fields["workspace"]) if "workspace" in fields else None,
+        fields["outputs"].texts() if "outputs" in fields else (),
     )
 
 
@@ -158,18 +162,18 @@ def _choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoice:
         hint = f"A role, or one more check for it such as 'lint-format'. {nearest(name, ROLES)}"
         raise usage(f"Unknown key {node.path!r}", where=node.file, hint=hint)
     required = ("absent", "candidates") if name == role else ("candidates",)
-    fields = node.fields(("absent", "timeout", "candidates"), required=required)
-    timeout = fields["timeout"].seconds() if "timeout" in fields else None
-    candidates = tuple(_candidate(item, timeout, variables) for item in fields["candidates"].items())
+    fields = node.fields(("absent", "timeout", "writes", "candidates"), required=required)
+    shared = settings({key: fields[key] for key in ("timeout", "writes") if key in fields})
+    candidates = tuple(_candidate(item, shared, variables) for item in fields["candidates"].items())
     return RoleChoice(role, fields["absent"].text() if "absent" in fields else "", candidates, name)
 
 
-def _candidate(node: Node, timeout: float | None, variables: tuple[str, ...]) -> Candidate:
+def _candidate(node: Node, shared: Mapping[str, Any], variables: tuple[str, ...]) -> Candidate:
     fields = node.fields(("if", "argv", "shown", "hint", "needs", *SETTINGS), required=("if", "argv"))
     for key in ("argv", "hint", "needs"):
         if key in fields:
             _check_placeholders(fields[key], (*OWN, *variables))
-    given: dict[str, Any] = {"timeout": timeout, **settings(fields)}
+    given = {**shared, **settings(fields)}
     return Candidate(
         parse(fields["if"]),
         _argv(fields["argv"]),
@@ -223,5 +227,6 @@ SETTINGS: Mapping[str, Callable[[Node], object]] = {
     "cwd": Node.inside,
     "env": _env,
     "reports": Node.texts,
+    "writes": Node.texts,
 }
 """How a check is run, as candidates and a project's own `checks` may say it."""

@@ -80,7 +80,8 @@ class Check:
     `argv` may contain `{report}`: the path of a report file that does not exist before the run; `reports` are patterns
     of report files, relative to `cwd`, that the command itself places. `timeout` is in seconds; `cwd` is relative to
     the workspace; `missing` names a tool that was not found, `hint` how to get it; `remember` says whether a pass on a
-    tree stands for the next run on the same tree; `shown` what people read in place of the command line.
+    tree stands for the next run on the same tree; `shown` what people read in place of the command line; `writes` are
+    the paths that the command writes beside `cwd`'s files (`.`: nobody knows which).
     """
 
     name: str
@@ -99,6 +100,7 @@ class Check:
     remember: bool = True
     reports: tuple[str, ...] = ()
     shown: str = ""
+    writes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

@@ -59,7 +59,7 @@ def _changed(check: Check, given: Mapping[str, Node], project: Project, file: st
     if "command" in given:
         # The old parser and report belonged to the old command.
         env = {name: value for name, value in check.env.items() if "{report}" not in value}
-        check = replace(check, env=env, reports=(), shown="")
+        check = replace(check, env=env, reports=(), shown="", writes=())
         changes = {"parser": "text", **_command(given["command"], project), **changes}
     if "env" in changes:
         changes["env"] = {**check.env, **changes["env"]}

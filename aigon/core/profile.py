@@ -178,7 +178,8 @@ def resolve(
     absent = [each for each in absent if each.role not in standing_in]
     if not present:
         absent = _nothing(profile)
-    resolution = Resolution(profile.name, _unique(checks), tuple(absent))
+    outputs = tuple(line for part in present for line in part.ecosystem.outputs)
+    resolution = Resolution(profile.name, _unique(checks), tuple(absent), outputs)
     return overridden(resolution, overrides, project, file) if overrides else resolution
 
 

@@ -29,11 +29,15 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The checks of a project under a profile, by role, and what it does not have."""
+    """The checks of a project under a profile, by role, and what it does not have.
+
+    `outputs` are lines for .gitignore about what the tools of its ecosystems leave, whoever runs them.
+    """
 
     profile: str
     checks: tuple[Check, ...]
     absent: tuple[Absent, ...]
+    outputs: tuple[str, ...] = ()
 
 
 def choose(choice: RoleChoice, ecosystem: Ecosystem, project: Project, timeout: float | None) -> Check | Absent:
@@ -65,6 +69,7 @@ def _check(
         missing=missing,
         hint=filled(hint, project, variables),
         reports=candidate.reports,
+        writes=candidate.writes,
         shown=candidate.shown,
     )
 

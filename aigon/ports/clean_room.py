@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from aigon.core.errors import environment
+from aigon.core.errors import AigonError, environment
 from aigon.ports.dependencies import editable_paths
 from aigon.ports.enclosure import Enclosure, Isolation
 from aigon.ports.export import Exported, export
@@ -20,6 +20,8 @@ from aigon.ports.trusted import TrustedGit
 
 SCRATCH = "aigon-room-"
 """How the name of a scratch folder begins. It lies where temporary files do: a socket's path has 107 bytes at most."""
+KEPT = "kept"
+"""The file that marks a room whose files were left for the next one."""
 REMOVAL_SECONDS = 5.0
 """How long a removal is tried while something may still be writing there."""
 
@@ -69,8 +71,12 @@ def opened(
     home: Home = "throwaway",
     places: Mapping[str, str] | None = None,
     repository: bool = True,
+    keep: bool = False,
 ) -> Iterator[Room]:
     """A room with the files of `tree`, made in `folder` and removed afterwards; so is what a killed aigon left there.
+
+    With `keep` the files stay for the next room in this folder, which only writes those that differ: what commands made
+    beside them is there again. Lent folders can be written then, as in the workspace.
 
     `folder` is deterministic, outside the workspace and used by one aigon at a time. `env` is the environment of the
     checks. `isolation` is what `best` said. `hidden`: more folders that commands may not reach (the repository's git
@@ -79,18 +85,55 @@ def opened(
     elsewhere, likewise, which win over `lent`. A path that the tree itself holds is the tree's.
     Raises AigonError (exit 7).
     """
-    remove(folder)
+    if not (keep and _take_kept(folder)):
+        remove(folder)
     try:
-        exported = export(git, tree, folder / "tree", repository=repository)
+        exported = _exported(git, tree, folder, repository)
         folders = _shown(git.root, exported.folder, lent, given or {})
         records = (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *hidden)
         scratch = _scratch(folder, git.root, env)
-        enclosure = Enclosure(isolation, git.root, exported.folder, scratch, records, folders, shown=tuple(shown))
+        enclosure = Enclosure(
+            isolation, git.root, exported.folder, scratch, records, folders, shown=tuple(shown), writable=keep
+        )
         _make_places(enclosure)
         its_env = _env(enclosure, env, home, places or {})
         yield Room(exported.folder, enclosure.seen_as, isolation, scratch, its_env, enclosure, exported, tuple(folders))
+        if keep:
+            _keep(folder, enclosure)
     finally:
+        if not (folder / KEPT).exists():
+            remove(folder)
+
+
+def _exported(git: TrustedGit, tree: str, folder: Path, repository: bool) -> Exported:
+    """Export the tree; over an earlier export if that works, else afresh."""
+    if (folder / "tree").exists():
+        with contextlib.suppress(AigonError):
+            return export(git, tree, folder / "tree", repository=repository)
         remove(folder)
+    return export(git, tree, folder / "tree", repository=repository)
+
+
+def _take_kept(folder: Path) -> bool:
+    """Whether an earlier room was kept here. From here on it is not: a killed aigon leaves it in an unknown state."""
+    try:
+        (folder / KEPT).unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _keep(folder: Path, enclosure: Enclosure) -> None:
+    """Leave only the files of the room: without the scratch folder and the places of the folders that were lent."""
+    for name in enclosure.lent:
+        place = enclosure.export / name
+        place.rmdir() if _is_folder(place) else place.unlink()
+    _remove_tree(enclosure.scratch)
+    (folder / KEPT).touch()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _shown(workspace: Path, root: Path, lent: Sequence[str], given: Mapping[str, Path]) -> dict[str, Path]:

@@ -23,7 +23,8 @@ class Enclosure:
 
     `lent` are read-only: relative path in the export -> the folder that is shown there; `kept` stays reachable and
     writable whatever is hidden, `shown` readable; an empty folder of `scratch` is in the place of each cache in a lent
-    folder. With `closed` there is no network but loopback; that takes mounts.
+    folder. With `closed` there is no network but loopback; that takes mounts. With `writable` the lent folders can be
+    written, caches included.
     """
 
     isolation: Isolation
@@ -35,6 +36,7 @@ class Enclosure:
     kept: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
     closed: bool = False
+    writable: bool = False
 
     @property
     def seen_as(self) -> Path:
@@ -106,8 +108,8 @@ class Enclosure:
         binds += [(path, path, True) for path in shown if self._is_covered(Path(path))]
         binds += [(str(self.export), root, False)]
         for number, (name, source) in enumerate(sorted(self.lent.items())):
-            binds += [(str(source), f"{root}/{name}", True)]
-            caches = [cache for cache in CACHES if _is_folder(source / cache)]
+            binds += [(str(source), f"{root}/{name}", not self.writable)]
+            caches = [] if self.writable else [cache for cache in CACHES if _is_folder(source / cache)]
             binds += [(str(self._cache(number, cache)), f"{root}/{name}/{cache}", False) for cache in caches]
         return sorted(binds, key=lambda bind: bind[1].count("/"))
 

@@ -31,12 +31,14 @@ WORKERS = ("-c", "checkout.workers=0")
 class Exported:
     """What was written. `missing`: submodules that the workspace has and whose commit could not be exported.
 
-    `unpopulated`: those that the workspace has not checked out either, an empty folder here as there.
+    `unpopulated`: those that the workspace has not checked out either, an empty folder here as there; `fresh`: nothing
+    of an earlier export was there.
     """
 
     folder: Path
     missing: tuple[str, ...] = ()
     unpopulated: tuple[str, ...] = ()
+    fresh: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,10 @@ def _quoted(path: str) -> str:
 
 
 def export(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Exported:
-    """Write the tree with this hash (a commit's does, too) as files into `folder`, which must not exist or be empty.
+    """Write the tree with this hash (a commit's does, too) as files into `folder`.
+
+    The folder must not exist, be empty, or hold an earlier export with its repository: then only the files that differ
+    are written, and files that neither tree has stay.
 
     With `repository` it has a git directory of one commit without parents, as a clone of depth 1 in CI has, so that
     tools that ask git go on working: this tree's objects, no other ref, no hook, no remote. Without, it has none.
@@ -93,34 +98,44 @@ def export(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True)
     """
     names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
     source = _Source(git, git.root, {name: git.env[name] for name in names if name in git.env})
+    fresh = not (folder / ".git").exists()
     _write(source, tree, folder)
     found = list(_with_submodules(source, folder, ""))
     if not repository:
         for written in (folder, *(folder / path for path, problem in found if not problem)):
             shutil.rmtree(written / ".git")
     by_problem = {kind: tuple(path for path, problem in found if problem == kind) for kind in ("missing", "absent")}
-    return Exported(folder, by_problem["missing"], by_problem["absent"])
+    return Exported(folder, by_problem["missing"], by_problem["absent"], fresh)
 
 
 def _write(source: _Source, revision: str, folder: Path) -> None:
     """One repository's files, read from objects whose names were just computed anew."""
     own = folder / ".git"
-    (own / "objects" / "pack").mkdir(parents=True)
+    packs = own / "objects" / "pack"
+    packs.mkdir(parents=True, exist_ok=True)
+    before, known = _exported_commit(own), set(packs.glob("*.pack"))
     tree = source.run("rev-parse", "--verify", f"{revision}^{{tree}}").decode().strip()
-    packing = ("pack-objects", "--revs", *PACKING, str(own / "objects" / "pack" / "pack"))
-    source.run(*packing, stdin=f"{tree}\n".encode(), env=source.writing_to(own / "objects"))
+    packing = ("pack-objects", "--revs", *PACKING, str(packs / "pack"))
+    wanted = f"{tree}\n^{before}\n" if before else f"{tree}\n"
+    source.run(*packing, stdin=wanted.encode(), env=source.writing_to(own / "objects"))
     renamed = {"GIT_OBJECT_DIRECTORY": str(own / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
-    for pack in (own / "objects" / "pack").glob("*.pack"):
+    for pack in set(packs.glob("*.pack")) - known:
         pack.with_suffix(".idx").unlink()
         source.run("index-pack", str(pack), env=renamed)
     here = {**renamed, **SMUDGING, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(own / "index")}
-    source.run(*WORKERS, "read-tree", "-m", "-u", tree, env=here)
+    source.run(*WORKERS, "read-tree", "--reset" if before else "-m", "-u", tree, env=here)
     if (source.git.directory / "info" / "sparse-checkout").exists():
         _beyond_the_cone(source, folder, here)
     if '[filter "lfs"]' in (source.git.directory / "config").read_text():
         _refuse_damaged(source, folder, here)
     commit = source.run("commit-tree", "-m", "aigon: the files to prove", tree, env=renamed).decode()
     _describe(source, own, commit)
+
+
+def _exported_commit(own: Path) -> str:
+    """Return the commit of an earlier export into this git directory, "" if there is none."""
+    branch = own / BRANCH
+    return branch.read_text().strip() if branch.exists() else ""
 
 
 def _beyond_the_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
@@ -153,13 +168,13 @@ def _refuse_damaged(source: _Source, folder: Path, here: Mapping[str, str]) -> N
 def _describe(source: _Source, own: Path, commit: str) -> None:
     """The rest of a git directory: one branch, and the settings that say how files and objects correspond."""
     branch = own / BRANCH
-    branch.parent.mkdir(parents=True)
+    branch.parent.mkdir(parents=True, exist_ok=True)
     branch.write_text(commit)
     (own / "HEAD").write_text(f"ref: {BRANCH}\n")
     listed = source.run("config", "--list", "-z").decode(errors="surrogateescape").split("\0")
     known = [(name, value) for name, _, value in (entry.partition("\n") for entry in listed) if name in CONVERTING]
     (own / "config").write_text("".join(_setting(name, value) for name, value in known))
-    (own / "info").mkdir()
+    (own / "info").mkdir(exist_ok=True)
     for name in ("attributes", "sparse-checkout"):
         if (rules := source.git.directory / "info" / name).exists():
             shutil.copyfile(rules, own / "info" / name)

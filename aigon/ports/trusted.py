@@ -122,6 +122,17 @@ class TrustedGit:
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
         return process.output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
+    def find_ignored(self, paths: Sequence[str]) -> set[str]:
+        """Return those of the paths that git ignores, whether they exist or not. Raises AigonError (exit 7)."""
+        if not paths:
+            return set()
+        asked = (self.program, "check-ignore", "-z", "--stdin")
+        env = {**self.env, "GIT_LITERAL_PATHSPECS": "0"}  # check-ignore refuses to run with it
+        code, out, err = process.output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
+        if code not in (0, 1):
+            raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
+        return {os.fsdecode(path) for path in out.split(b"\0") if path}
+
     def beginning(self, *arguments: str, most: int) -> bytes:
         """The first `most` bytes of what a git command prints; it is ended then."""
         return process.beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)

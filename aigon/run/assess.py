@@ -9,6 +9,7 @@ from aigon.core.fingerprint import fingerprint
 from aigon.core.model import Check, Finding, Problem, Verdict
 from aigon.core.state import State
 from aigon.run import criteria, sharing
+from aigon.run.check_copy import PlaceOf, check_copy
 from aigon.run.checks import Plan, Result, run_checks
 from aigon.run.job import Job
 from aigon.run.judging import judged
@@ -21,15 +22,16 @@ from aigon.run.world import World
 
 def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:
     """Run what decides, on exactly this snapshot."""
-    plan = _plan(job, world, snapshot, state)
     each = [check for check in job.checks if check.when == "each"]
     asked = criteria.commands(job.spec.criteria)
-    sharing.wait_for_others(world, plan, job.checks)
-    results = yield from run_checks(world, (*each, *asked), plan)
-    ran = list(results[: len(each)])
-    ran += yield from _final(job, world, plan, results)
-    snapshot.settle()
-    world.sweep()  # what a check left running could change the tree, and would outlive the run
+    with check_copy(job, world, job.checks, snapshot.number) as place_of:
+        plan = _plan(job, world, snapshot, state, place_of)
+        sharing.wait_for_others(world, plan, job.checks)
+        results = yield from run_checks(world, (*each, *asked), plan)
+        ran = list(results[: len(each)])
+        ran += yield from _final(job, world, plan, results)
+        snapshot.settle()
+        world.sweep()  # what a check left running could change the tree, and would outlive the run
     yield from _put_back(job, world, snapshot)
     yield from keep_secrets_out(job, world, snapshot)
     findings = tuple(result.finding for result in _of_checks(job, ran)) + _git_check(
@@ -71,7 +73,7 @@ def _undecided(verdict: Verdict) -> Verdict:
     return replace(verdict, status="unclear", reason="the run was stopped before this was decided")
 
 
-def _plan(job: Job, world: World, snapshot: Snapshot, state: State) -> Plan:
+def _plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: PlaceOf) -> Plan:
     return Plan(
         number=snapshot.number,
         folder=world.iteration_folder(snapshot.number),
@@ -83,6 +85,7 @@ def _plan(job: Job, world: World, snapshot: Snapshot, state: State) -> Plan:
         known_failures=job.demand.known_failures,
         later=[] if world.made_by else None,
         base=world.base if sharing.at_base(job, world) else None,
+        place_of=place_of,
     )
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -15,6 +15,7 @@ from aigon.core.model import Check
 from aigon.core.state import State
 from aigon.run import one_check
 from aigon.run.base_looks import BaseLooks
+from aigon.run.check_copy import PlaceOf
 from aigon.run.result import Result as Result
 from aigon.run.world import World
 
@@ -26,7 +27,8 @@ class Plan:
     """How to run a set of checks: `durations` are those of the last time, in seconds, by check name.
 
     `known_failures` are the checks whose failure is expected and stops no other. Results go to `later`, where there is
-    such a list, in place of being remembered at once; `base` is what others know of a look at the base.
+    such a list, in place of being remembered at once; `base` is what others know of a look at the base; `place_of` says
+    where each check runs.
     """
 
     number: int
@@ -39,6 +41,7 @@ class Plan:
     known_failures: tuple[str, ...] = ()
     later: list[tuple[str, Result]] | None = None
     base: BaseLooks | None = None
+    place_of: PlaceOf = lambda world, _check: world
 
 
 def run_checks(world: World, checks: Sequence[Check], plan: Plan) -> Events:
@@ -138,12 +141,23 @@ def _result(
         if not free:
             return Result(one_check.skipped(check, "the run was stopped"))
         put(CheckStarted(world.now(), plan.number, check.name, check.title))
-        result = one_check.run(world, check, plan.folder)
+        place = plan.place_of(world, check)
+        result = one_check.run(place, check, plan.folder)
+        if place is not world:
+            result = _of_the_copy(result)
     if key and plan.later is not None:
         plan.later.append((key, result))
     elif key and result.finding.status == "pass":
         one_check.remember(world, key, result)
     return result
+
+
+def _of_the_copy(result: Result) -> Result:
+    """Say of a check that is red where it ran: files that git ignores are not in the copy."""
+    if result.finding.status == "pass":
+        return result
+    summary = f"{result.finding.summary} (run on a copy of the files that git holds)"
+    return replace(result, finding=replace(result.finding, summary=summary))
 
 
 def _known(world: World, check: Check, plan: Plan, key: str) -> Result | None:

@@ -28,7 +28,8 @@ class Initialised:
     """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home.
 
     `others` are folders that look like projects of their own and that no check speaks of; `kept_profile` is what the
-    configuration goes on saying where another one was asked for. `committed_schemas`: an earlier aigon had its JSON
+    configuration goes on saying where another one was asked for; `unignored` are lines that .gitignore lacks about what
+    tools leave here. `committed_schemas`: an earlier aigon had its JSON
     schemas committed.
     """
 
@@ -40,6 +41,7 @@ class Initialised:
     others: tuple[str, ...] = ()
     kept_profile: str = ""
     committed_schemas: bool = False
+    unignored: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
@@ -57,6 +59,7 @@ class Initialised:
             "kept": [*self.kept, *(c.path for c in self.commands if not c.wrote)],
             "commands": [as_data(one) for one in self.commands],
             "commands_elsewhere": list(self.elsewhere),
+            "unignored": list(self.unignored),
         }
 
     def text(self) -> str:
@@ -78,6 +81,9 @@ class Initialised:
         lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
         lines += [line(one) for one in self.commands if one.state != "unchanged"]
         lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in self.elsewhere]
+        if self.unignored:
+            lines += ["git does not ignore what tools leave here. Add to .gitignore:"]
+            lines += [f"  {line}" for line in self.unignored]
         return "\n".join([*lines, "Next: aigon feature-create NAME"])
 
     def _profiles(self) -> list[str]:
@@ -104,7 +110,15 @@ def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True
     others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
     other = config.profile if profile and config.profile != profile else None
     schemas = bool(checkout.git("ls-files", "--", SCHEMAS))
-    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others, other or "", schemas)
+    unignored = unignored_outputs(checkout, checks)
+    return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others, other or "", schemas, unignored)
+
+
+def unignored_outputs(checkout: Checkout, checks: Checks) -> tuple[str, ...]:
+    """Return the lines that .gitignore lacks about what the project's tools and checks leave in the work tree."""
+    samples = {line: f"{line}file" if line.endswith("/") else line for line in checks.outputs}
+    ignored = checkout.ask("check-ignore", "--", *samples.values()) if samples else ""
+    return tuple(line for line, sample in samples.items() if sample not in (ignored or "").splitlines())
 
 
 def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tuple[str, ...]]:

@@ -89,7 +89,7 @@ def prepare(
     phrases(options.promises)
     feature = feature or find_here(root, checkout.common_dir, options.feature)
     spec = specs.read(read, feature)
-    env = brought(os.environ, main, root)
+    env = {**_without_bytecode(checkout), **brought(os.environ, main, root)}
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
@@ -111,6 +111,12 @@ def prepare(
         said=tuple(text for text in (chosen, _kept_back(main, config, env, agent, others)) if text),
         warned=warned,
     )
+
+
+def _without_bytecode(checkout: Checkout) -> dict[str, str]:
+    """Keep Python from writing bytecode where git does not ignore it: it would count as the agent's work."""
+    ignored = checkout.ask("check-ignore", "-q", "--", "__pycache__/file") is not None
+    return {} if ignored else {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _kept_back(

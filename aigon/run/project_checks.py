@@ -27,7 +27,8 @@ class Checks:
     """What a repository is checked by: the root's profile, its checks, and what it does not have.
 
     `turn` is the longest that an agent's turn may take by these profiles, in seconds; None where none says.
-    `folders` are the profiles of its projects by folder, where that is not just one at the root (`.`).
+    `folders` are the profiles of its projects by folder, where that is not just one at the root (`.`); `outputs` are
+    lines for .gitignore about what its tools and these checks leave in the work tree.
     """
 
     profile: str
@@ -35,6 +36,7 @@ class Checks:
     absent: tuple[Absent, ...]
     folders: Mapping[str, str] = field(default_factory=dict)
     turn: float | None = None
+    outputs: tuple[str, ...] = ()
 
 
 def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, env: Mapping[str, str]) -> Checks:
@@ -49,9 +51,16 @@ def checks_of(root: Path, config: Config, spec: Spec | None, options: Options, e
     _require_parsers(listed)
     folders = {part.folder: part.profile for part in parts} if parts[0].folder != projects.ROOT or parts[1:] else {}
     turns = [seconds for part in parts if (seconds := here.known[part.profile].turn)]
-    return Checks(
-        parts[0].profile, listed, () if replaced else resolution.absent, folders, max(turns) if turns else None
-    )
+    outputs = (*resolution.outputs, *(_ignore_line(path) for check in listed for path in check.writes if path != "."))
+    absent = () if replaced else resolution.absent
+    turn = max(turns) if turns else None
+    return Checks(parts[0].profile, listed, absent, folders, turn, tuple(dict.fromkeys(outputs)))
+
+
+def _ignore_line(path: str) -> str:
+    """Return the line of .gitignore that keeps such paths out in every folder: `*.egg-info/` for `src/*.egg-info/`."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return f"{name}/" if path.endswith("/") else name
 
 
 def unchecked(root: Path, config: Config, checks: Checks, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -150,4 +150,5 @@ def together(parts: tuple[Found, ...]) -> Resolution:
     """The checks of all projects of a repository as one resolution, under the name of the first profile."""
     checks = tuple(check for part in parts for check in part.resolution.checks)
     absent: tuple[Absent, ...] = tuple(each for part in parts for each in part.resolution.absent)
-    return Resolution(parts[0].profile, checks, absent)
+    outputs = tuple(line for part in parts for line in part.resolution.outputs)
+    return Resolution(parts[0].profile, checks, absent, outputs)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aigon.core.durations import Durations
 from aigon.core.model import Probe
-from aigon.ports import reaper
+from aigon.ports import clean_room, reaper
 from aigon.ports.bytecode import Bytecode
 from aigon.ports.check_slots import CheckSlots
 from aigon.ports.guardian import Guardian
@@ -75,7 +75,7 @@ class World:
 
     In a worktree of aigon's own: `made_by` names how it was set up (passes stand for worktrees of one kind), `slots`
     are the turns that checks of all loops take. In an arena: `ledger` is what its agents spend together, `base` what
-    they know of the base from one another.
+    they know of the base from one another. `copy` is the folder in which checks that litter run on a copy of the tree.
     """
 
     run_id: str
@@ -111,6 +111,7 @@ class World:
     slots: CheckSlots | None = None
     ledger: Ledger | None = None
     base: BaseLooks | None = None
+    copy: Path | None = None
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
     @property
@@ -143,6 +144,8 @@ class World:
             self.ledger.close()
         if self.base:
             self.base.close()
+        if self.copy:
+            clean_room.remove(self.copy)
         if self.bytecode:
             shutil.rmtree(self.bytecode.folder, ignore_errors=True)
 

@@ -1,6 +1,11 @@
 """Checks and criteria as a feature meets them: run on every tree, believed when green, taken back when not."""
 
+import json
+import shutil
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.lab import DONE_WHEN, LOG, SPEC, Lab
 
@@ -156,3 +161,105 @@ def test_a_criterion_whose_check_does_not_exist_is_said_before_the_first_turn(la
     before = ran.out.partition("iteration 1 of")[0]
     assert "criterion 1 needs a check 'links'" in before
     assert "criterion 2 needs" not in before, "the script stands in for a role"
+
+
+BACKEND = """\
+import io, os, tarfile, zipfile
+NAME = "sample-1"
+def _litter(folder):
+    os.makedirs(folder, exist_ok=True)
+    open(folder + "/left.txt", "a").write("left")
+def build_wheel(target, settings=None, metadata=None):
+    _litter("build/lib")
+    with zipfile.ZipFile(f"{target}/{NAME}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{NAME}.dist-info/METADATA", "Metadata-Version: 2.1\\nName: sample\\nVersion: 1\\n")
+        wheel.writestr(f"{NAME}.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\n")
+        wheel.writestr(f"{NAME}.dist-info/RECORD", "")
+    return f"{NAME}-py3-none-any.whl"
+def build_sdist(target, settings=None):
+    _litter("sample.egg-info")
+    with open("sample.egg-info/PKG-INFO", "w") as info:
+        info.write("Metadata-Version: 2.1\\nName: sample\\nVersion: 1\\n")
+    with tarfile.open(f"{target}/{NAME}.tar.gz", "w:gz") as sdist:
+        for name in ("pyproject.toml", "backend.py"):
+            sdist.add(name, f"{NAME}/{name}")
+        sdist.add("sample.egg-info/PKG-INFO", f"{NAME}/PKG-INFO")
+    return f"{NAME}.tar.gz"
+"""
+PYPROJECT = """\
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+[project]
+name = "sample"
+version = "1"
+"""
+
+
+def _leaves_no_trace(lab: Lab, *outputs: str) -> None:
+    """Go the whole way with an agent whose first turn is not enough; only its files come into the branch."""
+    lab.config(proof={"isolation": "auto"})
+    lab.agent("echo x >> turns.txt; touch lib.py; test $(wc -l < turns.txt) -lt 2 || touch done.txt")
+    lab.commit("a project")
+    init = lab.aigon("init", "--no-commands")
+    assert init.code == 0 and all(f"\n  {line}\n" in init.out for line in outputs), init.out
+    lab.spec(f"it is done <!-- verify: python3 -c 'import lib' && {DONE_WHEN} -->")
+    lab.commit("spec")
+    assert "✅ Build" in lab.aigon("feature-validate", "42").out
+    assert lab.git("status", "--porcelain") == ""
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    changed = lab.git("diff", "--name-only", "main", "HEAD").splitlines()
+    assert changed == [SPEC, LOG, "done.txt", "lib.py", "turns.txt"]
+    assert lab.git("status", "--porcelain") == "" and lab.state()["iteration"] == 2
+    assert list((lab.home / "state").glob("repos/*/rooms/*")) == []
+
+
+def test_building_a_python_package_leaves_no_trace_where_nothing_is_ignored(lab: Lab) -> None:
+    lab.write("pyproject.toml", PYPROJECT)
+    lab.write("backend.py", BACKEND)
+    _leaves_no_trace(lab, "__pycache__/", "build/", "*.egg-info/")
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_building_an_npm_project_leaves_no_trace_and_finds_what_it_built_before(lab: Lab) -> None:
+    build = (
+        "echo changed > README.md; mkdir -p out; ls out | wc -l >> $SEEN; wc -l < turns.txt | xargs -I N touch out/N"
+    )
+    lab.write("package.json", json.dumps({"scripts": {"build": build}}))
+    lab.write("turns.txt", "")
+    lab.env["SEEN"] = str(lab.home / "seen")
+    _leaves_no_trace(lab, "node_modules/")
+    validated, base, rehearsed, first, second, proof = (lab.home / "seen").read_text().split()
+    assert (validated, base, rehearsed, first, second, proof) == ("0", "0", "0", "1", "2", "0")
+
+
+def test_a_check_runs_in_the_workspace_once_git_ignores_what_it_writes(lab: Lab) -> None:
+    lab.config(checks={"build": {"command": "mkdir -p local && touch local/built", "writes": ["local/"]}}, proof={})
+    lab.spec("it builds <!-- check: build -->")
+    lab.commit("spec")
+    assert lab.aigon("feature-validate", "42").code == 0 and not lab.path("local").exists()
+    lab.write(".gitignore", "local/\n")
+    assert lab.aigon("feature-validate", "42").code == 0 and lab.path("local/built").exists()
+
+
+@pytest.mark.skipif(shutil.which("pre-commit", path=str(Path(sys.executable).parent)) is None, reason="no pre-commit")
+def test_hooks_of_pre_commit_are_a_check_that_says_what_it_would_change(lab: Lab) -> None:
+    hook = {"id": "end", "name": "end", "language": "system", "entry": "sed -i s/wrong/right/", "files": "txt$"}
+    lab.write(".pre-commit-config.yaml", json.dumps({"repos": [{"repo": "local", "hooks": [hook]}]}))
+    lab.write("a.txt", "wrong\n")
+    lab.config(proof={"isolation": "auto"})
+    lab.agent("sed -i s/wrong/right/ a.txt; touch done.txt")
+    lab.commit("a project")
+    init = lab.aigon("init", "--no-commands")
+    assert "lint-pre-commit: pre-commit run --all-files" in init.out, init.out
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.commit("spec")
+    ran = lab.aigon("feature-validate", "42")
+    assert ran.code == 3 and "Lint (pre-commit)" in ran.out and "files were modified by this hook" in ran.out, ran.out
+    assert lab.git("status", "--porcelain") == ""
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+    [log] = lab.path(".aigon/runs").glob("*/000/lint-pre-commit.log")
+    assert "\n-wrong\n+right\n" in log.read_text()

@@ -177,3 +177,19 @@ def test_phpunits_text_counts_by_its_last_line() -> None:
 def test_what_another_tool_prints_is_not_understood(parser: str) -> None:
     assert not read(parser, b"sh: 1: tool: not found\n").understood
     assert not read(parser, b"all is well\n").understood
+
+
+def test_pre_commit_names_each_failing_hook_with_what_it_printed() -> None:
+    found = reading("precommit-failed.txt")
+    assert (found.summary, found.problems) == (
+        "3 problems",
+        (
+            Problem("The hook would change this file", "a.py", rule="trailing-whitespace"),
+            Problem("The hook would change this file", "b.yaml", rule="end-of-file-fixer"),
+            Problem("F401 'os' imported but unused", "a.py", 1, "flake8"),
+        ),
+    )
+    assert read("precommit", b"check yaml....................Passed\n").summary == "clean"
+    silent = b"lint....................Failed\n- hook id: lint\n- exit code: 1\n"
+    assert read("precommit", silent).problems == (Problem("the hook failed", rule="lint"),)
+    assert not read("precommit", b"An error has occurred: InvalidConfigError: \n").understood
