@@ -110,6 +110,8 @@ if TYPE_CHECKING:
 @click.option("--resume-from", type=click.Choice(["checkpoint", "rerun", "ask"]), default="checkpoint",
               show_default=True, help="With --resume: trust remembered passes, or run every check again.")  # fmt: skip
 @click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
+@click.option("--accept-passing/--no-accept-passing", default=None,
+              help="For refactorings: run the agent although every criterion passes already.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line; with --dry-run one document.")
 @yes_option

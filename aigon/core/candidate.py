@@ -81,6 +81,13 @@ def run_command(feature: str, label: str = "", option: str = "--resume") -> str:
     return f"aigon feature-implement {feature} {option}{f' --agent {label}' if label else ''}"
 
 
+def build_something(feature: str, label: str, spec: str) -> str:
+    """Return what a person does after a run in which every criterion passed before anything was built."""
+    again = run_command(feature, label)
+    refactoring = f"for a refactoring: {again} --accept-passing"
+    return f"add a criterion that fails now to {spec}, then {again} --accept-spec; {refactoring}"
+
+
 def meant(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
     """The candidate that a person means by its label, by the agent's name, or by its `short` name."""
     for key in filter(None, (wanted, short)):

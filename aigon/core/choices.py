@@ -35,6 +35,7 @@ class Choices:
     profile: str | None = None
     validation_script: str | None = None
     skip_validation: bool | None = None
+    accept_passing: bool | None = None
     max_iterations: int | None = None
     max_cost: float | None = None
     max_time: float | None = None

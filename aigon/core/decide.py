@@ -7,8 +7,10 @@ Where several apply, the documented precedence of exit codes decides: 0, 130/143
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from aigon.core.amounts import many
+from aigon.core.counting import list_criteria
 from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
 from aigon.core.model import HELD, OWN, Criterion, Finding, Probe, Verdict
@@ -43,16 +45,19 @@ class Limits:
 class Demand:
     """What proven means for this job. `known_failures` are check names that may stay red, by the spec's frontmatter.
 
-    `in_place`: the project gave up the clean-room proof, which the outcome says.
+    `in_place`: the project gave up the clean-room proof, which the outcome says. `accept_passing`: a person accepts
+    that every criterion passes before the first turn, as in a refactoring.
     """
 
     criteria: tuple[Criterion, ...]
     known_failures: tuple[str, ...] = ()
     skip_validation: bool = False
     in_place: bool = False
+    accept_passing: bool = False
 
 
 IN_PLACE = "proved in place, not in a clean room"
+ACCEPTED = "every criterion passed before the first turn, which --accept-passing accepted"
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
@@ -68,13 +73,14 @@ Guard = Callable[[Limits, State, Probe], Outcome | None]
 def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """How the run ends on the latest look, or None to go on with another agent turn."""
     look = state.last
-    if look is not None:
-        proven = met(demand, look.findings, look.verdicts)
-        if proven:
-            return proven
+    proven = met(demand, look.findings, look.verdicts) if look else None
+    if look and proven and not is_hollow(demand, look):
+        return _with_acceptance(demand, look, proven)
     for guard in GUARDS:
         if outcome := guard(limits, state, probe):
             return outcome
+    if proven and not _may_still_build(demand, state):
+        return nothing_built(demand)
     waiting = None if limits.single else needs_human(demand, state) or given_up(state)
     if waiting or not (ended := exhausted(limits, state, probe)):
         return waiting
@@ -93,6 +99,45 @@ def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]
         return None
     weak = (p.message for f in findings if f.role == "proof" for p in f.problems if p.severity == "warning")
     return Met((*_caveats(demand, red), *weak))
+
+
+class Compared(Protocol):
+    """A look at a tree that was compared with the base."""
+
+    @property
+    def passed_at_base(self) -> tuple[int, ...]:
+        """The criteria that passed at the base already."""
+
+    @property
+    def adds_nothing(self) -> bool:
+        """Whether the tree holds nothing beyond the base but aigon's own files."""
+
+
+def is_hollow(demand: Demand, look: Compared) -> bool:
+    """Whether every criterion passed at the base and the tree adds nothing to it: a pass proves nothing then."""
+    return look.adds_nothing and _all_passed_at_base(demand, look)
+
+
+def _all_passed_at_base(demand: Demand, look: Compared) -> bool:
+    return {criterion.number for criterion in demand.criteria} <= set(look.passed_at_base)
+
+
+def _with_acceptance(demand: Demand, look: Compared, proven: Met) -> Met:
+    accepted = demand.accept_passing and _all_passed_at_base(demand, look)
+    return Met((ACCEPTED, *proven.caveats)) if accepted else proven
+
+
+def _may_still_build(demand: Demand, state: State) -> bool:
+    """Whether an agent gets a turn although everything passes: by a person's leave, until one has ended well."""
+    return demand.accept_passing and (state.used == 0 or (state.turn is not None and state.turn.failed))
+
+
+def nothing_built(demand: Demand) -> NeedsHuman:
+    """The outcome where everything passes, as it did at the base, and no file has changed since."""
+    numbers = tuple(criterion.number for criterion in demand.criteria)
+    which, it = list_criteria(numbers), "It proves" if len(numbers) == 1 else "They prove"
+    reason = f"nothing was built. No file has changed, and {which} passed before the first turn. {it} nothing"
+    return NeedsHuman(numbers, reason, nothing_built=True)
 
 
 def supported(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:

@@ -152,6 +152,8 @@ class IterationFinished:
     files left out, where anything asked for it; `concerns` are the integrity findings, looked for only where all else
     is proven; `tree` names what the tree holds, where that was known at no cost; `promises` are those that the agent
     made, kept or broken; `took` is what turn and look together needed of disk and memory at their peak.
+    `passed_at_base` numbers the criteria that passed at the base commit already; `adds_nothing`: the tree holds nothing
+    beyond the base but aigon's own files (only looked for at iteration 0 and where all is proven).
     """
 
     at: str
@@ -169,6 +171,8 @@ class IterationFinished:
     tree: str = ""
     promises: tuple[Promise, ...] = ()
     took: tuple[Taken, ...] = ()
+    passed_at_base: tuple[int, ...] = ()
+    adds_nothing: bool = False
     event: Literal["iteration_finished"] = "iteration_finished"
 
     @property

@@ -17,10 +17,14 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class NeedsHuman:
-    """Nothing is open but what only a person can decide: criteria by number, with a reason each."""
+    """Nothing is open but what only a person can decide: criteria by number, with a reason each.
+
+    `nothing_built`: everything passes, but it passed before anything was built as well, so it proves nothing.
+    """
 
     criteria: tuple[int, ...]
     reason: str
+    nothing_built: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from unicodedata import east_asian_width
 
 from aigon.core.amounts import count_checks, duration, spent
 from aigon.core.model import Criterion, Finding, Spec, Turn, Verdict
-from aigon.core.outcome import Met, Outcome, describe
+from aigon.core.outcome import Met, NeedsHuman, Outcome, describe
 from aigon.core.problem_words import few
 from aigon.core.quoting import folded
 from aigon.core.red_check import is_red
@@ -36,24 +36,30 @@ def summary(
     about_branch: str = "",
     turn: Turn | None = None,
     root: str = "",
+    warnings: Sequence[str] = (),
 ) -> str:
     """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
 
     `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `turn` is the agent's last
     one; paths below `root` are shown relative to it; `elapsed` and
     `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
-    that is not where the last iteration ended, and is never cut: it names where the rest is.
+    that is not where the last iteration ended, and is never cut: it names where the rest is. Neither are `warnings`.
     """
     by_number = {v.criterion: v for v in verdicts}
+    empty = isinstance(outcome, NeedsHuman) and outcome.nothing_built
     sections = [
         ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
         ("Red checks", [line for f in findings if is_red(f) for line in _red(f)]),
-        ("Proven", [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)]),
+        (
+            "Passed already" if empty else "Proven",
+            [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)],
+        ),
         ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
         ("See also", _see_also(spec, by_number, findings, log, None if isinstance(outcome, Met) else turn, root)),
     ]
+    wrapped = [line for text in warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
     top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed, waited)]
-    branch = wrap(about_branch, COLUMNS - 2, break_long_words=False, break_on_hyphens=False)
+    branch = wrap(about_branch, COLUMNS - 2, break_long_words=False, break_on_hyphens=False) + wrapped
     last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
     body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
     return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"

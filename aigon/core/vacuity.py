@@ -1,17 +1,38 @@
 """What a green base takes from a proof, and what a proof is worth that its own subject writes: said before a run."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
+from typing import Protocol
 
 from aigon.core.annotation import metric_parts
+from aigon.core.counting import join_words, list_criteria
 from aigon.core.model import Criterion, Verdict
+from aigon.core.quoting import code
 from aigon.core.shell_line import Simple, simple_commands
 
-_GREEN = {
-    "verify": "its command passes before anything is built",
-    "metric": "its number is within the bound before anything is built",
-}
+
+class Decided(Protocol):
+    """A criterion as far as its command is concerned."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the spec."""
+
+    @property
+    def kind(self) -> str:
+        """`verify`, `metric`, `check`, `judge` or `human`."""
+
+    @property
+    def command(self) -> str | None:
+        """What follows the kind in its annotation."""
+
+
+_COMMANDS = ("verify", "metric")
+_PASSING = {"check": "checks", "verify": "runs", "metric": "measures"}
+"""The kinds of criteria that the base alone can satisfy, and the verb for each."""
+_NAMED = 3
+"""Commands that one warning spells out."""
 _SCRIPT = re.compile(r"[\w@%+.,/ -]+\.(?:py|sh|bash|zsh|js|mjs|cjs|ts|mts|cts|tsx|jsx|rb|pl|php|lua|R|bats)")
 _NODE_ID = re.compile(r"::.*|:\d+$", re.DOTALL)
 _INTERPRETER = re.compile(
@@ -27,20 +48,40 @@ _SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 _INLINE = ("-c", "-e", "-p", "--eval", "--print")
 
 
-def vacuous(base_verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> tuple[str, ...]:
-    """Sentences on what was proven on the base already, before the first turn: it cannot show that the feature works.
+def criterion_key(criterion: Criterion) -> str:
+    """Return a name for what decides a criterion: it stays the same when the spec is renumbered or reworded."""
+    return f"{criterion.kind}: {criterion.command or criterion.text}"
 
-    One for each `verify` and `metric` criterion, one milder one for all that rest on checks. What a person or a judge
-    decides, and what was ticked when the run began, is not spoken of.
+
+def results_of(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> dict[str, bool]:
+    """Return by key which criteria passed and which failed. What is unclear is left out."""
+    status = {verdict.criterion: verdict.status for verdict in verdicts}
+    known = [c for c in criteria if status.get(c.number) in ("met", "unmet")]
+    return {criterion_key(c): status[c.number] == "met" for c in known}
+
+
+def describe_passing(criteria: Sequence[Decided], passed_at_base: Collection[int]) -> tuple[str, ...]:
+    """Return a warning for each kind of criterion whose command or check passed at the base commit already.
+
+    What a person or a judge decides is left out: their answer is about the change, not about the base.
     """
-    met = {verdict.criterion for verdict in base_verdicts if verdict.status == "met"}
-    green = [c for c in criteria if c.number in met and not c.checked]
-    commands = [
-        f"criterion {c.number} is green on the base already ({_GREEN[c.kind]}): it cannot show that the feature works"
-        for c in green
-        if c.kind in _GREEN
-    ]
-    return (*commands, *_resting([c for c in green if c.kind == "check"]))
+    passed = [criterion for criterion in criteria if criterion.number in passed_at_base]
+    return tuple(
+        _describe(verb, chosen)
+        for kind, verb in _PASSING.items()
+        if (chosen := [criterion for criterion in passed if criterion.kind == kind])
+    )
+
+
+def _describe(verb: str, criteria: Sequence[Decided]) -> str:
+    commands = tuple(dict.fromkeys(code(c.command or "", 60) for c in criteria))
+    which = list_criteria([c.number for c in criteria]).capitalize()
+    named = join_words(commands) if len(commands) <= _NAMED else f"{len(commands)} commands"
+    if len(criteria) > 1:
+        verb = verb.removesuffix("s")
+    state = "passes" if len(commands) == 1 else "pass"
+    subject = "It" if len(criteria) == 1 else "They"
+    return f"{which} only {verb} {named}, which already {state}. {subject} cannot show that the feature was built."
 
 
 def own_proof(criteria: Sequence[Criterion], exists: Callable[[str], bool]) -> tuple[str, ...]:
@@ -52,7 +93,7 @@ def own_proof(criteria: Sequence[Criterion], exists: Callable[[str], bool]) -> t
         f"criterion {criterion.number} is decided by {path}, which is not there yet: "
         "the agent would write its own proof"
         for criterion in criteria
-        if criterion.kind in _GREEN
+        if criterion.kind in _COMMANDS
         for path in absent_files(_command(criterion), exists)
     )
 
@@ -68,20 +109,6 @@ def absent_files(command: str, exists: Callable[[str], bool]) -> tuple[str, ...]
 
 def _command(criterion: Criterion) -> str:
     return metric_parts(criterion.command or "")[0] if criterion.kind == "metric" else criterion.command or ""
-
-
-def _resting(criteria: Sequence[Criterion]) -> tuple[str, ...]:
-    if not criteria:
-        return ()
-    numbers = [str(c.number) for c in criteria]
-    names = ", ".join(dict.fromkeys(c.command or "" for c in criteria))
-    if len(numbers) == 1:
-        return (f"criterion {numbers[0]} rests on a check that is green already ({names}): {_MILD}",)
-    listed = f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    return (f"criteria {listed} rest on checks that are green already ({names}): {_MILD}",)
-
-
-_MILD = "that shows that nothing broke, and not that the feature is there"
 
 
 def _placed(commands: Sequence[Simple]) -> Iterator[Iterator[str]]:

@@ -4,6 +4,7 @@ from aigon.core.errors import environment
 from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch
+from aigon.run.baseline import find_baseline
 from aigon.run.earlier_attempts import earlier_attempts
 from aigon.run.earlier_spend import earlier_spend
 from aigon.run.opening import Opened, Opening
@@ -25,11 +26,11 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     feature, moved = to_stage(checkout.root, prepared.feature, "in-progress")
     branch.take_up(workspace.trusted, feature, [*own, *moved])
     workspace.take_over_index()
-    head = str(workspace.tip())
+    head, known = str(workspace.tip()), records.origin()
     before = earlier_spend(records)
     records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
     origin = _origin(opening, records, workspace, head)
-    last = old.checkpoint
+    last = old.checkpoint or ("" if known else origin.commit)
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""
     return Opened(
         opening.options,
@@ -73,6 +74,7 @@ def _origin(opening: Opening, records: Records, workspace: Workspace, head: str)
     if known and workspace.is_ancestor(known.commit, head):
         return known
     started_here = "" if opening.current == workspace.branch else opening.current
-    origin = Origin(known.branch if known else started_here, head)
+    target = known.branch if known else started_here
+    origin = Origin(target, find_baseline(workspace.trusted, head, target))
     records.set_origin(origin)
     return origin

@@ -89,7 +89,8 @@ def _within(path: str, place: str) -> bool:
 
 def _is_own(checkout: Checkout, path: str) -> bool:
     if path == ".gitignore":
-        return _only_own_lines(checkout)
+        before = checkout.ask("show", "HEAD:.gitignore") or ""
+        return has_only_own_lines(before, (checkout.root / path).read_text(errors="replace"))
     return path.startswith(".aigon/") or is_runtime(path) or _is_command(checkout.root / path)
 
 
@@ -98,11 +99,10 @@ def _is_command(file: Path) -> bool:
     return file.is_file() and not file.is_symlink() and is_aigons(file.name, file.read_bytes())
 
 
-def _only_own_lines(checkout: Checkout) -> bool:
-    """Whether .gitignore differs from the committed one by nothing but aigon's lines."""
-    before = set((checkout.ask("show", "HEAD:.gitignore") or "").splitlines())
-    after = set((checkout.root / ".gitignore").read_text(errors="replace").splitlines())
-    return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in before ^ after)
+def has_only_own_lines(before: str, after: str) -> bool:
+    """Whether two versions of .gitignore differ by nothing but aigon's lines."""
+    differing = set(before.splitlines()) ^ set(after.splitlines())
+    return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in differing)
 
 
 def enter(checkout: Checkout, branch: str) -> None:

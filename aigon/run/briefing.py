@@ -5,12 +5,18 @@ import os
 from aigon.core import prompt
 from aigon.core.agent import Ask
 from aigon.core.approach import approach
+from aigon.core.decide import is_hollow
+from aigon.core.events import IterationFinished
 from aigon.core.memory import recalled
 from aigon.core.state import State
 from aigon.ports.view_file import make_way
 from aigon.run.job import Job
 from aigon.run.world import World
 
+ACCEPTED_TASK = (
+    "Every criterion passes already, and has to keep passing: the spec asks for a change that the criteria do not "
+    "show, such as a refactoring. Make the change that the spec describes. A turn that changes no file ends the run."
+)
 MEMORY = 1_500
 """Estimated tokens of what a prompt tells of earlier turns."""
 
@@ -26,7 +32,7 @@ def prompt_text(job: Job, world: World, state: State, number: int) -> str:
         limit=_last_number(job, state, number),
         verdicts=look.verdicts if look else (),
         checks=job.checks,
-        digest=look.feedback if look else "",
+        digest=_digest(job, look) if look else "",
         logs=str(world.iteration_folder(look.number)) if look else str(world.folder),
         validation_skipped=job.demand.skip_validation,
         judge=job.judge.backend if job.judge else "none",
@@ -34,6 +40,12 @@ def prompt_text(job: Job, world: World, state: State, number: int) -> str:
         memory=_memory(job, state),
         promises=job.promises,
     )
+
+
+def _digest(job: Job, look: IterationFinished) -> str:
+    """Return what the last look found; a look at which everything passes would otherwise say that nothing is to do."""
+    accepted = job.demand.accept_passing and is_hollow(job.demand, look)
+    return f"{ACCEPTED_TASK}\n\n{look.feedback}" if accepted else look.feedback
 
 
 def _memory(job: Job, state: State) -> str:

@@ -22,7 +22,7 @@ LIMITS = (
     "max_consecutive_failures",
 )  # fmt: skip
 """Set by a flag, a variable or the configuration; the function of this name in `limits` returns what holds."""
-NAMED = ("profile", "validation_script", "skip_validation", "promises", "on_partial")
+NAMED = ("profile", "validation_script", "skip_validation", "accept_passing", "promises", "on_partial")
 """In force only if they were named for the run."""
 SHARED = ("max_cost", "max_time")
 """Limits for all agents of an arena together."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from aigon.core.candidate import Candidate
+from aigon.core.candidate import Candidate, build_something
 from aigon.core.errors import AigonError, Exit, usage
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
@@ -83,7 +83,8 @@ def _landing(main: Checkout, chosen: Chosen, request: Request) -> Landing:
         if how.changed:
             what = f"The branch {chosen.branch} has changed since it was proven"
             where = f"{how.ended[:12]}..{how.tip[:12]}"
-        hint = f"{chosen.resume}   (or --force, if you know better)"
+        command = build_something(chosen.name, chosen.label, feature.path) if how.nothing_built else chosen.resume
+        hint = f"{command}   (or --force, if you know better)"
         if not chosen.records.journal.exists():
             where = f"{chosen.branch}; {describe_search(main.root, chosen.name, chosen.records.journal)}"
             hint = command_elsewhere(main.common_dir, chosen.name, chosen.again) or hint

@@ -46,7 +46,7 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
 
     Raises AigonError: 7 where something cannot be run, 130 or 143 where a person stopped it.
     """
-    options = Options(subject.chosen.name, skip_validation=_skipped(subject))
+    options = Options(subject.chosen.name, skip_validation=_skipped(subject), accept_passing=True)
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
     reaper.adopt_orphans()
     with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from aigon.core.errors import AigonError
 from aigon.core.events import Event, RunFinished
 from aigon.core.features import ROOT, feature_at
-from aigon.core.outcome import Met, describe
+from aigon.core.outcome import Met, NeedsHuman, describe
 from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.run.records import Records
@@ -15,7 +15,7 @@ from aigon.run.records import Records
 class Standing:
     """How a branch stands: its `tip`, the commit that the last run `ended` on, whether that is proven, else `why` not.
 
-    `changed`: the run was, but the branch has other commits since.
+    `changed`: the run was, but the branch has other commits since. `nothing_built`: every criterion passed at the base.
     """
 
     tip: str
@@ -23,6 +23,7 @@ class Standing:
     proven: bool
     why: str = ""
     changed: bool = False
+    nothing_built: bool = False
 
 
 def standing(main: Checkout, records: Records, branch: str) -> Standing:
@@ -36,7 +37,8 @@ def standing(main: Checkout, records: Records, branch: str) -> Standing:
     if not tip:
         return Standing(tip, ended, proven=False, why="its branch is gone")
     if not isinstance(state.outcome, Met):
-        return Standing(tip, ended, proven=False, why=_words(state))
+        empty = isinstance(state.outcome, NeedsHuman) and state.outcome.nothing_built
+        return Standing(tip, ended, proven=False, why=_words(state), nothing_built=empty)
     if tip == ended or _only_the_spec(main, ended, tip):
         return Standing(tip, ended, proven=True)
     return Standing(tip, ended, proven=False, why="it has changed since it was proven", changed=True)

@@ -3,11 +3,12 @@
 from collections.abc import Generator, Sequence
 
 from aigon.core import best, report
-from aigon.core.candidate import branch_of, run_command
+from aigon.core.candidate import branch_of, build_something, run_command
 from aigon.core.concern import Concern
 from aigon.core.events import Event, RunFinished
 from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
 from aigon.core.state import State
+from aigon.core.vacuity import describe_passing
 from aigon.run.job import Job
 from aigon.run.partial import stopped_short
 from aigon.run.rolling_back import better, said, settle
@@ -40,6 +41,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         about_branch=_about_branch(outcome, state),
         turn=state.turn,
         root=str(world.checkout),
+        warnings=describe_passing(job.spec.criteria, look.passed_at_base) if look else (),
     )
 
 
@@ -67,6 +69,8 @@ def next_command(job: Job, outcome: Outcome, state: State) -> str:
     match outcome:
         case Met():
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"
+        case NeedsHuman(nothing_built=True):
+            return build_something(name, job.label, job.spec_path)
         case NeedsHuman(criteria=numbers):
             return _by_a_person(job, resume, numbers, state.last.concerns if state.last else ())
         case Stopped(guard="stop-file"):

@@ -21,7 +21,8 @@ def freeze(opening: Opening, found: Opened, job: Job) -> tuple[Job, Frozen]:
     record = replace(record, rules=job.protection.found())
     record = replace(record, guarded=_guarded(found, job, record))
     frozen.save(found.records.frozen, record)
-    return replace(job, checks=() if job.demand.skip_validation else checks), record
+    checks = () if job.demand.skip_validation else checks
+    return replace(job, checks=checks, base_results=record.passed), record
 
 
 def _inputs(found: Opened) -> str:

@@ -19,7 +19,7 @@ from aigon.core.protection import Rule
 from aigon.core.summed import summed, unsummed
 from aigon.ports.store import damaged, make_lasting, write_atomic
 
-VERSION = 1
+VERSION = 2
 LARGEST = 4 * 1024 * 1024
 """Bytes of a guarded file that are kept; what is larger is no script and no configuration."""
 
@@ -56,7 +56,7 @@ class Tested:
 class Frozen:
     """`inputs` names what a person chose (configuration, flags); `theirs` are files that people changed since the base,
     with the commit that has their version; `tested` is by check name; `guarded` by path, `folders` are fingerprints of
-    dependency folders by path.
+    dependency folders by path; `passed` says by a criterion's key whether it passed at the base.
     """
 
     base: str
@@ -68,6 +68,7 @@ class Frozen:
     guarded: Mapping[str, Guarded] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
+    passed: Mapping[str, bool] = field(default_factory=dict)
 
     def version(self, path: str) -> str:
         """The commit whose version of a file counts as the base's: a person's later one, where there is one."""
@@ -165,9 +166,17 @@ def begun(
         checks=tuple(checks),
         theirs={**known.theirs, **theirs},
         tested=known.tested if same else {},
+        passed=known.passed if same else {},
     )
 
 
-def with_base(frozen: Frozen, tested: Mapping[str, Tested], folders: Mapping[str, str]) -> Frozen:
-    """The record with the base's tests and the folders beside its tree, where it does not know them yet."""
-    return replace(frozen, tested={**tested, **frozen.tested}, folders={**folders, **frozen.folders})
+def with_base(
+    frozen: Frozen, tested: Mapping[str, Tested], folders: Mapping[str, str], passed: Mapping[str, bool]
+) -> Frozen:
+    """The record with the base's tests and criteria and the folders beside its tree, where it does not know them."""
+    return replace(
+        frozen,
+        tested={**tested, **frozen.tested},
+        folders={**folders, **frozen.folders},
+        passed={**passed, **frozen.passed},
+    )

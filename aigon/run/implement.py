@@ -11,7 +11,7 @@ from aigon.core.binding import bound
 from aigon.core.candidate import run_command
 from aigon.core.events import Notice, RunFinished
 from aigon.core.prompt import estimated_tokens
-from aigon.core.vacuity import own_proof
+from aigon.core.vacuity import criterion_key, describe_passing, own_proof
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
 from aigon.ports.guardian import guarded
@@ -116,6 +116,8 @@ def _said_before(session: Session) -> Iterator[Notice]:
     yield from _about_missing_checks(job, now)
     for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
         yield Notice(now, text, "warning")
+    passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}
+    yield from (Notice(now, text, "warning") for text in describe_passing(job.spec.criteria, passed))
     yield from _about_the_judge(prepared, now)
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)

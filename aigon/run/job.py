@@ -49,7 +49,8 @@ class Job:
     `promises` are the phrases with which an agent may claim to be done; `waits` bounds the waiting for an agent that is
     held up.
 
-    `earlier` is what earlier runs of the feature tried.
+    `earlier` is what earlier runs of the feature tried; `base_results` says of criteria, by `criterion_key`, whether
+    they passed at the base commit, as far as an earlier look recorded it.
 
     `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
     workspace; `turn_timeout` and `idle_timeout` (None: no such) are in seconds; `slots` is how many checks run side by
@@ -83,6 +84,7 @@ class Job:
     idle_timeout: float | None = None
     prices: Table = NO_PRICES
     earlier: tuple[Attempt, ...] = ()
+    base_results: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

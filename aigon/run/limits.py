@@ -91,4 +91,5 @@ def idle_timeout(config: Config, options: Options) -> float | None:
 def demand(config: Config, spec: Spec, options: Options) -> decide.Demand:
     """What proven means for this spec."""
     in_place = config.proof.mode == "in-place"
-    return decide.Demand(spec.criteria, known_failures(spec), bool(options.skip_validation), in_place)
+    skip, accept = bool(options.skip_validation), bool(options.accept_passing)
+    return decide.Demand(spec.criteria, known_failures(spec), skip, in_place, accept)

@@ -12,7 +12,8 @@ from aigon.run.checks import Result
 class Look:
     """What was found and decided on a snapshot; not `complete` when the run was stopped at once meanwhile.
 
-    `ran` are the checks and commands of this look with their whole results.
+    `ran` are the checks and commands of this look with their whole results. `passed_at_base` and `adds_nothing` as in
+    `IterationFinished`.
     """
 
     findings: tuple[Finding, ...]
@@ -21,6 +22,8 @@ class Look:
     complete: bool = True
     concerns: tuple[Concern, ...] = ()
     ran: tuple[tuple[Check, Result], ...] = ()
+    passed_at_base: tuple[int, ...] = ()
+    adds_nothing: bool = False
 
     @property
     def fingerprint(self) -> str:

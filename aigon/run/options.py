@@ -41,6 +41,7 @@ class Options:
     half_turn: Literal["keep", "rollback", "ask"] = "rollback"
     resume_from: Literal["checkpoint", "rerun", "ask"] = "checkpoint"
     accept_spec: bool = False
+    accept_passing: bool | None = None
     yes: bool = False
     sandbox: Literal["auto", "bwrap", "landlock", "none"] | None = None
     arena: str = ""

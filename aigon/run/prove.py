@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from aigon.core.binding import bound
 from aigon.core.concern import Concern, key_of
-from aigon.core.decide import met
+from aigon.core.decide import is_hollow, met
 from aigon.core.errors import AigonError
 from aigon.core.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.core.fingerprint import fingerprint
@@ -18,8 +18,9 @@ from aigon.core.lacking import Lacking, is_lack
 from aigon.core.leaks import HOW_TO_ALLOW, blocked
 from aigon.core.model import Criterion, Finding, Problem, Verdict
 from aigon.core.state import State
-from aigon.core.vacuity import vacuous
+from aigon.core.vacuity import describe_passing
 from aigon.run import dependencies, integrity
+from aigon.run.baseline import compare_with_baseline
 from aigon.run.clean_proof import Proof, carried_out
 from aigon.run.edits import Changed, changed
 from aigon.run.frozen import Frozen, load
@@ -38,18 +39,23 @@ NOT_ISOLATED = "not isolated: nothing here keeps the proof from reaching the wor
 def prove(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> Generator[Event, State, Look]:
     """The look; where it says that everything is proven, with what the integrity rules and the clean room say."""
     first = state.base is None and world.keeps
+    proven = look.complete and met(job.demand, look.findings, look.verdicts)
+    whole = look.complete and (state.base is None or proven is not None)
+    look = compare_with_baseline(job, world.workspace.trusted, snapshot, look, state, whole=whole)
     if first:
         record_base(job, world, look)
     if not look.complete:
         return look
-    if met(job.demand, look.findings, look.verdicts):
+    if first and not job.base_results:  # otherwise it was said when the run was opened
+        for text in describe_passing(job.spec.criteria, look.passed_at_base):
+            yield Notice(world.now(), text, "warning")
+    if proven and is_hollow(job.demand, look) and not job.demand.accept_passing:
+        return look  # nothing was built, so there is nothing to prove
+    if proven:
         look = yield from _proven(job, world, snapshot, look)
         if first and look.complete:
             _require_sound(look)
         return look
-    if first:
-        for text in vacuous(look.verdicts, job.spec.criteria):
-            yield Notice(world.now(), text, "warning")
     if first and job.proof.mode == "clean-room":
         yield from rehearse(job, world, snapshot.number, look, frozen_of(job, world))
         world.sweep()

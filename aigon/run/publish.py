@@ -45,6 +45,8 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
         tree=snapshot.known,
         promises=_promises(job, look, state),
         took=world.meter.taken(),
+        passed_at_base=look.passed_at_base,
+        adds_nothing=look.adds_nothing,
     )
     size = FULL if _full(job, state.apply(draft)) else SHORT
     draft = replace(draft, feedback=_feedback(job, world, snapshot, look, state, size))

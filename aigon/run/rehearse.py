@@ -11,6 +11,7 @@ from aigon.core.errors import AigonError, environment
 from aigon.core.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.core.model import Check, Finding
 from aigon.core.state import State
+from aigon.core.vacuity import results_of
 from aigon.ports.store import write_whole
 from aigon.run import dependencies, frozen
 from aigon.run.checks import Result
@@ -30,13 +31,14 @@ HINT = (
 
 
 def record_base(job: Job, world: World, look: Look) -> None:
-    """Write down, before the first turn, which tests the base has, and what lies beside its tree."""
+    """Write down, before the first turn, which tests the base has, which criteria pass, what lies beside its tree."""
     assert world.frozen is not None
     known = frozen.load(world.frozen)
     if known is None:
         return
     tested = {key(check): Tested(result.tests, result.reported) for check, result in look.ran}
-    frozen.save(world.frozen, frozen.with_base(known, tested, _folders(job, world)))
+    passed = results_of(job.spec.criteria, look.verdicts) if look.complete and look.adds_nothing else {}
+    frozen.save(world.frozen, frozen.with_base(known, tested, _folders(job, world), passed))
 
 
 def _folders(job: Job, world: World) -> dict[str, str]:

@@ -14,6 +14,7 @@ from aigon.core.model import Check, Finding
 from aigon.core.outcome import Interrupted, Outcome, Stopped, describe, exit_code, status
 from aigon.core.problem_words import few
 from aigon.core.state import State
+from aigon.core.vacuity import describe_passing
 from aigon.ports import reaper, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
@@ -21,8 +22,10 @@ from aigon.ports.stop import Stop
 from aigon.ports.workspace import Tip, Workspace
 from aigon.run import candidates
 from aigon.run.assess import assess
+from aigon.run.baseline import find_baseline
 from aigon.run.drive import Observer, Recorder
 from aigon.run.earlier_durations import earlier_durations
+from aigon.run.frozen import load
 from aigon.run.job import Job
 from aigon.run.look import Look
 from aigon.run.one_check import shown
@@ -30,7 +33,7 @@ from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, prepare
 from aigon.run.project_checks import require_tools
 from aigon.run.prove import prove
-from aigon.run.records import records_of
+from aigon.run.records import Origin, records_of
 from aigon.run.snapshot import Snapshot
 from aigon.run.world import World
 from aigon.views.validation import Row, data, table, wrapped
@@ -109,6 +112,8 @@ class Validation:
         """The outcome; in front of it, in so many columns, a table of the checks where a width is given."""
         lines = [*table(self.plan.rows(self.look.findings), width), ""] if width else []
         lines += [line for finding in self.look.findings for line in _red(finding)]
+        passed = self.look.passed_at_base if self.look.adds_nothing else ()
+        lines += describe_passing(self.plan.prepared.spec.criteria, passed)
         proven = sum(v.status == "met" for v in self.look.verdicts)
         return "\n".join([*lines, f"{proven} of {len(self.look.verdicts)} criteria proven. {_ending(self.outcome)}."])
 
@@ -162,9 +167,17 @@ def _opened(
     records = records_of(home, prepared.feature.name_for_people, seat.label if seat else "") if home else None
     origin = records.origin() if records else None
     workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
-    base = origin.commit if origin and checkout.commit_of(origin.commit) else checkout.head or workspace.empty_tree()
-    job = job_of(prepared, options, base)
-    job = replace(job, decisions=records.decisions() if records else ())
+    base = _baseline(checkout, workspace, prepared, origin)
+    # Where nobody knows what the feature began with, nobody can say that nothing was built.
+    options = replace(options, accept_passing=base is None)
+    job = job_of(prepared, options, base or checkout.head or workspace.empty_tree())
+    frozen = load(records.frozen) if records else None
+    same = frozen is not None and frozen.base == base
+    job = replace(
+        job,
+        decisions=records.decisions() if records else (),
+        base_results=frozen.passed if frozen and same else {},
+    )
     world = World(
         run_id="validate",
         workspace=workspace,
@@ -182,8 +195,18 @@ def _opened(
         durations=earlier_durations(home) if home else {},
     )
     complaints = workspace.snapshot()
-    snapshot = Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
+    commit = job.base_commit
+    snapshot = Snapshot(0, Tip(commit, commit), workspace, commit, job.own_files, complaints)
     return world, job, snapshot
+
+
+def _baseline(checkout: Checkout, workspace: Workspace, prepared: Prepared, origin: Origin | None) -> str | None:
+    """Return the commit that the feature began with, or will begin with; None if nothing tells."""
+    if origin and checkout.commit_of(origin.commit):
+        return origin.commit
+    if checkout.head and checkout.branch == prepared.branch:
+        return find_baseline(workspace.trusted, checkout.head, "")
+    return checkout.head if prepared.feature.stage in ("inbox", "backlog") else None
 
 
 def look_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
@@ -211,11 +234,15 @@ def _outcome(job: Job, look: Look, world: World) -> Outcome:
             world.now(), 1, "", "", look.findings, look.verdicts, (), look.fingerprint, look.score, "", look.content
         ),
         concerns=look.concerns,
+        passed_at_base=look.passed_at_base,
+        adds_nothing=look.adds_nothing,
     )
     state = State(finished=1, last=finished)
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
     proven = decide.met(job.demand, look.findings, look.verdicts)
+    if proven and decide.is_hollow(job.demand, finished) and not job.demand.accept_passing:
+        return decide.nothing_built(job.demand)
     waiting = decide.unavailable(job.limits, state, world.probe()) or decide.needs_human(
         job.demand, state, patient=False
     )

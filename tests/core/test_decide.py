@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aigon.core.agent import Agent
 from aigon.core.concern import Concern
-from aigon.core.decide import IN_PLACE, JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
+from aigon.core.decide import ACCEPTED, IN_PLACE, JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
 from aigon.core.errors import Exit
 from aigon.core.events import IterationFinished
 from aigon.core.ladder import Rung
@@ -69,6 +69,36 @@ def ended(state: State, limits: Limits = NO_LIMITS, probe: Probe | None = None, 
             return guard
         case other:
             return type(other).__name__
+
+
+# What was built
+
+PASSED = replace(look((finding(),), (verdict(),), 0), passed_at_base=(1,), adds_nothing=True)
+BASE = State(last=PASSED, base=PASSED)
+REFACTORING = replace(demand(), accept_passing=True)
+
+
+@pytest.mark.parametrize("limits", [NO_LIMITS, replace(NO_LIMITS, iterations=1, single=True)])
+def test_what_passed_at_the_base_and_changed_nothing_is_for_a_person(limits: Limits) -> None:
+    outcome = decide(demand(), limits, BASE, Probe())
+    assert isinstance(outcome, NeedsHuman) and outcome.nothing_built and outcome.criteria == (1,)
+    after = replace(BASE, last=replace(PASSED, number=1), iteration=1, finished=1, used=1, turn=turn("finished"))
+    assert decide(demand(), limits, after, Probe()) == outcome
+    assert ended(BASE, probe=Probe(interrupt="SIGINT")) == "Interrupted"
+
+
+def test_a_change_or_one_criterion_that_failed_at_the_base_makes_it_proven() -> None:
+    assert ended(replace(BASE, last=replace(PASSED, adds_nothing=False))) == "Met"
+    assert ended(replace(BASE, last=replace(PASSED, passed_at_base=()))) == "Met"
+
+
+def test_accepted_criteria_give_the_agent_turns_until_one_ends_well() -> None:
+    assert ended(BASE, wanted=REFACTORING) == "on"
+    worked = replace(BASE, last=replace(PASSED, number=1), iteration=1, finished=1, used=1)
+    assert ended(replace(worked, turn=turn("failed")), wanted=REFACTORING) == "on"
+    assert ended(replace(worked, turn=turn("finished")), wanted=REFACTORING) == "NeedsHuman"
+    built = replace(worked, last=replace(PASSED, number=1, adds_nothing=False), turn=turn("finished"))
+    assert decide(REFACTORING, NO_LIMITS, built, Probe()) == Met((ACCEPTED,))
 
 
 # What is proven

@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.core.model import Criterion, CriterionKind, Verdict, VerdictStatus
-from aigon.core.vacuity import absent_files, own_proof, vacuous
+from aigon.core.vacuity import absent_files, criterion_key, describe_passing, own_proof, results_of
 
 
 def criterion(number: int, kind: CriterionKind, command: str | None = None, *, checked: bool = False) -> Criterion:
@@ -14,29 +14,36 @@ def verdict(number: int, status: VerdictStatus = "met") -> Verdict:
     return Verdict(number, status, "whatever")
 
 
-def test_a_command_and_a_number_that_are_green_before_anything_is_built_are_named() -> None:
-    criteria = [criterion(1, "verify", "true"), criterion(2, "verify", "false"), criterion(3, "metric", "echo 9 >= 8")]
-    first, second = vacuous([verdict(1), verdict(2, "unmet"), verdict(3)], criteria)
-    assert first == (
-        "criterion 1 is green on the base already (its command passes before anything is built): "
-        "it cannot show that the feature works"
+def test_criteria_that_passed_at_the_base_are_named_with_what_they_run() -> None:
+    criteria = [
+        criterion(1, "verify", "true"),
+        criterion(2, "check", "tests"),
+        criterion(3, "metric", "echo 9 >= 8"),
+        criterion(4, "check", "lint"),
+        criterion(5, "check", "tests", checked=True),
+    ]
+    assert describe_passing(criteria, [1, 2, 3, 4, 5]) == (
+        "Criteria 2, 4 and 5 only check `tests` and `lint`, which already pass. "
+        "They cannot show that the feature was built.",
+        "Criterion 1 only runs `true`, which already passes. It cannot show that the feature was built.",
+        "Criterion 3 only measures `echo 9 >= 8`, which already passes. It cannot show that the feature was built.",
     )
-    assert second.startswith("criterion 3 is green") and "within the bound" in second
+    (one,) = describe_passing(criteria, [2, 5])
+    assert one.startswith("Criteria 2 and 5 only check `tests`, which already passes.")
+    assert describe_passing(criteria, []) == ()
 
 
-def test_what_rests_on_green_checks_gets_one_milder_sentence() -> None:
-    criteria = [criterion(2, "check", "tests"), criterion(4, "check", "lint"), criterion(5, "check", "tests")]
-    (said,) = vacuous([verdict(2), verdict(4), verdict(5)], criteria)
-    assert said.startswith("criteria 2, 4 and 5 rest on checks that are green already (tests, lint)")
-    assert "nothing broke" in said and "cannot" not in said
-    (one,) = vacuous([verdict(2), verdict(4, "unmet"), verdict(5, "unclear")], criteria)
-    assert one.startswith("criterion 2 rests on a check")
+def test_many_commands_are_counted_and_people_and_judges_left_out() -> None:
+    criteria = [criterion(n, "verify", f"test -f {n}") for n in range(1, 6)]
+    (said,) = describe_passing([*criteria, criterion(6, "human"), criterion(7, "judge")], range(1, 8))
+    assert said.startswith("Criteria 1 to 5 only run 5 commands, which already pass.")
 
 
-def test_people_judges_and_what_was_ticked_before_are_not_spoken_of() -> None:
-    criteria = [criterion(1, "human"), criterion(2, "judge"), criterion(3, "verify", "true", checked=True)]
-    assert vacuous([verdict(1), verdict(2), verdict(3)], criteria) == ()
-    assert vacuous([], [criterion(1, "verify", "true")]) == ()
+def test_results_are_known_by_what_decides_and_only_where_it_was_decided() -> None:
+    criteria = [criterion(1, "verify", "true"), criterion(2, "verify", "false"), criterion(3, "human")]
+    found = results_of(criteria, [verdict(1), verdict(2, "unmet"), verdict(3, "unclear")])
+    assert found == {"verify: true": True, "verify: false": False}
+    assert criterion_key(criteria[2]) == "human: text 3"
 
 
 @pytest.mark.parametrize(

@@ -369,4 +369,11 @@ ROOM = (
         "tests/faults/disk/test_read_only.py::test_a_read_only_disk_is_seen_before_a_turn_is_paid_for[logs]",
     ),
 )  # fmt: skip
-MECHANISMS = (*KILLED, *POWER, *STOPPED, *MEANWHILE, *RECORDS, *KEPT_IN, *ROOM)
+BUILT = (
+    Mechanism(
+        "every criterion passes at the base", "what passes without a change is not met", "aigon/core/decide.py",
+        "    if look and proven and not is_hollow(demand, look):\n", "    if look and proven:\n",
+        "tests/core/test_decide.py::test_what_passed_at_the_base_and_changed_nothing_is_for_a_person[limits0]",
+    ),
+)  # fmt: skip
+MECHANISMS = (*BUILT, *KILLED, *POWER, *STOPPED, *MEANWHILE, *RECORDS, *KEPT_IN, *ROOM)

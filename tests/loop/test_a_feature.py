@@ -27,18 +27,6 @@ def test_an_agent_that_only_claims_to_be_done_is_not_believed(lab: Lab) -> None:
     lab.sound()
 
 
-def test_what_is_done_already_needs_no_agent_and_no_commit(lab: Lab) -> None:
-    lab.write("done.txt", "")
-    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
-    lab.agent("touch ran.txt")
-    lab.commit("all there")
-    ran = lab.aigon("feature-implement", "42", "--loop")
-    assert ran.code == 0, ran.out + ran.err
-    assert not lab.path("ran.txt").exists()
-    assert lab.subjects() == ["first", "all there"]
-    lab.sound()
-
-
 def test_no_two_commits_of_a_feature_have_the_same_subject(lab: Lab) -> None:
     backlog = "docs/specs/features/02-backlog/feature-42-dark-mode.md"
     done = f"it is done <!-- verify: {DONE_WHEN} -->"

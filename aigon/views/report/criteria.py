@@ -7,7 +7,7 @@ from aigon.views.report.bounds import Bounds
 from aigon.views.report.head import anchor
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag, text
-from aigon.views.report.words import VERDICTS, command_of, decided, title_of
+from aigon.views.report.words import VERDICTS, command_of, decided, passing, title_of
 
 
 def criteria(account: Account, work: Work, bounds: Bounds) -> Markup:
@@ -17,8 +17,10 @@ def criteria(account: Account, work: Work, bounds: Bounds) -> Markup:
     shown = work.items[: bounds.criteria]
     left = len(work.items) - len(shown)
     more = tag("p", f"{many(left, 'more criterion')} not shown.")
+    warnings = [tag("li", line(each, bounds.text)) for each in passing(work)]
     return joined(
         [
+            tag("ul", *warnings, class_="warnings") if warnings else None,
             tag("ol", *(_criterion(account, work, item, bounds) for item in shown), class_="criteria"),
             more if left else None,
         ]
@@ -103,7 +105,10 @@ def output(work: Work, found: Finding, bounds: Bounds) -> Markup:
     """A command and what it came to; folded away below that, the end of what it printed."""
     exited = f", exit code {found.exit_code}" if found.exit_code else ""
     code = tag("code", text(" ".join(found.command.split()), _SHORT)) if found.command else None
-    title = joined([code, " " if code else None, line(f"{found.summary or found.status}{exited}", 200)])
+    # "passed" would say that the criterion did, which for a number is not up to the exit code.
+    own = found.check.startswith("criterion-") and found.summary == "passed"
+    result = "exit code 0" if own else f"{found.summary or found.status}{exited}"
+    title = joined([code, " " if code else None, line(result, 200)])
     printed = found.excerpt or work.outputs.get(found.check, "")
     long = len(found.command) > _SHORT or "\n" in found.command
     whole = tag("pre", text(found.command, bounds.text), tabindex="0") if long else None

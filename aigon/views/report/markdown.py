@@ -6,7 +6,7 @@ from aigon.core.account import Account, Item, Work
 from aigon.core.quoting import code
 from aigon.views.report.head import facts
 from aigon.views.report.plain import cell, plain
-from aigon.views.report.words import STANDINGS, VERDICTS, decided, lead, reasons, score, taking
+from aigon.views.report.words import STANDINGS, VERDICTS, decided, lead, passing, reasons, score, taking
 
 _CRITERIA = 200
 _FILES = 40
@@ -60,7 +60,9 @@ def _agents(account: Account) -> str:
 
 def _of_work(account: Account, work: Work) -> list[str]:
     several = f" of {plain(work.name, 60)}" if len(account.works) > 1 else ""
-    criteria = [f"### Criteria{several}: {score(work)}", "\n".join(_criterion(account, work, i) for i in _items(work))]
+    warnings = "\n".join(f"> {plain(each, 400)}" for each in passing(work))
+    items = "\n".join(_criterion(account, work, item) for item in _items(work))
+    criteria = [f"### Criteria{several}: {score(work)}", warnings, items]
     concerns = work.last.look.concerns if work.last else ()
     found = "\n".join(f"- {c.level}, {code(c.rule)}: {plain(c.what)}" for c in concerns)
     return [*criteria, f"### Integrity\n\n{found or 'No findings.'}", _changes(work)]

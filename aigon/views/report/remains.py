@@ -11,7 +11,7 @@ from aigon.core.progress import size
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag
-from aigon.views.report.words import title_of
+from aigon.views.report.words import passing, title_of
 
 _LEVELS: dict[Level, tuple[str, str]] = {
     "restore": ("!", "put back"),
@@ -87,8 +87,8 @@ def _concern(account: Account, work: Work, concern: Concern, step: Step, *, past
 
 def said(work: Work, bounds: Bounds) -> Markup | None:
     """Warnings of aigon, what was parked, what could not be read."""
-    warnings = [notice.text for notice in work.history.notices if notice.level == "warning"]
-    items = [tag("li", line(each, bounds.text)) for each in dict.fromkeys(warnings)]
+    warnings = dict.fromkeys(notice.text for notice in work.history.notices if notice.level == "warning")
+    items = [tag("li", line(each, bounds.text)) for each in warnings if each not in passing(work)]
     items += [tag("li", "Parked: ", line(p.what, 200), " ", tag("code", p.ref)) for p in work.history.parked]
     items += [tag("li", "Not read: ", line(each, 300)) for each in work.unread]
     left = len(items) - _LISTED

@@ -6,6 +6,7 @@ from aigon.core.candidate import run_command
 from aigon.core.history import Step
 from aigon.core.model import CheckStatus, Finding, Turn, Verdict, VerdictStatus
 from aigon.core.outcome import Met, describe
+from aigon.core.vacuity import describe_passing
 
 STANDINGS = {
     "met": ("✓", "Proven"),
@@ -122,6 +123,11 @@ def cost(work: Work) -> str:
         return "unknown"
     how = "reported" if known == {"reported"} else "estimated" if known == {"estimated"} else "partly estimated"
     return f"{spent(history.spend)} ({how})"
+
+
+def passing(work: Work) -> tuple[str, ...]:
+    """Return the warnings about criteria that passed before anything was built."""
+    return describe_passing(work.items, work.last.look.passed_at_base) if work.last else ()
 
 
 def decided(verdict: Verdict | None) -> str:
