@@ -29,8 +29,13 @@ def header(feature_id: str, title: str, agent: str) -> str:
     )
 
 
-def entry(event: IterationFinished, spec: Spec, turn: Turn | None, when: str, *, rung: str = "") -> str:
-    """Return one iteration's entry. `when` is a local time; `rung` names the step of the escalation ladder, if any."""
+def entry(
+    event: IterationFinished, spec: Spec, turn: Turn | None, when: str, *, rung: str = "", notes: Sequence[str] = ()
+) -> str:
+    """Return one iteration's entry. `when` is a local time; `rung` names the step of the escalation ladder, if any.
+
+    `notes` say what aigon put back or moved aside after the turn.
+    """
     issues = issues_of(event.findings, event.verdicts, spec.criteria)
     lines = [
         f"## Iteration {event.number} ({folded(when, 40)})",
@@ -38,6 +43,7 @@ def entry(event: IterationFinished, spec: Spec, turn: Turn | None, when: str, *,
         "### Implementation",
         *_implementation(turn, event.changes, rung),
         *_promises(event.promises),
+        *(f"- The agent is told: {folded(note)}" for note in notes),
         "### Validation Results",
         *(_validation(event.findings) or ["- ⚠️ Validation: skipped (no check ran)"]),
         "### Acceptance Criteria Status",

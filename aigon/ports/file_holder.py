@@ -13,8 +13,8 @@ def holder(lock: Path) -> str:
 
     Only Linux tells, and of other people's processes only root.
     """
-    pid = _writer(lock) or next((pid for pid in _pids() if _has_open(pid, str(lock))), 0)
-    return f"pid {pid} ({_command(pid)})" if pid else ""
+    pid = _writer(lock) or next((pid for pid in pids() if _has_open(pid, str(lock))), 0)
+    return f"pid {pid} ({command_of(pid)})" if pid else ""
 
 
 def _writer(lock: Path) -> int:
@@ -25,7 +25,8 @@ def _writer(lock: Path) -> int:
     return 0
 
 
-def _pids() -> list[int]:
+def pids() -> list[int]:
+    """Return the numbers of all other processes; none where the system does not list them."""
     with suppress(OSError):
         return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]  # noqa: PTH208
     return []
@@ -43,7 +44,8 @@ def _leads_to(link: str) -> str:
     return ""
 
 
-def _command(pid: int) -> str:
+def command_of(pid: int) -> str:
+    """Return the beginning of a process's command line."""
     with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
         return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"

@@ -97,7 +97,7 @@ def _ticked(job: Job, draft: IterationFinished) -> bytes:
 def _commit(
     job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State
 ) -> Generator[Event, State, State]:
-    wanted = {job.spec_path: _ticked(job, draft), job.log_path: _log(job, world, draft, state)}
+    wanted = {job.spec_path: _ticked(job, draft), job.log_path: _log(job, world, snapshot, draft, state)}
     files = {path: data for path, data in wanted.items() if data != world.own_files.get(path)}
     message = _message(job, world, draft, state)
     commit = world.workspace.commit(files, snapshot.tip.parent, message)
@@ -143,12 +143,12 @@ def _built(draft: IterationFinished, state: State) -> commit_message.Built:
     return "changed" if draft.changes else "unchanged"
 
 
-def _log(job: Job, world: World, draft: IterationFinished, state: State) -> bytes:
+def _log(job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State) -> bytes:
     before = world.own_files.get(job.log_path)
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    entry = iteration_log.entry(draft, job.spec, turn, when, rung=_rung(state))
+    entry = iteration_log.entry(draft, job.spec, turn, when, rung=_rung(state), notes=snapshot.notes)
     return head + entry.encode("utf-8", "replace")
 
 

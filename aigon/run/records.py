@@ -43,6 +43,11 @@ class Records:
         return self.folder / "frozen.json"
 
     @property
+    def before_turn(self) -> Path:
+        """What git's own files were before the turn that is under way; it is there for as long as that turn is."""
+        return self.folder / "git-before-turn.json"
+
+    @property
     def name(self) -> str:
         """What people call the feature that these are the records of."""
         known = self.candidate()

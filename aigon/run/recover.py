@@ -12,10 +12,13 @@ from aigon.core.model import Spec
 from aigon.core.spec import tick
 from aigon.core.state import State
 from aigon.ports.git import Checkout
+from aigon.ports.git_locks import GitLocks
 from aigon.ports.workspace import Workspace
 from aigon.run import specs
 from aigon.run.lost_objects import broken
+from aigon.run.records import Records
 from aigon.run.settings import work_tree
+from aigon.run.world import World
 
 Confirm = Callable[[str], bool]
 """Asks a person; False where nobody can be asked."""
@@ -48,6 +51,19 @@ def remove_own_lock(git_dir: Path, own: Path) -> None:
     lock, index = git_dir / "index.lock", own / "index"
     if lock.exists() and index.exists() and lock.read_bytes() == index.read_bytes():
         lock.unlink()
+
+
+def move_stale_locks(checkout: Checkout, records: Records) -> list[Event]:
+    """Move aside the locks that git commands left in a turn that was killed with aigon; what was done, as events.
+
+    Such a lock is younger than the note that aigon wrote right before that turn, and no process holds it.
+    """
+    try:
+        since = records.before_turn.stat().st_mtime_ns
+    except FileNotFoundError:
+        return []
+    locks = GitLocks(checkout.root, checkout.git_dir, checkout.common_dir, checkout.git_dir / "aigon" / "displaced")
+    return [Notice(World.now(), text, "warning") for text in locks.move_stale(since)]
 
 
 def published(workspace: Workspace, state: State) -> IterationFinished | None:

@@ -231,9 +231,7 @@ def _watch(opening: Opening, found: Opened, world: World) -> Watch:
     )
     hooks = checkout.config.get("core.hookspath", "")
     rivals = rivals_of(world.home, opening.seat.candidate)
-    made = watch(
-        found.workspace, hooks, world.home, files, found.records.journal, rivals, folder / "git-before-turn.json"
-    )
+    made = watch(found.workspace, hooks, world.home, files, found.records.journal, rivals, found.records.before_turn)
     if opening.seat.candidate:
         aside = found.workspace.own / "displaced"
         made.mains = MainsOwn(

@@ -27,8 +27,7 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
     state = past.state
     started = state.started
     assert started is not None, "a journal begins with its run_started"
-    workspace = _workspace(opening, state, started)
-    events: list[Event] = []
+    workspace, events = _workspace(opening, records, state, started)
     if state.intended and (finished := recover.published(workspace, state)):
         events.append(finished)
         state = state.apply(finished)
@@ -88,11 +87,12 @@ def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Map
     return read
 
 
-def _workspace(opening: Opening, state: State, started: RunStarted) -> Workspace:
-    """The work tree on the run's branch, which has to be as the run left it or further on."""
+def _workspace(opening: Opening, records: Records, state: State, started: RunStarted) -> tuple[Workspace, list[Event]]:
+    """The work tree on the run's branch, which has to be as the run left it or further on, and what was in the way."""
     checkout, name = opening.checkout, started.branch
     recover.require_branch(checkout, state)
     require_whole(checkout, state)
+    stale = recover.move_stale_locks(checkout, records)
     if opening.current != name:
         branch.own_changes(checkout, [started.spec_path])
         branch.enter(checkout, name)
@@ -100,7 +100,7 @@ def _workspace(opening: Opening, state: State, started: RunStarted) -> Workspace
     workspace = opening.workspace(name)
     if state.intended:
         workspace.ref.remove_own_lock(state.intended.commit)
-    return workspace
+    return workspace, stale
 
 
 def _spec(opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str) -> tuple[Spec, bool]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from aigon.core.concern import Concern, key_of
 from aigon.core.moved_refs import Moved
 from aigon.core.rivals import NOBODY, Rivals
+from aigon.ports.git_locks import GitLocks
 from aigon.ports.git_places import opinion, persons_own, places
 from aigon.ports.keepsake import Keepsake
 from aigon.ports.kept_places import Places
@@ -26,8 +27,9 @@ Park = Callable[[str, str], str]
 @dataclass(slots=True)
 class Watch:
     """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
-    beside a worktree; `lost` is what could not be put back. The file `note` says what `git` was, while an agent works:
-    if it is there when a run is opened, the last turn was killed, and nobody has looked at what it did there.
+    beside a worktree, `locks` those of git; `lost` is what could not be put back. The file `note` says what `git` was,
+    while an agent works: if it is there when a run is opened, the last turn was killed, and nobody has looked at what
+    it did there.
     """
 
     git: Keepsake
@@ -37,6 +39,7 @@ class Watch:
     mains: MainsOwn | None = None
     note: Path | None = None
     own: Path = Path()
+    locks: GitLocks | None = None
 
     def begin(self) -> tuple[str, ...]:
         """Take everything as it is before any agent runs for right, but what a turn that was killed did to git.
@@ -46,6 +49,8 @@ class Watch:
         said = self._of_a_killed_turn()
         self.git.remember()
         self.refs.remember()
+        if self.locks:
+            self.locks.remember()
         return said
 
     def _of_a_killed_turn(self) -> tuple[str, ...]:
@@ -61,20 +66,24 @@ class Watch:
             write_view(self.note, self.git.noted().decode())
         self.records.remember()
         self.refs.see_rivals()
+        if self.locks:
+            self.locks.remember()
         if self.mains:
             self.mains.before_turn()
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
+        stale = self.locks.move_stale() if self.locks else ()
         found = [*self.git.put_back(), *self.records.put_back()]
         if self.note:
             self.note.unlink(missing_ok=True)
         mains = self.mains.after_turn() if self.mains else ()
-        return (*(each.sentence for each in found), *mains, *self._refs(park))
+        return (*stale, *(each.sentence for each in found), *mains, *self._refs(park))
 
     def after_checks(self, park: Park) -> tuple[str, ...]:
         """The same for what the checks ran, while aigon writes its own records."""
-        return (*(each.sentence for each in self.git.put_back()), *self._refs(park))
+        stale = self.locks.move_stale() if self.locks else ()
+        return (*stale, *(each.sentence for each in self.git.put_back()), *self._refs(park))
 
     def own_refs_moved(self) -> None:
         """aigon itself wrote refs (something was parked): they are right as they are now."""
@@ -113,4 +122,5 @@ def watch(
         RefGuard(git, workspace.branch, displaced, rivals),
         note=note,
         own=git.directory,
+        locks=GitLocks(git.root, git.git_dir, git.common_dir, displaced),
     )

@@ -75,6 +75,16 @@ KILLED = (
         "test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run",
     ),
     Mechanism(
+        "index.lock held", "a lock of the agent's ended git is moved aside", "aigon/ports/git_locks.py",
+        "        place = displace(lock, self.displaced)\n", "        place = lock\n",
+        "tests/loop/test_stale_locks.py::test_locks_of_the_agents_ended_git_are_moved_aside_and_named",
+    ),
+    Mechanism(
+        "index.lock held", "a lock that a living process may hold stays", "aigon/ports/git_locks.py",
+        "        if who := holder(lock) or self._living_git():\n", '        if who := "":\n',
+        "tests/loop/test_stale_locks.py::test_a_lock_from_before_the_turn_or_of_a_living_git_stays",
+    ),
+    Mechanism(
         "another HOME", "the id of a repository stays", "aigon/ports/home.py",
         "    if home and not _is_copy(common_dir, home):\n", "    if home and not home:\n",
         f"{RESUME}::test_records_are_found_from_another_home_by_the_command_that_is_printed",
