@@ -14,7 +14,7 @@ from aigon.core.counting import list_criteria
 from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
 from aigon.core.model import HELD, OWN, Criterion, Finding, Probe, Verdict
-from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
+from aigon.core.outcome import SKIPPED, Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
 from aigon.core.room import lacking_disk, lacking_length, lacking_memory
 from aigon.core.spending import affordable, expected
 from aigon.core.state import State
@@ -170,7 +170,7 @@ def _stands_alone(verdict: Verdict) -> bool:
 
 def _caveats(demand: Demand, red: Sequence[Finding]) -> tuple[str, ...]:
     known = tuple(f"known failure: {f.title} ({f.summary})" for f in red)
-    said = ("validation skipped",) if demand.skip_validation else ()
+    said = (SKIPPED,) if demand.skip_validation else ()
     return (*said, *((IN_PLACE,) if demand.in_place else ()), *known)
 
 

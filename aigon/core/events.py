@@ -281,7 +281,11 @@ class HookRan:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run ended. DURABLE. `commit` is the tree that the outcome speaks of."""
+    """The run ended. DURABLE. `commit` is the tree that the outcome speaks of.
+
+    `iterations` is how many the run has finished over its resumes; `remaining_issues` say what keeps it from being
+    proven, a line each, and are none after a success.
+    """
 
     at: str
     outcome: Outcome
@@ -289,6 +293,8 @@ class RunFinished:
     exit_code: int
     summary: str
     commit: str
+    iterations: int = 0
+    remaining_issues: tuple[str, ...] = ()
     event: Literal["run_finished"] = "run_finished"
 
 

@@ -1,12 +1,15 @@
 """What a look found wrong, point by point: what the checks complain about, then the criteria that are not proven."""
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aigon.core.failures import Group, groups, where
-from aigon.core.model import Criterion, Finding, Verdict
+from aigon.core.model import OWN, Criterion, Finding, Verdict
+from aigon.core.profile import CONFIG
 from aigon.core.quoting import code, folded, item
 from aigon.core.red_check import is_red
+from aigon.core.state import State
 
 KINDS = 10
 """Groups of problems of one check that are issues of their own; the rest is one more."""
@@ -71,6 +74,30 @@ def plan(issues: Sequence[Issue]) -> list[str]:
     steps = list(dict.fromkeys(issue.step for issue in issues if issue.step))
     more = [f"Fix the other {len(steps) - STEPS} issues"] if len(steps) > STEPS else []
     return [*steps[:STEPS], *more, "Re-run validation"] if steps else []
+
+
+def advice(state: State, folders: Mapping[str, str], spec_path: str) -> list[str]:
+    """Return what a person can do about checks that passed in no look of the run; nothing where each passed once.
+
+    `folders` are those that checks run in, by the check's name.
+    """
+    looks = [state.tried.base, *state.tried.done]
+    passed = {check.check for look in looks if look for check in look.checks if not check.red}
+    before = {check.check for check in state.tried.base.checks} if state.tried.base else set()
+    red = state.last.findings if state.last else ()
+    never = [f for f in red if is_red(f) and f.role not in OWN and f.check in before - passed]
+    lines = [f"{f.title} never passed, not even before the first turn. Run it: {_by_hand(f, folders)}" for f in never]
+    if never:
+        names = ", ".join(f.check for f in never)
+        lines.append(f"If it is broken anyway: `known_failures: [{names}]` in the frontmatter of {spec_path}")
+        lines.append(f'If it does not belong here: "checks": {{"{never[0].check}": {{"enabled": false}}}} in {CONFIG}')
+        lines.append("If a tool, a service or a login is missing: aigon doctor")
+    return lines
+
+
+def _by_hand(finding: Finding, folders: Mapping[str, str]) -> str:
+    folder = folders.get(finding.check, ".")
+    return folded(f"cd {shlex.quote(folder)} && {finding.command}" if folder != "." else finding.command, 200)
 
 
 def _of_check(finding: Finding) -> Iterator[Issue]:

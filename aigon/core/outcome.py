@@ -1,18 +1,26 @@
 """How a run ends: a sum type, its status word and its exit code."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from aigon.core.errors import Exit
 
 RunStatus = Literal["running", "met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]
 
+SKIPPED = "validation skipped"
+"""The caveat of a run in which no check ran."""
+
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """Every criterion proven and every check green. `caveats` are printed with it (known failures, skips)."""
+    """Every criterion proven and every check green. `caveats` are printed with it (known failures, skips).
+
+    `iteration` is the one that proved it, 0 where no agent had to work. It is told when the run ends, and makes no
+    difference to what was proven.
+    """
 
     caveats: tuple[str, ...] = ()
+    iteration: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +105,18 @@ def exit_code(outcome: Outcome) -> Exit:
             return Exit.ENVIRONMENT
 
 
+def proven(outcome: Met) -> str:
+    """What a success claims; nothing of checks that were left out."""
+    checks = "" if SKIPPED in outcome.caveats else " and the checks are green"
+    return f"Every criterion is proven{checks}"
+
+
 def describe(outcome: Outcome) -> str:
     """One sentence for people."""
     match outcome:
-        case Met(caveats=caveats):
-            return "Every criterion is proven and the checks are green" + "".join(f"; {c}" for c in caveats)
+        case Met(caveats=caveats, iteration=number):
+            on = f" on iteration {number}" if number else ""
+            return f"{proven(outcome)}{on}" + "".join(f"; {c}" for c in caveats)
         case NeedsHuman(reason=reason):
             return f"Needs a human: {reason}"
         case Stopped(guard=guard, reason=reason):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from unicodedata import east_asian_width
 
-from aigon.core.amounts import count_checks, duration, spent
+from aigon.core.amounts import count_checks, duration, many, spent
 from aigon.core.model import Criterion, Finding, Spec, Turn, Verdict
 from aigon.core.outcome import Met, NeedsHuman, Outcome, describe
 from aigon.core.problem_words import few
@@ -37,6 +37,8 @@ def summary(
     turn: Turn | None = None,
     root: str = "",
     warnings: Sequence[str] = (),
+    iterations: int = 0,
+    advice: Sequence[str] = (),
 ) -> str:
     """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
 
@@ -44,12 +46,14 @@ def summary(
     one; paths below `root` are shown relative to it; `elapsed` and
     `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
     that is not where the last iteration ended, and is never cut: it names where the rest is. Neither are `warnings`.
+    `iterations` is how many the run has finished, `advice` what a person can do about checks that never passed.
     """
     by_number = {v.criterion: v for v in verdicts}
     empty = isinstance(outcome, NeedsHuman) and outcome.nothing_built
     sections = [
         ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
         ("Red checks", [line for f in findings if is_red(f) for line in _red(f)]),
+        ("What you can do", list(advice)),
         (
             "Passed already" if empty else "Proven",
             [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)],
@@ -58,7 +62,7 @@ def summary(
         ("See also", _see_also(spec, by_number, findings, log, None if isinstance(outcome, Met) else turn, root)),
     ]
     wrapped = [line for text in warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
-    top = [*_ending(outcome), _facts(spec, by_number, findings, spend, elapsed, waited)]
+    top = [*_ending(outcome), _facts(spec, by_number, findings, iterations, spend, elapsed, waited)]
     branch = wrap(about_branch, COLUMNS - 2, break_long_words=False, break_on_hyphens=False) + wrapped
     last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
     body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
@@ -80,12 +84,15 @@ def _facts(
     spec: Spec,
     by_number: dict[int, Verdict],
     findings: Sequence[Finding],
+    iterations: int,
     spend: Spend,
     elapsed: float | None,
     waited: float,
 ) -> str:
     met = sum(_met(c, by_number) for c in spec.criteria)
-    facts = [f"{met} of {len(spec.criteria)} criteria proven", count_checks(findings), spent(spend)]
+    facts = [f"{met} of {len(spec.criteria)} criteria proven", count_checks(findings)]
+    facts += [many(iterations, "iteration")] if iterations else []
+    facts += [spent(spend)]
     facts += [] if elapsed is None else [duration(elapsed)]
     return " · ".join([*facts, f"waited {duration(waited)}"] if waited >= 1 else facts)
 

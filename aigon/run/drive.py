@@ -10,6 +10,7 @@ from typing import Protocol
 from aigon.core.cleaned import Redact, cleaned
 from aigon.core.errors import AigonError
 from aigon.core.events import Event, RunFinished
+from aigon.core.issues import remaining
 from aigon.core.outcome import Refused
 from aigon.core.state import State
 from aigon.ports.lacking import refusal
@@ -109,9 +110,9 @@ def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
 
 def _note(error: AigonError, state: State, recorder: Recorder) -> None:
     """Write down that the run was refused; a record that cannot be written is what may have refused it."""
-    end = cleaned(
-        RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), ""), recorder.redact
-    )
+    issues = remaining(state.last.findings, state.last.verdicts) if state.last else ()
+    end = RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), "", state.done, issues)
+    end = cleaned(end, recorder.redact)
     for record in recorder.records:
         with contextlib.suppress(OSError):
             record(end, state.apply(end))

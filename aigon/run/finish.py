@@ -1,12 +1,14 @@
 """The end of a run: one event with the outcome and a summary that fits on a screen."""
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 from aigon.core import best, report
 from aigon.core.candidate import branch_of, build_something, run_command
 from aigon.core.concern import Concern
 from aigon.core.events import Event, RunFinished
-from aigon.core.outcome import Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
+from aigon.core.issues import advice, remaining
+from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
 from aigon.core.state import State
 from aigon.core.vacuity import describe_passing
 from aigon.run.job import Job
@@ -19,8 +21,14 @@ def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[
     """Say how the run ended, after going back to the best checkpoint where that is wanted."""
     state = yield from settle(job, world, outcome, state)
     tip = world.workspace.tip() or ""
+    issues: tuple[str, ...] = ()
+    if isinstance(outcome, Met):
+        outcome = replace(outcome, iteration=state.last.number if state.last else 0)
+    elif state.last:
+        issues = remaining(state.last.findings, state.last.verdicts, job.spec.criteria)
     text = summary(job, world, outcome, state)
-    yield RunFinished(world.now(), outcome, status(outcome), int(exit_code(outcome)), text, tip)
+    code = int(exit_code(outcome))
+    yield RunFinished(world.now(), outcome, status(outcome), code, text, tip, state.done, issues)
     return outcome
 
 
@@ -42,7 +50,15 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         turn=state.turn,
         root=str(world.checkout),
         warnings=describe_passing(job.spec.criteria, look.passed_at_base) if look else (),
+        iterations=state.done,
+        advice=_advice(job, outcome, state),
     )
+
+
+def _advice(job: Job, outcome: Outcome, state: State) -> Sequence[str]:
+    if not state.done or isinstance(outcome, Met | Interrupted):
+        return ()
+    return advice(state, {check.name: check.cwd for check in job.checks}, job.spec_path)
 
 
 def _about_branch(outcome: Outcome, state: State) -> str:

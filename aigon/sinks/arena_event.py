@@ -8,6 +8,8 @@ from aigon.core.codec import decode
 from aigon.core.events import Event
 
 Document = Mapping[str, Any]
+_ADDED = ("schema_version", "error", "success")
+"""What a line has beside the event's own fields."""
 
 
 def document_of(line: bytes) -> Document | None:
@@ -21,7 +23,7 @@ def document_of(line: bytes) -> Document | None:
 
 def event_of(document: Document) -> Event | None:
     """The event that `aigon.sinks.ndjson.document` made this of; None for one that is not known here."""
-    fields = {key: value for key, value in document.items() if key not in ("schema_version", "error")}
+    fields = {key: value for key, value in document.items() if key not in _ADDED}
     detail = fields.pop("outcome_detail", None)
     if isinstance(detail, dict):
         fields["outcome"] = {"kind": fields.get("outcome"), **detail}

@@ -64,7 +64,8 @@ class ArenaNdjson:
         """The stream stays open: it is the caller's."""
 
     def _end(self, fields: Mapping[str, object]) -> None:
-        self._write({**_ABOUT, "feature_id": self._feature, "at": _now(), **fields})
+        success = fields["outcome"] == "met"
+        self._write({**_ABOUT, "feature_id": self._feature, "at": _now(), **fields, "success": success})
         self._ended = True
 
     def _notice(self, label: str, text: str) -> None:

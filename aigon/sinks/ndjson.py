@@ -15,13 +15,14 @@ def document(event: Event) -> dict[str, object]:
     """What stands on the line of `event`.
 
     It is the event as in the journal, but for the end of a run: there `outcome` is the status word, next to
-    `exit_code`, and `outcome_detail` has what else the outcome says.
+    `exit_code`, and `outcome_detail` has what else the outcome says, and `success` says whether it is met.
     """
     fields = encode(event)
     outcome = fields.get("outcome")
     if isinstance(outcome, dict):
         detail = dict(outcome)
-        fields |= {"outcome": detail.pop("kind"), "outcome_detail": detail}
+        kind = detail.pop("kind")
+        fields |= {"outcome": kind, "outcome_detail": detail, "success": kind == "met"}
     return {"schema_version": SCHEMA_VERSION, **fields}
 
 

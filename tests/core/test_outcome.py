@@ -38,7 +38,9 @@ def test_an_outcome_has_one_status_word_one_exit_code_and_one_sentence(
 
 
 def test_what_a_proof_left_out_is_said_with_it() -> None:
+    assert describe(Met(iteration=2)) == "Every criterion is proven and the checks are green on iteration 2"
     said = describe(Met(("validation skipped", "known failure: Lint (2 problems)")))
+    assert said.startswith("Every criterion is proven; ")
     assert said.endswith("; validation skipped; known failure: Lint (2 problems)")
 
 

@@ -87,6 +87,9 @@ def test_a_repeated_error_climbs_the_ladder_before_it_ends_the_run(lab: Lab) -> 
     turns = [event for event in ran.events if event["event"] == "iteration_started"]
     assert [(turn["rung"], turn["model"]) for turn in turns] == [(0, "small")] * 2 + [(1, "large")] * 3
     assert ran.events[-1]["outcome_detail"]["guard"] == "repeated-error"
+    end = ran.events[-1]
+    assert (end["success"], end["iterations"]) == (False, 5)
+    assert end["remaining_issues"][0].startswith("Criterion 1: it is done (")
     told = [event["turn"]["said"] for event in ran.events if event["event"] == "turn_ended"]
     assert told[1:3] == ["told: 1/2 small , 2/10", "told: 2/2 large high, 3/10"]
 

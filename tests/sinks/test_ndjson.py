@@ -71,9 +71,12 @@ def test_the_last_line_says_the_outcome_and_the_exit_code_at_top_level() -> None
         "outcome": "stopped",
         "outcome_detail": {"guard": "repeatedError", "reason": "the same error 3 times", "code": 3},
         "status": "stopped",
+        "success": False,
         "exit_code": 3,
         "summary": "Stopped",
         "commit": "1a2b3c4",
+        "iterations": 0,
+        "remaining_issues": [],
     }
 
 

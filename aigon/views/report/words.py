@@ -5,7 +5,7 @@ from aigon.core.amounts import count_checks, many, spent
 from aigon.core.candidate import run_command
 from aigon.core.history import Step
 from aigon.core.model import CheckStatus, Finding, Turn, Verdict, VerdictStatus
-from aigon.core.outcome import Met, describe
+from aigon.core.outcome import Met, describe, proven
 from aigon.core.vacuity import describe_passing
 
 STANDINGS = {
@@ -64,7 +64,7 @@ def of_one(work: Work) -> str:
         return f"A loop is working on it: {score(work)} criteria are proven after {after}."
     if isinstance(outcome, Met):
         caveats = "".join(f"; {caveat}" for caveat in outcome.caveats)
-        return f"Every criterion is proven and the checks are green, after {after}{caveats}."
+        return f"{proven(outcome)}, after {after}{caveats}."
     why = describe(outcome).rstrip(".") if outcome else "The last run broke off without an outcome"
     return f"{why}. {score(work)} criteria are proven after {after}."
 
