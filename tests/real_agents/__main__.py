@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -27,6 +28,15 @@ from tests.real_agents.cases import CASES, OPEN, Case, drive
 from tests.real_agents.programs import KEY, PROGRAMS, QUIET, Program, install, node22
 
 PREFIX = Path(os.environ.get("AIGON_REAL_AGENTS", Path.home() / ".cache" / "aigon-real-agents"))
+
+PRICES = """\
+as_of: 2026-11-20
+groups:
+  - source: made up, for models that have none
+    models:
+      scripted: {input: 1, output: 5}
+      gpt-4o: {input: 2.5, output: 10}
+"""
 
 
 def main() -> int:
@@ -82,10 +92,19 @@ def _ran(program: Program, case: Case, turns: list[dict[str, Any]], path: str, f
     mark = uuid.uuid4().hex
     log = folder / "requests.ndjson"
     with _server(turns, folder / "repo", log) as server:
-        lab = _lab(program, case, f"http://127.0.0.1:{server.server_address[1]}", path, folder, mark)
+        lab = _lab(program, case, _url(server, case), path, folder, mark)
         ran: Ran = drive(lab, case, program, lambda: server.script.state()["served"] > 0)
         wrong = case.check(lab, ran)
         return wrong or _survivors(mark)
+
+
+def _url(server: Any, case: Case) -> str:
+    """Where the server listens, or where nobody does."""
+    if not case.unreachable:
+        return f"http://127.0.0.1:{server.server_address[1]}"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
 @contextmanager
@@ -108,11 +127,17 @@ def _lab(program: Program, case: Case, url: str, path: str, folder: Path, mark: 
     pointed = program.restricted(pointed) if case.restricted and program.restricted else pointed
     lab = Lab(folder).init()
     lab.env |= {**QUIET, **pointed.env, "AIGON_MARK": mark, "PATH": f"{path}:{lab.env['PATH']}", "TERM": "dumb"}
+    lab.env["AIGON_SANDBOX"] = "auto"
     for name, text in pointed.files.items():
         (lab.home / name).parent.mkdir(parents=True, exist_ok=True)
         (lab.home / name).write_text(text)
-    agent = {"adapter": program.kind, "model": pointed.model, "args": list(pointed.args)}
-    lab.config(agents={"real": agent}, defaultAgent="real", proof="in-place", judge={"backend": "none"})
+    model = {} if case.own_model and program.kind in ("codex", "gemini") else {"model": pointed.model}
+    agent = {"adapter": program.kind, "args": list(pointed.args), **model}
+    other = {"command": ["false"]}
+    lab.config(
+        agents={"real": agent, "other": other}, defaultAgent="other", proof="in-place", judge={"backend": "none"}
+    )
+    lab.write(".aigon/prices.yaml", PRICES)
     lab.spec(OPEN)
     assert KEY in json.dumps(lab.env), "a key of no worth is in the environment"
     return lab

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aigon.core.model import HELD
 from tests.lab import DONE_WHEN, Lab, Ran, finish, until
 from tests.real_agents.programs import Program
 
@@ -22,7 +23,9 @@ OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
 class Case:
     """`turns` is the server's script for a program, None where the case is none for it; `check` says what is wrong.
 
-    `options` are of feature-implement; `args` in place of those that let the program write.
+    `options` are of feature-implement; `restricted` puts those flags in place that let the program write nothing;
+    `own_model` leaves the model to the program; `unreachable` points it at a port where nobody listens; `resumed` goes
+    on after the signals, without a word of which agent it was.
     """
 
     name: str
@@ -30,13 +33,15 @@ class Case:
     check: Callable[[Lab, Ran], str]
     options: tuple[str, ...] = ("--max-iterations", "1")
     restricted: bool = False
+    own_model: bool = False
+    unreachable: bool = False
     interrupted: tuple[int, ...] = ()
-    on_exhausted: Mapping[str, Any] | None = None
+    resumed: bool = False
 
 
 def drive(lab: Lab, case: Case, program: Program, asked: Callable[[], bool]) -> Ran:
     """Run the loop; where the case wants it, signal it once the program's tool is at work, or `asked` its model."""
-    command = ("feature-implement", "42", "--loop", *case.options)
+    command = ("feature-implement", "42", "--loop", "--agent", "real", *case.options)
     if not case.interrupted:
         return lab.aigon(*command, timeout=300)
     running = lab.start(*command)
@@ -44,7 +49,8 @@ def drive(lab: Lab, case: Case, program: Program, asked: Callable[[], bool]) -> 
     for number in case.interrupted:
         running.send_signal(number)
         time.sleep(1)  # two at once would be one
-    return finish(running, 60)
+    ended = finish(running, 60)
+    return lab.aigon("feature-implement", "42", "--resume", timeout=300) if case.resumed else ended
 
 
 def _turn(lab: Lab) -> dict[str, Any]:
@@ -92,8 +98,25 @@ def _interrupted(lab: Lab, ran: Ran) -> str:
     return _expect(lab, ran, 130)
 
 
-def _killed(_lab: Lab, ran: Ran) -> str:
-    return "" if ran.code == -signal.SIGKILL else f"exit {ran.code}"
+def _resumed(lab: Lab, ran: Ran) -> str:
+    agent = _turn(lab)["agent"]
+    return _edited(lab, ran) or ("" if agent == "real" else f"{agent} went on")
+
+
+def _held(lab: Lab, ran: Ran) -> str:
+    return _expect(lab, ran, 6, *HELD)
+
+
+def _patient(program: Program) -> bool:
+    """Whether a program waits for its server without a word about it, so that only its deadline ends the turn."""
+    return program.kind in ("qwen", "pi")
+
+
+def _capped(lab: Lab, ran: Ran) -> str:
+    """What the turn cost is known, and the run ends because it is spent."""
+    wrong = _expect(lab, ran, 5, "finished")
+    spend, why = lab.state()["spend"], lab.state()["stop_reason"]
+    return wrong or ("" if spend["usd"] > 0 and not spend["unknown"] and "spent" in why else f"{spend}: {why}")
 
 
 def _error(status: int, **more: object) -> dict[str, Any]:
@@ -122,11 +145,20 @@ CASES: Mapping[str, Case] = {
              _unavailable("bad_credentials"), ("--max-iterations", "1", "--iteration-timeout", "60s")),
         Case("usage limit", lambda p: [{"times": -1, "error": p.limited}] if p.limited else None,
              _unavailable("usage_limit"), ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "150s")),
+        Case("long 429", lambda p: None if _patient(p) else [_error(429, headers={"retry-after": "4320"})], _held,
+             ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "60s")),
+        Case("balance", lambda p: [{"times": -1, "error": p.unpaid}], _unavailable("usage_limit", "overloaded"),
+             ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "90s")),
+        Case("no server", lambda p: None if p.kind == "qwen" else [], _held,
+             ("--max-iterations", "1", "--max-wait", "0", "--iteration-timeout", "90s"), unreachable=True),
+        Case("max cost", lambda _: [WRONG, END], _capped,
+             ("--max-iterations", "2", "--max-cost", "0.0001"), own_model=True),
         Case("hang", lambda _: [{"text": "thinking", "hang": 120}], _hung,
              ("--max-iterations", "1", "--iteration-timeout", "12s")),
         Case("denied", lambda p: None if p.restricted is None else [WRITE, END], _denied,
-             ("--max-iterations", "1", "--iteration-timeout", "60s"), restricted=True),
+             ("--max-iterations", "1", "--iteration-timeout", "60s", "--sandbox", "none"), restricted=True),
         Case("Ctrl+C", _tool_that_hangs, _interrupted, interrupted=(signal.SIGINT, signal.SIGINT)),
-        Case("kill -9", _tool_that_hangs, _killed, interrupted=(signal.SIGKILL,)),
+        Case("kill -9, --resume", lambda p: [_tool_that_hangs(p)[0], WRITE, END], _resumed,
+             interrupted=(signal.SIGKILL,), resumed=True),
     )
 }  # fmt: skip

@@ -39,6 +39,7 @@ class Program:
 
     `restricted` makes of that one with which it may not write; `limited` is the server's answer to a spent usage limit.
     None where the program knows no such thing; `subscribed` is pointed at it by a login, where a key has no such limit.
+    `unpaid` is the server's answer where a balance is used up.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Program:
     restricted: Callable[[Pointed], Pointed] | None = None
     limited: Mapping[str, object] | None = None
     subscribed: Callable[[Pointed], Pointed] = lambda pointed: pointed
+    unpaid: Mapping[str, object] = field(default_factory=lambda: SPENT)
     node22: bool = False
 
     @property
@@ -126,7 +128,7 @@ def _pi(url: str) -> Pointed:
     return Pointed({"PI_OFFLINE": "1", "OPENAI_API_KEY": KEY}, "scripted", ("--provider", "local"), files)
 
 
-_SPENT = {"status": 429, "code": "insufficient_quota", "type": "insufficient_quota",
+SPENT: Mapping[str, object] = {"status": 429, "code": "insufficient_quota", "type": "insufficient_quota",
           "message": "You exceeded your current quota, please check your plan and billing details."}  # fmt: skip
 _CODEX_SPENT = {"status": 429, "body": {"error": {"type": "usage_limit_reached", "plan_type": "plus",
                 "message": "The usage limit has been reached", "resets_in_seconds": 3600}}}  # fmt: skip
@@ -141,6 +143,7 @@ _CLAUDE_SPENT = {
         "anthropic-ratelimit-unified-5h-status": "rejected",
     },
 }
+_CLAUDE_UNPAID = {"status": 400, "message": "Your credit balance is too low to access the Anthropic API."}
 
 PROGRAMS: Mapping[str, Program] = {
     program.kind: program
@@ -152,13 +155,14 @@ PROGRAMS: Mapping[str, Program] = {
             _with("--permission-mode", "default"),
             _CLAUDE_SPENT,
             _by_login,
+            _CLAUDE_UNPAID,
             node22=True,
         ),
         Program("codex", "@openai/codex@0.169.0", _codex, _with("-s", "read-only"), _CODEX_SPENT),
-        Program("opencode", "opencode-ai@1.18.33", _opencode, _denying, _SPENT),
+        Program("opencode", "opencode-ai@1.18.33", _opencode, _denying, SPENT),
         Program("gemini", "@google/gemini-cli@0.61.0", _gemini, _with("--approval-mode", "default"), node22=True),
-        Program("aider", "aider-chat==0.86.2", _aider, None, _SPENT),
-        Program("mini", "mini-swe-agent==2.4.6", _mini, None, _SPENT),
+        Program("aider", "aider-chat==0.86.2", _aider, None, SPENT),
+        Program("mini", "mini-swe-agent==2.4.6", _mini, None, SPENT),
         Program("qwen", "@qwen-code/qwen-code@0.24.4", _qwen, _with("--approval-mode", "default"), node22=True),
         Program("copilot", "@github/copilot@1.0.102", _copilot, _with("--deny-tool", "write", "--deny-tool", "shell")),
         Program("pi", "@mariozechner/pi-coding-agent@0.73.1", _pi, node22=True),
