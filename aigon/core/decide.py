@@ -14,6 +14,7 @@ from aigon.core.counting import list_criteria
 from aigon.core.errors import Exit
 from aigon.core.ladder import Rung, rung_of
 from aigon.core.model import HELD, OWN, Criterion, Finding, Probe, Verdict
+from aigon.core.moment import format_epoch
 from aigon.core.outcome import SKIPPED, Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
 from aigon.core.room import lacking_disk, lacking_length, lacking_memory
 from aigon.core.spending import affordable, expected
@@ -210,7 +211,8 @@ def unavailable(_limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """The agent said itself that it cannot work, or only the judge is left and it cannot: credentials, usage limit."""
     turn = state.turn
     if turn is not None and turn.end in AWAY and turn.number == state.iteration and probe.given_up:
-        return Unavailable(turn.agent, turn.detail or "it cannot run")
+        when = format_epoch(turn.resets_at) if turn.resets_at is not None else ""
+        return Unavailable(turn.agent, f"{f'until {when}: ' if when else ''}{turn.detail or 'it cannot run'}")
     open_ = [v for v in state.last.verdicts if v.status != "met"] if state.last else []
     lost = [v for v in open_ if v.method == JUDGE_UNAVAILABLE]
     if not lost or any(v.status != "unclear" for v in open_):

@@ -92,6 +92,7 @@ def _turn(turn: Turn | None) -> list[str]:
         f"- Agent: {code(turn.agent, 80)}{model}",
         f"- Turn: {ended} after {duration(turn.duration)}",
         f"- Cost: {cost(turn.cost, turn.cost_status)}",
+        *([f"- Denied permissions: {', '.join(code(each) for each in turn.denied)}"] if turn.denied else []),
     ]
 
 

@@ -1,8 +1,17 @@
 """When something happened, as people read it."""
 
 import re
+from datetime import datetime
 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)", re.ASCII)
+
+
+def format_epoch(seconds: float) -> str:
+    """Return `2026-11-20 10:15` of seconds since the epoch, by this machine's clock; empty if no clock shows it."""
+    try:
+        return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def moment(at: str) -> str:

@@ -8,7 +8,7 @@ from aigon.core.candidate import branch_of, build_something, run_command
 from aigon.core.concern import Concern
 from aigon.core.events import Event, RunFinished
 from aigon.core.issues import advice, remaining
-from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, exit_code, status
+from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable, exit_code, status
 from aigon.core.state import State
 from aigon.core.vacuity import describe_passing
 from aigon.run.job import Job
@@ -95,8 +95,17 @@ def next_command(job: Job, outcome: Outcome, state: State) -> str:
             return f"{resume} --max-cost USD"
         case Refused():
             return f"aigon feature-status {name}"
+        case Unavailable() if state.turn and state.turn.end == "bad_credentials":
+            return f"{_login(job, state.turn.agent)}, then {resume}"
         case _:
             return resume
+
+
+def _login(job: Job, agent: str) -> str:
+    """How a person logs in to the agent of this name; its configuration may have a key as well."""
+    kinds = (step.agent.kind for ladder in (job.rungs, *job.fallback) for step in ladder if step.agent.name == agent)
+    kind = next((each for each in kinds if each), None)
+    return f"log in to {kind.title} ({kind.login})" if kind and kind.login else f"give {agent} a key that is good"
 
 
 def _by_a_person(job: Job, resume: str, numbers: Sequence[int], concerns: Sequence[Concern]) -> str:

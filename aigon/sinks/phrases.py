@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from aigon.core.amounts import cost, duration
 from aigon.core.events import HookRan, HookStatus, RolledBack, Waiting
 from aigon.core.model import Finding, Turn
+from aigon.core.moment import format_epoch
+from aigon.core.quoting import folded
 
 _TURN_ENDS = {
     "finished": "finished",
@@ -20,6 +22,8 @@ _TURN_ENDS = {
     "unavailable": "lost its connection",
 }
 
+_DENIED = 2
+"""Denied permissions that a line names; the log of the iteration has all of them."""
 _HOOK_ENDS: dict[HookStatus, str] = {
     "ok": "finished",
     "failed": "failed",
@@ -45,14 +49,26 @@ def took(finding: Finding) -> str:
 
 
 def turn(ended: Turn) -> str:
-    """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1 (see LOG)`."""
+    """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1 (see LOG)`.
+
+    When a limit ends and what was denied come before the program's own words, which may be long.
+    """
+    when = format_epoch(ended.resets_at) if ended.resets_at is not None else ""
+    until = f" until {when}" if when else ""
     after = f" after {duration(ended.duration)}" if ended.duration else ""
-    how = f"{ended.agent} {_TURN_ENDS[ended.end]}{after}"
+    denied = f", denied: {denials(ended)}" if ended.denied else ""
+    how = f"{ended.agent} {_TURN_ENDS[ended.end]}{until}{after}{denied}"
     if ended.end == "finished":
         return how
     # An adapter's reason may begin with the very words that `_TURN_ENDS` has for it.
     why = ended.detail.partition(": ")[2] if ended.detail.startswith(_TURN_ENDS[ended.end]) else ended.detail
     return how + (f": {why}" if why else "") + (f" (see {ended.log})" if ended.log else "")
+
+
+def denials(ended: Turn) -> str:
+    """What an agent was not permitted: `Write: src/a.py, Bash: npm test and 3 more`."""
+    more = f" and {len(ended.denied) - _DENIED} more" if len(ended.denied) > _DENIED else ""
+    return ", ".join(folded(each, 50) for each in ended.denied[:_DENIED]) + more
 
 
 def price(ended: Turn) -> str:

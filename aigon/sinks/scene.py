@@ -174,7 +174,7 @@ def _notice(event: Event) -> Notice | None:
             return Notice(event.at, waits(event), "warning")
         case HookRan() if event.status != "ok":
             return Notice(event.at, hook(event), "warning")
-        case TurnEnded() if event.turn.end != "finished":
+        case TurnEnded() if event.turn.end != "finished" or event.turn.denied:
             return Notice(event.at, turn(event.turn), "warning")
         case _:
             return None

@@ -36,6 +36,7 @@ def claude(lab: Lab, *turns: str) -> None:
         ),
         "KEY": _record(api_error_status=401, is_error=True, terminal_reason="api_error", result="Invalid API key"),
         "OK": _record(),
+        "DENIED": _record(permission_denials=[{"tool_name": "Write", "tool_input": {"file_path": "secret.py"}}]),
     }
     program = lab.home / "bin" / "claude"
     program.parent.mkdir(exist_ok=True)
@@ -216,8 +217,21 @@ def test_a_bad_key_is_said_at_once_and_never_waited_for(open_feature: Lab) -> No
     claude(lab, "echo $KEY; exit 1")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 6, ran.out + ran.err
+    assert "Next: log in to Claude Code (run `claude` once, or export ANTHROPIC_API_KEY), then aigon " in ran.out
     assert "bad credentials (401): Invalid API key" in lab.state()["stop_reason"]
     assert len(starts(lab)) == 1
+
+
+def test_what_an_agent_was_denied_is_on_the_console_in_the_log_and_in_the_report(open_feature: Lab) -> None:
+    lab = open_feature
+    claude(lab, "echo $DENIED")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
+    assert ran.code == 3 and ", denied: Write: secret.py, cost" in ran.out, ran.out + ran.err
+    log = lab.read("docs/specs/features/logs/feature-42-dark-mode-log.md")
+    assert "- Denied permissions: `Write: secret.py`" in log
+    page = lab.home / "report.html"
+    assert lab.aigon("report", "42", "--output", str(page)).code == 0
+    assert "Denied permissions: Write: secret.py" in page.read_text()
 
 
 def test_the_ladder_of_claude_is_climbed_by_the_number_of_the_turn_and_shows(open_feature: Lab) -> None:

@@ -114,7 +114,7 @@ def _patient(program: Program) -> bool:
 
 def _capped(lab: Lab, ran: Ran) -> str:
     """What the turn cost is known, and the run ends because it is spent."""
-    wrong = _expect(lab, ran, 5, "finished")
+    wrong = _expect(lab, ran, 5, "finished", "failed")  # a program may keep to the cap by itself
     spend, why = lab.state()["spend"], lab.state()["stop_reason"]
     return wrong or ("" if spend["usd"] > 0 and not spend["unknown"] and "spent" in why else f"{spend}: {why}")
 

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
@@ -120,11 +121,18 @@ def test_a_terminal_gets_no_colour_either() -> None:
     os.close(master)
 
 
+RESETS = 1_795_173_026.0
+
+
 @pytest.mark.parametrize(
     ("turn", "text"),
     [
         (Turn(1, "cc", "", "failed", 1, detail="exit code 1", duration=3.0),
          "cc failed after 3.0s: exit code 1, cost unknown"),
+        (Turn(1, "cc", "", "usage_limit", detail="upgrade", resets_at=RESETS),
+         f"cc hit a usage limit until {datetime.fromtimestamp(RESETS):%Y-%m-%d %H:%M}: upgrade, cost unknown"),
+        (Turn(1, "cc", "", "finished", denied=("Bash: rm -rf /", "Write: a.py", "Write: b.py"), cost=1.0),
+         "cc finished, denied: Bash: rm -rf /, Write: a.py and 1 more, cost $1.00 (unknown)"),
         (Turn(1, "cc", "", "not_started", detail="no such file"), "cc did not start: no such file, cost unknown"),
         (Turn(1, "cc", "", "timed_out", duration=1800.0, cost=1.0, cost_status="estimated"),
          "cc timed out after 30m 00s, cost $1.00 (estimated)"),

@@ -68,9 +68,11 @@ def _turn(turn: Turn, bounds: Bounds) -> Markup:
     price = f"cost {cost(turn.cost, turn.cost_status)}"
     said = f"{turn.agent}{model}: {turn_end(turn)} after {duration(turn.duration)}, {price}"
     why = tag("p", line(turn.detail, bounds.text), class_="reason") if turn.detail and turn.end != "finished" else None
+    denied = f"Denied permissions: {', '.join(turn.denied)}" if turn.denied else ""
+    not_permitted = tag("p", line(denied, bounds.text), class_="reason") if denied else None
     claim = turn.said.strip() and bounds.said
     words = folding("What the agent said (a claim, no evidence)", block(turn.said, bounds.said)) if claim else None
-    return joined([tag("p", line(f"{said}{tokens}", bounds.text)), why, words])
+    return joined([tag("p", line(f"{said}{tokens}", bounds.text)), why, not_permitted, words])
 
 
 def _red(account: Account, work: Work, step: Step, found: Finding, bounds: Bounds) -> Markup:
