@@ -90,7 +90,7 @@ def kind(name: str, folders: Iterable[Path] = ()) -> Kind:
     if found := next((one for one in known.values() if name in one.aliases), None):
         return found
     near = get_close_matches(name, (*known, *(alias for one in known.values() for alias in one.aliases)), n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
+    meant = f"Did you mean {near[0]}? " if near else ""
     raise usage(f"There is no agent called {name!r}", hint=f"{meant}Known: {', '.join(known)}")
 
 

@@ -11,7 +11,7 @@ from aigon.core.errors import Exit
 
 @click.command("approve")
 @click.argument("feature", metavar="ID")
-@click.argument("what", nargs=-1, required=True, metavar="CRITERION|RULE...")
+@click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
 @click.option("--why", default="", help="A word for the log.")
 @click.option("--agent", help="Whose work, where several agents did the feature.")
 @json_option

@@ -8,7 +8,7 @@ from aigon.commands.common import json_option, yes_option
 
 @click.command("reject")
 @click.argument("feature", metavar="ID")
-@click.argument("what", nargs=-1, required=True, metavar="CRITERION|RULE...")
+@click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
 @click.option("--why", required=True, help="What is missing: the agent is told.")
 @click.option("--agent", help="Whose work, where several agents did the feature.")
 @json_option

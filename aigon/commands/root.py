@@ -113,11 +113,21 @@ def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonErro
     hint = f"{context.command_path} --help"
     if near:
         hint = f"Did you mean '{near[0]}'? See {hint}"
+    elif isinstance(error, click.BadParameter) and error.param:
+        hint = f"{_suggest_value(error.param, context)}See {hint}"
     elif isinstance(error, click.BadOptionUsage):
         names = {name: option for option in context.command.params for name in option.opts}
         if option := names.get(error.option_name):
             hint = f"Write {error.option_name} {option.make_metavar(context)}. See {hint}"
     return usage(what, where=where, hint=hint)
+
+
+def _suggest_value(parameter: click.Parameter, context: click.Context) -> str:
+    """Return how to give a parameter that is missing or has a bad value."""
+    if isinstance(parameter, click.Option):
+        about = f" ({parameter.help.partition('  [')[0].rstrip('.')})" if parameter.help else ""
+        return f"Write {parameter.opts[0]} {parameter.make_metavar(context)}{about}. "
+    return "aigon board lists the features. " if parameter.name == "feature" else ""
 
 
 def _context_of(arguments: list[str]) -> click.Context:

@@ -33,7 +33,7 @@ def backend(name: str) -> Backend:
     known = names()
     if name not in known:
         near = get_close_matches(name, known, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        meant = f"Did you mean {near[0]}? " if near else ""
         hint = f"{meant}Known: {', '.join(known)}; or none, to leave such criteria to a person"
         raise usage(f"There is no judge backend called {name!r}", hint=hint)
     return cast("Backend", importlib.import_module(f"{__name__}.{name}"))

@@ -8,7 +8,7 @@ from typing import Literal
 from aigon.core.candidate import run_command
 from aigon.core.concern import Concern
 from aigon.core.decisions import Decision
-from aigon.core.errors import usage
+from aigon.core.errors import AigonError, usage
 from aigon.core.events import IterationFinished
 from aigon.core.features import ROOT
 from aigon.core.model import Spec
@@ -81,6 +81,8 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people, label)
     state = _require_looked_at(checkout, root, feature.name_for_people, records)
     assert state.last is not None
+    if not what:
+        raise _nothing_named(spec, state.last, feature.path, feature.name_for_people)
     items = tuple(item for each in what for item in _items(spec, state.last, each))
     return Case(feature.name_for_people, items, state, records, run_command(wanted, label))
 
@@ -132,6 +134,15 @@ def _items(spec: Spec, look: IterationFinished, what: str) -> list[Item]:
 def _about(concern: Concern) -> str:
     paths = ", ".join(folded(path) for path in concern.paths[:SHOWN_FILES])
     return f"an integrity finding{f' in {paths}' if paths else ''}"
+
+
+def _nothing_named(spec: Spec, look: IterationFinished, where: str, name: str) -> AigonError:
+    met = [verdict.criterion for verdict in look.verdicts if verdict.status == "met"]
+    waiting = [str(each.number) for each in spec.criteria if each.kind in DECIDABLE and each.number not in met]
+    waiting += sorted({concern.rule for concern in look.concerns if concern.level == "review"})
+    listed = f"Waiting for a person: {', '.join(waiting)}" if waiting else "Nothing waits for a person"
+    hint = f"{listed}. aigon spec-show {name} lists the criteria"
+    return usage("No criterion or integrity finding is named", where=where, hint=hint)
 
 
 def _concerns(look: IterationFinished, rule: str) -> list[Concern]:

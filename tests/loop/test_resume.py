@@ -423,6 +423,8 @@ def test_a_decision_on_what_does_not_exist_is_refused_before_a_terminal_is_asked
         ran = ok(lab.aigon(*verb), 2)
         assert "There is no criterion 9" in ran.err
         assert "They go from 1 to 2: aigon spec-show 42" in ran.err
+    unnamed = ok(lab.aigon("approve", "42"), 2).err
+    assert "Waiting for a person: 2. aigon spec-show 42 lists the criteria" in unnamed
     assert "decided by what runs (verify)" in ok(lab.aigon("approve", "42", "1"), 2).err
     assert "--yes" in ok(lab.aigon("approve", "42", "2"), 4).err
 
