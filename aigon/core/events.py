@@ -88,6 +88,16 @@ class CriterionJudged:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeAsked:
+    """A judge is about to be asked about these criteria."""
+
+    at: str
+    number: int
+    criteria: tuple[int, ...]
+    event: Literal["judge_asked"] = "judge_asked"
+
+
+@dataclass(frozen=True, slots=True)
 class IterationStarted:
     """An agent turn is about to begin. DURABLE: after this, a paid turn may have happened.
 
@@ -302,6 +312,7 @@ Event = (
     RunStarted
     | CheckStarted
     | CheckFinished
+    | JudgeAsked
     | CriterionJudged
     | IterationStarted
     | TurnEnded

@@ -6,7 +6,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from aigon.core.cleaned import cleaned
-from aigon.core.events import Event, Spent
+from aigon.core.events import Event, JudgeAsked, Spent
 from aigon.core.features import LOGS
 from aigon.core.judge import unshown
 from aigon.core.judge.case import Case, Judgement
@@ -36,6 +36,7 @@ def judged(
         why = f"not judged while checks are red ({', '.join(red)})"
         return tuple(replace(v, reason=why) if v.criterion in waiting else v for v in verdicts)
     case = _case(job, world, job.judge, waiting, findings)
+    yield JudgeAsked(world.now(), number, tuple(waiting))
     found = yield from _sat(world, job.judge, number, case)
     answers = {verdict.criterion: _allowed(job, verdict) for verdict in found.verdicts}
     return tuple(answers.get(verdict.criterion, verdict) for verdict in verdicts)

@@ -11,7 +11,7 @@ from aigon.ports.store import keep_damaged, write_atomic
 from aigon.ports.view_file import write_view
 from aigon.run.sound_records import state_of
 from aigon.sinks.memory import memory
-from aigon.sinks.state_file import WRITTEN_AT, StateFileSink
+from aigon.sinks.state_file import StateFileSink, last_written
 from aigon.sinks.steps import StepSink
 
 Did = Repaired | Unmended
@@ -34,7 +34,7 @@ def state_again(path: Path, events: Sequence[Event]) -> Iterator[Did]:
 
 def _state(path: Path, events: Sequence[Event]) -> bytes | None:
     sink, state, wanted = StateFileSink(path), State(), None
-    last = max((at for at, event in enumerate(events) if isinstance(event, WRITTEN_AT)), default=None)
+    last = last_written(events)
     for at, event in enumerate(events):
         state = state.apply(event)
         sink.remember(event)

@@ -13,6 +13,7 @@ from aigon.core.events import (
     HookRan,
     IterationFinished,
     IterationStarted,
+    JudgeAsked,
     Notice,
     Parked,
     RecordMended,
@@ -85,6 +86,8 @@ def describe_event(event: Event, place: Place) -> str:
             return f"{event.title}: running"
         case CheckFinished():
             return _found(event.finding)
+        case JudgeAsked():
+            return f"judge: deciding {many(len(event.criteria), 'criterion')}"
         case CriterionJudged():
             return _judged(event)
         case TurnEnded():

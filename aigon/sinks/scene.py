@@ -12,6 +12,7 @@ from aigon.core.events import (
     HookRan,
     IterationFinished,
     IterationStarted,
+    JudgeAsked,
     Notice,
     Parked,
     RolledBack,
@@ -150,6 +151,8 @@ def _phase(event: Event) -> str:
             return f"{event.agent} is working"
         case TurnEnded():
             return "checking the result"
+        case JudgeAsked():
+            return "waiting for the judge"
         case Waiting():
             return f"waiting for {event.agent}"
         case CheckpointIntended():

@@ -1,19 +1,23 @@
 """`.aigon/loop-state-42.json`: the run for people, scripts and the arena. A projection of the journal.
 
-Written whole when a turn begins and when the run ends. What an iteration looks like is encoded once, so that the
-200th costs what the 10th does.
+Written whole when the run enters another phase and when it ends. What an iteration looks like is encoded once, so that
+the 200th costs what the 10th does. STATE.json in the run folder has the little that a script polls for.
 """
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from aigon.core.best import Worths, best, proven
 from aigon.core.concern import Concern
 from aigon.core.events import (
+    CheckStarted,
     Event,
     IterationFinished,
     IterationStarted,
+    JudgeAsked,
     RecordMended,
     RunFinished,
     RunStarted,
@@ -25,9 +29,14 @@ from aigon.core.outcome import describe
 from aigon.core.state import Spend, State
 from aigon.core.state_document import NEWEST
 from aigon.ports.store import write_atomic
+from aigon.ports.view_file import write_view
 
 WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordMended, RunFinished)
-"""Events after which the file is written."""
+"""Events after which the file is written, beside those with which another phase begins."""
+Phase = Literal["base", "agent", "checks", "judge", "proof", "waiting", "ended"]
+POLLED = ("schema_version", "run_id", "feature_id", "label", "agent", "status", "phase", "iteration", "max_iterations",
+          "criteria_met", "criteria_total", "updated_at")  # fmt: skip
+"""What STATE.json has of the state."""
 _OF_TURN = ("agent", "model", "turn", "rung", "cost")
 """What is told of an iteration's turn; null where it had none."""
 
@@ -69,6 +78,7 @@ class StateFileSink:
         self._path = path
         self._iterations = iterations or Iterations()
         self._worths = Worths()
+        self._phase: Phase = "base"
 
     @classmethod
     def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
@@ -79,25 +89,33 @@ class StateFileSink:
         return sink
 
     def __call__(self, event: Event, state: State) -> None:
+        before = self._phase
         self.remember(event)
-        if isinstance(event, WRITTEN_AT):
+        if isinstance(event, WRITTEN_AT) or self._phase != before:
             self.write(event, state)
 
     def remember(self, event: Event) -> None:
         """Take `event` in, and write nothing."""
         self._iterations.take(event)
+        self._phase = _phase(event) or self._phase
 
     def write(self, event: Event, state: State) -> None:
-        """Write the file whole."""
+        """Write the file whole, and what is polled of it into the run folder, where nobody relies on it."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(self._path, self._parts(event, state))
+        head = _head(event, state, self._worths, self._phase)
+        with contextlib.suppress(OSError):
+            folder = self._path.parent / "runs" / str(head["run_id"])
+            write_view(folder / "STATE.json", json.dumps({key: head[key] for key in POLLED}, indent=2) + "\n")
 
     def rendered(self, event: Event, state: State) -> bytes:
         """What is in the file after `event`."""
         return b"".join(self._parts(event, state))
 
     def _parts(self, event: Event, state: State) -> Sequence[bytes]:
-        head = json.dumps(_head(event, state, self._worths), ensure_ascii=False, indent=2).encode("utf-8", "replace")
+        head = json.dumps(_head(event, state, self._worths, self._phase), ensure_ascii=False, indent=2).encode(
+            "utf-8", "replace"
+        )
         first = head[: head.rindex(b"\n}")] + b',\n  "iterations": [\n    '
         texts = [text for each in self._iterations.texts.values() for text in (b",\n    ", each)][1:]
         return [first, *texts, b"\n  ]\n}\n"]
@@ -106,7 +124,38 @@ class StateFileSink:
         """Nothing is held open."""
 
 
-def _head(event: Event, state: State, worths: Worths) -> dict[str, object]:
+def last_written(events: Iterable[Event]) -> int | None:
+    """Return the place of the last of these events after which the file is written, from 0; None if there is none."""
+    phase, last = "base", None
+    for at, event in enumerate(events):
+        before, phase = phase, _phase(event) or phase
+        if isinstance(event, WRITTEN_AT) or phase != before:
+            last = at
+    return last
+
+
+def _phase(event: Event) -> Phase | None:
+    """Return the phase that begins with `event`; None if it goes on in the one that it is in."""
+    match event:
+        case RunStarted():
+            return "checks" if event.resumed else "base"
+        case IterationStarted():
+            return "agent"
+        case TurnEnded():
+            return "checks"
+        case JudgeAsked():
+            return "judge"
+        case CheckStarted(check="proof"):
+            return "proof"
+        case Waiting():
+            return "waiting"
+        case RunFinished():
+            return "ended"
+        case _:
+            return None
+
+
+def _head(event: Event, state: State, worths: Worths, phase: Phase) -> dict[str, object]:
     started, look = state.started, state.last
     assert started is not None, "a run begins with its RunStarted"
     ended = event if isinstance(event, RunFinished) else None
@@ -124,6 +173,7 @@ def _head(event: Event, state: State, worths: Worths) -> dict[str, object]:
         "pid": started.pid,
         "host": started.host,
         "status": ended.status if ended else "running",
+        "phase": phase,
         "stop_reason": describe(ended.outcome) if ended else None,
         "exit_code": ended.exit_code if ended else None,
         "iteration": state.finished if ended else state.iteration,

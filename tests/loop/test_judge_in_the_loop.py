@@ -1,5 +1,6 @@
 """Criteria that only a judge can decide, against a scripted server on loopback: its word, and its silence."""
 
+import json
 from typing import Any
 
 import pytest
@@ -55,11 +56,23 @@ def looped(lab: Lab, server: ModelServer, *options: str) -> Ran:
 
 
 def test_a_judge_that_shows_it_met_proves_the_rest_in_two_calls(lab: Lab) -> None:
-    project(lab, WORKS, "it is elegant", "it is quick")
-    with ModelServer(YES) as server:
+    project(lab, WORKS, "it is elegant", "it is quick", agent=f"cat .aigon/runs/*/STATE.json > $HOME/phase; {WORK}")
+    phases: list[dict[str, Any]] = []
+
+    def judge(request: Request) -> Reply:
+        phases.extend(json.loads(file.read_text()) for file in lab.root.glob(".aigon/runs/*/STATE.json"))
+        return YES(request)
+
+    with ModelServer(judge) as server:
         ran = looped(lab, server)
         assert len(server.requests) == 2, "asked on a red base, or once per criterion"
     assert ran.code == 0, ran.out + ran.err
+    assert [(each["phase"], each["iteration"]) for each in phases] == [("judge", 1)] * 2
+    (file,) = lab.root.glob(".aigon/runs/*/STATE.json")
+    ended = json.loads(file.read_text())
+    assert (ended["status"], ended["phase"], ended["iteration"], ended["max_iterations"]) == ("met", "ended", 1, 5)
+    assert lab.state()["phase"] == "ended" and ended["updated_at"] == lab.state()["updated_at"]
+    assert json.loads((lab.home / "phase").read_text())["phase"] == "agent"
     assert lab.boxes() == "xxx"
     assert "judge: anthropic (claude-sonnet-5-5) for 2, 3" in ran.out
     state = lab.state()

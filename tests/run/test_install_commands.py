@@ -62,7 +62,15 @@ def test_a_markdown_command_begins_with_frontmatter_and_has_the_agents_own_argum
     }
     assert "They typed: $ARGUMENTS\n" in body and "The first word, $1, is the feature" in body
     assert "aigon feature-implement <ID> --loop" in body and "`claude` is Claude Code" in body
-    for told in ("## The loop", "What it does", "Its configuration", "To interrupt", "To resume", "--resume"):
+    for told in (
+        "## Loop Mode (Ralph Wiggum Technique)",
+        "`.aigon/validation.sh`",
+        "What it does",
+        "Its configuration",
+        "To interrupt",
+        "To resume",
+        "--resume",
+    ):
         assert told in body
     assert "{{" not in text
 
