@@ -76,11 +76,12 @@ class Lab:
         return self
 
     def make(self, *options: str) -> None:
-        """`git init`, an identity, a first commit."""
+        """`git init`, an identity, a first commit with an empty configuration."""
         self.git("-c", "init.defaultBranch=main", "init", "-q", *options)
         self.git("config", "user.name", "Ada")
         self.git("config", "user.email", "ada@example.invalid")
         self.write("README.md", "# sample\n")
+        self.write(".aigon/config.json", "{}\n")
         self.commit("first")
 
     def path(self, name: str) -> Path:

@@ -14,7 +14,6 @@ TOUR = "From init to a merged winner"
 WAY = (
     "init",
     "feature-create",
-    "feature-prioritise",
     "feature-setup",
     "arena",
     "feature-eval",

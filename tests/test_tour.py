@@ -17,8 +17,6 @@ TOUR = "Use it on your repository"
 WAY = (
     "init",
     "feature-create",
-    "feature-prioritise",
-    "feature-setup",
     "feature-implement",
     "feature-status",
     "feature-validate",

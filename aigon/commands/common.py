@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -14,9 +14,20 @@ from aigon.core import duration
 from aigon.ports.git import Checkout, forget_inherited_repository
 from aigon.run.options import Source
 
+if TYPE_CHECKING:
+    from aigon.run.bookkeeping import Committing
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 verify_option = click.option(
     "--no-verify", "verify", is_flag=True, flag_value=False, default=True, help="Skip your git hooks that may refuse."
+)
+commit_option = click.option(
+    "--no-commit",
+    "commit",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Write the files, and leave the commit to you.",
 )
 yes_option = click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
 
@@ -72,6 +83,20 @@ def from_environment() -> dict[str, Source]:
     context = click.get_current_context()
     set_by = ((name, context.get_parameter_source(name)) for name in context.params)
     return {name: "environment" for name, source in set_by if source is ParameterSource.ENVIRONMENT}
+
+
+def committing(*, commit: bool, verify: bool, as_json: bool) -> "Committing":
+    """Return how a verb commits; what it says of that goes to standard error where the answer is JSON."""
+    from aigon.run.bookkeeping import Committing
+
+    return Committing(lambda text: print(text, file=sys.stderr if as_json else sys.stdout, flush=True), commit, verify)
+
+
+def ask(question: str) -> bool | None:
+    """Ask a person, who says yes by pressing Enter; None without a terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    return click.confirm(question, default=True, err=True)
 
 
 def confirm(question: str) -> bool:

@@ -2,21 +2,24 @@
 
 import click
 
-from aigon.commands.common import answer, here, json_option, verify_option
+from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
 
 
 @click.command("feature-create")
 @click.argument("title", nargs=-1, required=True)
 @click.option("--slug", metavar="NAME", default="", help="The feature's name, if its title does not make a good one.")
+@commit_option
 @verify_option
 @json_option
-def command(title: tuple[str, ...], slug: str, verify: bool, as_json: bool) -> int:
+def command(title: tuple[str, ...], slug: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
     from aigon.run.bookkeeping import create
     from aigon.run.locks import alone
 
+    how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):
-        feature = create(checkout, " ".join(title), slug, verify=verify)
-    text = f"Wrote {feature.path}\nNext: aigon feature-prioritise {feature.slug}"
+        feature = create(checkout, " ".join(title), slug, how)
+    go_on = f"Next: write its acceptance criteria, then aigon feature-implement {feature.slug} --loop"
+    text = f"Wrote {feature.path}\n{go_on}"
     answer({"slug": feature.slug, "path": feature.path, "stage": feature.stage}, text, as_json)
     return 0

@@ -2,20 +2,22 @@
 
 import click
 
-from aigon.commands.common import answer, here, json_option, verify_option
+from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
 
 
 @click.command("feature-prioritise")
 @click.argument("feature", metavar="NAME")
+@commit_option
 @verify_option
 @json_option
-def command(feature: str, verify: bool, as_json: bool) -> int:
+def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit that."""
     from aigon.run.bookkeeping import prioritise
     from aigon.run.locks import alone
 
+    how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):
-        moved = prioritise(checkout, feature, verify=verify)
-    text = f"Feature {moved.id} is {moved.path}\nNext: aigon feature-setup {moved.id}"
+        moved = prioritise(checkout, feature, how)
+    text = f"Feature {moved.id} is {moved.path}\nNext: aigon feature-implement {moved.id} --loop"
     answer({"id": moved.id, "slug": moved.slug, "path": moved.path, "stage": moved.stage}, text, as_json)
     return 0

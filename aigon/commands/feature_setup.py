@@ -1,18 +1,24 @@
 """`aigon feature-setup`: start a feature."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, here, json_option, verify_option
+from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+from aigon.core.errors import usage
+
+if TYPE_CHECKING:
+    from aigon.run.bookkeeping import Committing
 
 
 @click.command("feature-setup")
 @click.argument("feature", metavar="ID")
 @click.argument("agents", nargs=-1, metavar="[AGENT...]")
+@commit_option
 @verify_option
 @json_option
-def command(feature: str, agents: tuple[str, ...], verify: bool, as_json: bool) -> int:
+def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, as_json: bool) -> int:
     """Start feature ID: its spec goes to in-progress, and there is a place to work on it.
 
     \b
@@ -20,31 +26,34 @@ def command(feature: str, agents: tuple[str, ...], verify: bool, as_json: bool) 
     One agent:          a branch and a worktree for that agent.
     Two or more:        a branch and a worktree for each: an arena. claude:opus names a model.
     """
-    return _worktrees(feature, agents, verify, as_json) if agents else _branch(feature, verify, as_json)
+    how = committing(commit=commit, verify=verify, as_json=as_json)
+    if agents and not commit:
+        raise usage("Agents in worktrees begin at a commit", where="--no-commit", hint="Leave --no-commit out")
+    return _worktrees(feature, agents, how, as_json) if agents else _branch(feature, how, as_json)
 
 
-def _branch(feature: str, verify: bool, as_json: bool) -> int:
+def _branch(feature: str, how: "Committing", as_json: bool) -> int:
     from aigon.run.bookkeeping import set_up
     from aigon.run.locks import alone
 
     with here() as checkout, alone(checkout):
-        moved, branch = set_up(checkout, feature, verify=verify)
+        moved, branch = set_up(checkout, feature, how)
     text = (
         f"On branch {branch}\nSpec: {moved.path}\n"
-        f"Next: write its acceptance criteria, then aigon feature-implement {moved.id} --loop"
+        f"Next: write its acceptance criteria, then aigon feature-implement {moved.name_for_people} --loop"
     )
-    answer({"id": moved.id, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
+    answer({"id": moved.id or None, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
     return 0
 
 
-def _worktrees(feature: str, agents: tuple[str, ...], verify: bool, as_json: bool) -> int:
+def _worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
     from dataclasses import asdict
 
     from aigon.run.seat import main_checkout
     from aigon.run.setting_up import set_up
 
     with here() as checkout, main_checkout(checkout) as (main, _):
-        made = set_up(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), verify=verify)
+        made = set_up(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
     width = max(len(each.label) for each in made)
     lines = [f"{each.label:<{width}}  {each.path} (branch {each.branch})" for each in made]
     text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])

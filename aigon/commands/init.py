@@ -1,23 +1,74 @@
 """`aigon init`: set up aigon in this repository."""
 
+import shlex
+
 import click
 
-from aigon.commands.common import answer, here, json_option
+from aigon.commands.common import answer, ask, committing, here, json_option, verify_option
+
+
+class OwnAgent(click.ParamType[tuple[str, list[str]]]):
+    """An agent of one's own, written as NAME=COMMAND."""
+
+    name = "agent"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, list[str]]:
+        """Return the name, and the command as arguments."""
+        name, _, command = str(value).partition("=")
+        try:
+            argv = shlex.split(command)
+        except ValueError as error:
+            self.fail(f"{command}: {error}", param, ctx)
+        if not (name and argv):
+            self.fail(f"{value} is not NAME=COMMAND, such as mine=./agent.sh", param, ctx)
+        return name, argv
 
 
 @click.command("init")
 @click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
+@click.option(
+    "--agent",
+    "agents",
+    type=OwnAgent(),
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Configure a program of your own as an agent.",
+)
 @click.option("--no-commands", is_flag=True, help="Write no commands such as /feature-implement for agents.")
+@click.option("--commit/--no-commit", default=None, help="Commit the files, or leave that to you.  [default: ask]")
+@verify_option
 @json_option
-def command(profile: str | None, no_commands: bool, as_json: bool) -> int:
+def command(
+    profile: str | None,
+    agents: tuple[tuple[str, list[str]], ...],
+    no_commands: bool,
+    commit: bool | None,
+    verify: bool,
+    as_json: bool,
+) -> int:
     """Detect how this project is checked, write .aigon/config.json, keep runtime files out of git.
 
     Agents that are installed here or configured get commands such as /feature-implement, where they read them in the
     repository. Running it again changes nothing that is there, but for such commands that nobody edited.
+
+    What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
+    that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.
     """
-    from aigon.run.initialise import initialise
+    from aigon.run.initialise import commit_own, initialise, uncommitted
+    from aigon.run.locks import alone
 
     with here() as checkout:
-        done = initialise(checkout, profile, commands=not no_commands)
-    answer(done.document(), done.text(), as_json)
+        done = initialise(checkout, profile, commands=not no_commands, agents=dict(agents))
+        if not as_json:
+            print(done.text())
+        left = uncommitted(checkout)
+        if left and commit is None and not as_json:
+            commit = ask(f"Commit {', '.join(left.paths)} to {left.branch}?") if left.possible else None
+        made = ""
+        if left and commit:
+            with alone(checkout):
+                made = commit_own(checkout, left, committing(commit=True, verify=verify, as_json=as_json))
+        document = {**done.document(), "committed": made or None, "uncommitted": [] if made else list(left.paths)}
+        text = "" if made or not left else f"{left.hint}\n"
+        answer(document, f"{text}Next: aigon feature-create NAME", as_json)
     return 0

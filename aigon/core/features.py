@@ -4,6 +4,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,7 +80,7 @@ def choose(features: Sequence[Feature], wanted: str) -> Feature:
 
     Raises AigonError (exit 2): unknown, with what is near; or more than one.
     """
-    found = [feature for feature in features if _is(feature, wanted)]
+    found = [feature for feature in features if is_called(feature, wanted)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -88,25 +89,28 @@ def choose(features: Sequence[Feature], wanted: str) -> Feature:
     raise _unknown(features, wanted)
 
 
-def _is(feature: Feature, wanted: str) -> bool:
+def is_called(feature: Feature, wanted: str) -> bool:
+    """Whether a person who says `wanted` means this feature."""
     if wanted.isdecimal() and feature.id:
         return int(feature.id) == int(wanted)
     names = (feature.slug, feature.name, f"{feature.id}-{feature.slug}")
-    return wanted.removeprefix("./") == feature.path or not names_of(wanted).isdisjoint(names)
+    return wanted.removeprefix("./") == feature.path or wanted.removesuffix(".md") in names or _slug(wanted) in names
 
 
-def names_of(wanted: str) -> set[str]:
-    """Return what a feature may be called that a person calls `wanted`: as it is, and as a title makes a slug."""
-    stem = wanted.removesuffix(".md")
-    try:
-        return {stem, slug(wanted)} if " " in wanted.strip() else {stem}
-    except AigonError:
-        return {stem}
+def is_title(wanted: str) -> bool:
+    """Whether a person who says `wanted` gives a title, and no ID, name or path."""
+    return len(wanted.split()) > 1
+
+
+def _slug(wanted: str) -> str:
+    with suppress(AigonError):
+        return slug(wanted) if is_title(wanted) else wanted
+    return wanted
 
 
 def _unknown(features: Sequence[Feature], wanted: str) -> AigonError:
     names = [feature.slug for feature in features]
-    near = difflib.get_close_matches(wanted, names, n=1)
+    near = difflib.get_close_matches(_slug(wanted), names, n=1, cutoff=0.85 if is_title(wanted) else 0.6)
     known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"
     hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
     return usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)

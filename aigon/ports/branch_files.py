@@ -8,19 +8,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from aigon.ports import process
-
 File = tuple[str, str]
 """A branch, and a path in its tree."""
-_PACKED = re.compile(rb"^[0-9a-f]+ refs/heads/(feature-[^/\n]+)$", re.M)
+_PACKED = re.compile(rb"^[0-9a-f]+ refs/(heads|remotes/[^/\n]+)/(feature-[^/\n]+)$", re.M)
 
 
-def list_feature_branches(common_dir: Path) -> list[str]:
-    """Return the local branches whose name begins with `feature-`, read from git's files."""
-    loose = {file.name for file in (common_dir / "refs" / "heads").glob("feature-*") if file.is_file()}
+def list_feature_branches(common_dir: Path, *, remote: bool = False) -> list[str]:
+    """Return the branches whose name begins with `feature-`, read from git's files; with `remote` those of remotes."""
+    places = (common_dir / "refs").glob("remotes/*/feature-*" if remote else "heads/feature-*")
     packed = common_dir / "packed-refs"
     found = _PACKED.findall(packed.read_bytes()) if packed.is_file() else []
-    return sorted(name for name in loose | {os.fsdecode(each) for each in found} if not name.endswith(".lock"))
+    names = {file.name for file in places if file.is_file()}
+    names |= {os.fsdecode(name) for where, name in found if (where != b"heads") == remote}
+    return sorted(name for name in names if not name.endswith(".lock"))
 
 
 def list_files(root: Path, folders: Sequence[File]) -> dict[File, list[str]]:
@@ -37,6 +37,8 @@ def read_files(root: Path, files: Sequence[File]) -> dict[File, bytes]:
 
 def _objects(root: Path, names: Iterable[File]) -> Iterator[tuple[bytes, int, bytes]]:
     """Yield kind, bytes of a hash, and content of each object; the kind is empty where there is none."""
+    from aigon.ports import process  # a board without feature branches does without
+
     asked = b"".join(os.fsencode(f"refs/heads/{branch}:{path}\n") for branch, path in names)
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}

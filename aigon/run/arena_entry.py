@@ -12,6 +12,7 @@ from aigon.ports.home import repository_home
 from aigon.ports.store import lock
 from aigon.run import branch, candidates
 from aigon.run.arena import ArenaObserver, run_arena
+from aigon.run.bookkeeping import require_feature
 from aigon.run.choices import SHARED, take_over
 from aigon.run.configured import person_folder
 from aigon.run.options import Options
@@ -38,6 +39,7 @@ def enter(
     with main_checkout(checkout) as (main, _):
         if options.model:
             raise usage("Several agents have no model in common", where="--model", hint="--agent claude:opus names one")
+        require_feature(main, options.feature, write=True)
         made = set_up(main, options.feature, agents, say)
         home, feature = repository_home(main.common_dir), made[0].feature
         folder = home / "arena" / feature

@@ -1,25 +1,37 @@
 """A new run: the spec in progress, on its branch, everything committed; an old run's record is put aside."""
 
 from aigon.core.errors import environment
+from aigon.core.events import Event, Notice
 from aigon.core.state import State
 from aigon.ports.workspace import Workspace
 from aigon.run import branch
 from aigon.run.baseline import find_baseline
+from aigon.run.bookkeeping import beside
 from aigon.run.earlier_attempts import earlier_attempts
 from aigon.run.earlier_spend import earlier_spend
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, relocated
 from aigon.run.records import Origin, Records
 from aigon.run.run_id import new_run_id
+from aigon.run.spec_places import find_owner
 from aigon.run.stages import to_stage
+from aigon.run.world import World
 
 
 def begin(opening: Opening, records: Records, prepared: Prepared, old: State) -> Opened:
     """Put the checkout onto the feature's branch and commit what is aigon's to commit. Raises AigonError (exit 7)."""
     checkout = opening.checkout
     _refuse_unfinished(opening, prepared, old)
-    own = branch.own_changes(checkout, [prepared.feature.path])
+    elsewhere = "" if opening.seat.candidate or old.started else beside(prepared.feature)
+    own = branch.own_changes(checkout, [prepared.feature.path], elsewhere=elsewhere)
     name = opening.branch_of(prepared.feature)
+    events: tuple[Event, ...] = ()
+    if checkout.commit_of(f"refs/heads/{name}") is None:
+        branch.require_configuration(checkout)
+        if owner := find_owner(checkout.root):
+            its = f"the branch of feature {owner.name_for_people}"
+            text = f"it starts from {opening.current}, {its}, and will be merged into it"
+            events = (Notice(World.now(), text, "warning"),)
     branch.enter(checkout, name)
     branch.ignore_runtime_files(checkout)
     workspace = opening.workspace(name)
@@ -39,6 +51,7 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
         workspace,
         head,
         origin,
+        events=events,
         since=since,
         before=before,
         numbered=old.last_number if since or last == head else 0,

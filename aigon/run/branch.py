@@ -8,14 +8,16 @@ from pathlib import Path
 
 from aigon.core.command_file import is_aigons
 from aigon.core.errors import AigonError, environment
-from aigon.core.features import ROOT, Feature
+from aigon.core.features import ROOT, Feature, feature_at, is_called
 from aigon.core.runtime_files import IGNORED_LINES, is_runtime
 from aigon.core.runtime_files import STOP_FILES as STOP_FILES
+from aigon.ports import branch_files
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_paths
 from aigon.ports.git import Checkout
 from aigon.ports.hidden import refuse_hidden_changes
 from aigon.ports.index_file import remove_dead
 from aigon.ports.trusted import TrustedGit, refuse_unsupported
+from aigon.run.settings import PROJECT_FILE
 from aigon.run.standing_room import require_writable
 
 
@@ -57,30 +59,74 @@ def _go(checkout: Checkout) -> str:
     return "" if inside else f"cd {shlex.quote(str(checkout.root))} && "
 
 
-def own_changes(checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = ()) -> list[str]:
-    """Uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other, untracked included.
+def own_changes(
+    checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = (), *, elsewhere: str = ""
+) -> list[str]:
+    """Return the uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other.
 
-    `nobodys` are paths (folders end in `/`) that the checks of the last look left: they are let be.
+    `nobodys` are paths (folders end in `/`) that the checks of the last look left: they are let be. `elsewhere` is a
+    command for the hint, by which an agent works beside this checkout.
     """
     refuse_hidden_changes(checkout)
+    own, others = split_changes(checkout, spec_paths, nobodys)
+    if others:
+        ways = [f"{_go(checkout)}{_COMMIT}", f"{_go(checkout)}{_STASH}", *filter(None, [elsewhere])]
+        raise environment(
+            "There are uncommitted changes, which an agent could mix with its own",
+            where=listed(others),
+            hint="   or   ".join(ways),
+        )
+    return own
+
+
+def split_changes(
+    checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Return the uncommitted paths that are aigon's to commit, and all others, untracked ones included."""
     changed = [path for path in checkout.changed() if not any(_within(path, place) for place in nobodys)]
     own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
     own += [path for path in changed if _moved_from(checkout, path, spec_paths)]
-    if foreign := [path for path in changed if path not in own]:
-        names = [path if path.isprintable() else repr(path) for path in foreign[:5]]
-        listed = ", ".join(names) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
-        raise environment(
-            "There are uncommitted changes, which an agent could mix with its own",
-            where=listed,
-            hint=f"{_go(checkout)}{_COMMIT}   or   {_go(checkout)}{_STASH}",
-        )
-    return [path for path in own if not is_runtime(path)]
+    return [path for path in own if not is_runtime(path)], [path for path in changed if path not in own]
+
+
+def listed(paths: Sequence[str], most: int = 5) -> str:
+    """Return the first paths, and the number of the others."""
+    names = [path if path.isprintable() else repr(path) for path in paths[:most]]
+    return ", ".join(names) + (f" and {len(paths) - most} more" if len(paths) > most else "")
 
 
 def _moved_from(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> bool:
     """Whether one of the specs stood at `path`: it was moved to another stage, and that was not committed any more."""
     gone = path.startswith(f"{ROOT}/") and not os.path.lexists(checkout.root / path)
     return gone and path not in spec_paths and Path(path).name in [Path(spec).name for spec in spec_paths]
+
+
+def uncommitted_own(checkout: Checkout) -> list[str]:
+    """Return the uncommitted paths of aigon's own set-up: its configuration, its lines of .gitignore, its commands."""
+    return [path for path in checkout.changed() if _is_own(checkout, path) and not is_runtime(path)]
+
+
+def require_configuration(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7) if aigon's configuration is in no commit of the branch that is checked out.
+
+    A feature's branch would take it along, and it would be missing on every other branch.
+    """
+    if PROJECT_FILE in checkout.changed() and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is None:
+        raise environment(
+            f"aigon's configuration is not committed on {checkout.branch}, so other branches would lack it",
+            where=PROJECT_FILE,
+            hint="aigon init --commit",
+        )
+    if (checkout.root / PROJECT_FILE).exists() or checkout.ask("check-ignore", "-q", PROJECT_FILE) is not None:
+        return
+    others = branch_files.list_feature_branches(checkout.common_dir)
+    if found := list(branch_files.read_files(checkout.root, [(name, PROJECT_FILE) for name in others])):
+        name, _ = found[-1]
+        raise environment(
+            f"aigon's configuration is on {name} alone, and not on {checkout.branch}",
+            where=PROJECT_FILE,
+            hint=f"{_go(checkout)}git checkout {name} -- .aigon && aigon init --commit",
+        )
 
 
 def _within(path: str, place: str) -> bool:
@@ -131,15 +177,16 @@ def back_on_error(checkout: Checkout, before: str) -> Iterator[None]:
 
 
 def branch_of(checkout: Checkout, wanted: str) -> str | None:
-    """The one branch of a feature, by ID (padded or not), slug or name."""
-    names = (checkout.ask("branch", "--format=%(refname:short)", "--list", "feature-*") or "").splitlines()
-    fitting = [name for name in names if "/" not in name and _names(name, wanted)]
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def _names(branch: str, wanted: str) -> bool:
-    id, _, slug = branch.removeprefix("feature-").partition("-")
-    return wanted in (branch, slug) or (wanted.isdecimal() and id.isdecimal() and int(id) == int(wanted))
+    """Return the one branch of a feature, by its ID (padded or not), slug, title, name or the path of its spec."""
+    path = wanted.removeprefix("./")
+    given = feature_at(path) if path.startswith(f"{ROOT}/") else None
+    found = [
+        name
+        for name in branch_files.list_feature_branches(checkout.common_dir)
+        if (feature := feature_at(f"/{name}.md"))
+        and (is_called(feature, wanted) or (given and given.slug == feature.slug and given.id in ("", feature.id)))
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:

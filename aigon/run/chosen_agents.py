@@ -7,7 +7,7 @@ from pathlib import Path
 from aigon.core.candidate import Candidate, Named, distinct, meant, named
 from aigon.core.config import Config
 from aigon.core.errors import usage
-from aigon.core.features import feature_at
+from aigon.core.features import Feature, feature_at, is_called
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.run import candidates
@@ -21,16 +21,15 @@ SHORT = 3
 
 
 def known(main: Checkout, wanted: str) -> tuple[Candidate, ...]:
-    """The candidates of the feature that a person calls `wanted`: its ID, its slug, a path, a branch."""
-    feature = feature_at(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
-    names = {wanted, feature.id, feature.slug} if feature else {wanted}
+    """Return the candidates of the feature that a person calls `wanted`: its ID, slug, title, path or branch."""
+    given = feature_at(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
+    names = {wanted, given.name_for_people, given.slug} if given else {wanted}
     every = candidates.every(known_home(main.common_dir))
-    return tuple(each for each in every if _is(each, names))
+    return tuple(each for each in every if each.branch == wanted or any(_is(each, name) for name in names))
 
 
-def _is(candidate: Candidate, names: set[str]) -> bool:
-    same = any(n.isdecimal() and candidate.feature.isdecimal() and int(n) == int(candidate.feature) for n in names)
-    return same or bool(names & {candidate.feature, candidate.slug, candidate.branch})
+def _is(candidate: Candidate, name: str) -> bool:
+    return is_called(Feature(candidate.feature, candidate.slug, "", ""), name)
 
 
 def agents(main: Checkout, names: Sequence[str]) -> tuple[Named, ...]:
@@ -75,6 +74,8 @@ def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[st
         return tuple(options.agents)
     if len(options.agents) == 1:
         (name,) = options.agents
+        if not there and not options.worktree:
+            return ()  # it may be an agent of the feature's branch, which is not checked out yet
         named_ = agents(main, [name])[0]
         fits = meant(there, named_.name) or meant(there, named_.label) or meant(there, name)
         if fits or not (resumed_by_name and there):

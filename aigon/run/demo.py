@@ -86,7 +86,7 @@ def after(checkout: Checkout, agent: str | None) -> str:
         *(f"    {line}" for line in story.splitlines()),
         "",
         "The same with a real agent, in your own repository:",
-        "  aigon init && aigon feature-create my feature   # then follow its next: lines to",
-        f"  aigon feature-implement 1 --loop --agent {agent or 'claude'}",
+        "  aigon init && aigon feature-create my feature   # then write its acceptance criteria",
+        f"  aigon feature-implement my-feature --loop --agent {agent or 'claude'}",
     ]
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from aigon.core.features import Feature, feature_at
 from aigon.core.ladder import Rung
 from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
@@ -10,6 +11,7 @@ from aigon.ports import sandbox
 from aigon.ports.git import Checkout
 from aigon.ports.home import known_home
 from aigon.run import branch, protected_files, specs
+from aigon.run.bookkeeping import beside, require_feature
 from aigon.run.choices import continue_choices
 from aigon.run.job import Job
 from aigon.run.one_check import shown
@@ -23,10 +25,13 @@ from aigon.run.settings import work_tree
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     """The plan as a document and as text. Raises AigonError for what would refuse the run."""
+    if not options.resume:
+        require_feature(checkout, options.feature, write=False)
     options = _as_resumed(checkout, options)
     prepared = ready(checkout, options)
     branch.require_sound(checkout)
-    branch.own_changes(checkout, [prepared.feature.path])
+    if not options.worktree:
+        branch.own_changes(checkout, [prepared.feature.path], elsewhere=beside(prepared.feature))
     job = job_of(prepared, options, checkout.head or "")
     prompt = _first_prompt(job)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
@@ -78,6 +83,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
     judge = job.judge.backend if job.judge else "none"
     return {
         "feature_id": prepared.feature.id,
+        "assigns_id": _assigns_id(prepared.feature),
         "spec": prepared.feature.path,
         "branch": prepared.branch,
         "agent": {"name": job.agent.name, "model": job.agent.model},
@@ -103,6 +109,12 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         "ladder": [_rung(rung) for rung in job.rungs],
         "fallback": [ladder[0].agent.name for ladder in job.fallback],
     }
+
+
+def _assigns_id(feature: Feature) -> bool:
+    """Whether the feature gets its ID when it starts: the name of its spec has none yet."""
+    known = feature_at(feature.path)
+    return bool(feature.id and known and not known.id)
 
 
 def _rung(rung: Rung) -> dict[str, object]:
@@ -150,6 +162,7 @@ def _text(
     model = f" ({job.agent.model})" if job.agent.model else ""
     lines = [
         f"Feature {prepared.feature.name_for_people}: {job.spec.title or prepared.feature.slug}",
+        *([f"ID: {prepared.feature.id}, assigned when it starts"] if _assigns_id(prepared.feature) else []),
         f"Spec: {prepared.feature.path}",
         f"Branch: {prepared.branch}",
         f"Agent: {job.agent.name}{model}, {_turns(job)}",

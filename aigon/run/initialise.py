@@ -2,15 +2,21 @@
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from aigon.core.config import Config
+from aigon.core.errors import AigonError, explained, usage
 from aigon.core.model import Check
 from aigon.core.placed import Placed
 from aigon.core.runtime_files import IGNORED_LINES
+from aigon.ports.commit_paths import FIRST_COMMIT
 from aigon.ports.git import Checkout
 from aigon.ports.store import write_atomic
+from aigon.run import bookkeeping, branch
+from aigon.run.bookkeeping import Committing
 from aigon.run.command_agents import kinds_here
 from aigon.run.install_commands import Place, install
 from aigon.run.one_check import shown
@@ -84,7 +90,7 @@ class Initialised:
         if self.unignored:
             lines += ["git does not ignore what tools leave here. Add to .gitignore:"]
             lines += [f"  {line}" for line in self.unignored]
-        return "\n".join([*lines, "Next: aigon feature-create NAME"])
+        return "\n".join(lines)
 
     def _profiles(self) -> list[str]:
         folders = self.checks.folders
@@ -95,16 +101,67 @@ def _where(check: Check) -> str:
     return "" if check.cwd == "." else f"  (in {check.cwd})"
 
 
-def initialise(checkout: Checkout, profile: str | None, *, commands: bool = True) -> Initialised:
+@dataclass(frozen=True, slots=True)
+class Uncommitted:
+    """Files of aigon's set-up that are in no commit yet. `why_not` says why they cannot be committed here, if so."""
+
+    paths: tuple[str, ...]
+    branch: str = ""
+    why_not: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.paths)
+
+    @property
+    def possible(self) -> bool:
+        """Whether they can be committed where the checkout stands."""
+        return not self.why_not
+
+    @property
+    def hint(self) -> str:
+        """What a person has to know who leaves them uncommitted."""
+        return self.why_not or "Not committed yet. Features start from a commit with these files: aigon init --commit"
+
+
+def uncommitted(checkout: Checkout) -> Uncommitted:
+    """Return the files of aigon's set-up that are in no commit."""
+    paths = tuple(branch.uncommitted_own(checkout))
+    if checkout.head is None and set(checkout.changed()) > {*paths}:
+        why = f"Not committed: the repository has no commits yet. Make the first one: {FIRST_COMMIT}"
+        return Uncommitted(paths, "", why)
+    try:
+        bookkeeping.require_committer(checkout)
+    except AigonError as error:
+        return Uncommitted(paths, "", f"Not committed: {explained(error)}")
+    return Uncommitted(paths, checkout.branch or "")
+
+
+def commit_own(checkout: Checkout, left: Uncommitted, how: Committing) -> str:
+    """Commit the files of aigon's set-up; return the commit. Raises AigonError (exit 7) if that is not possible."""
+    bookkeeping.require_committer(checkout)
+    known = checkout.head and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is not None
+    bookkeeping.commit(checkout, left.paths, f"chore: {'update the' if known else 'set up'} aigon", how)
+    return str(checkout.head)
+
+
+def initialise(
+    checkout: Checkout,
+    profile: str | None,
+    *,
+    commands: bool = True,
+    agents: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Initialised:
     """Detect the profile, write what is not there. Raises AigonError (exit 2) where detection is a tie.
 
     With `commands`, agents that are installed or configured get theirs, as far as they read them in the repository.
+    `agents` are programs of the person's own and their commands, for a new configuration.
     """
+    _refuse_agents(checkout.root, agents)
     config = configuration(work_tree(checkout.root))
     checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
     written: list[str] = []
     kept: list[str] = []
-    (written if _write_config(checkout.root, checks) else kept).append(PROJECT_FILE)
+    (written if _write_config(checkout.root, checks, agents) else kept).append(PROJECT_FILE)
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
     placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
     others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
@@ -126,14 +183,28 @@ def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tup
     return install(inside, Place(root, Path.home())), tuple(kind.name for kind in elsewhere)
 
 
-def _write_config(root: Path, checks: Checks) -> bool:
+def _refuse_agents(root: Path, agents: Mapping[str, Sequence[str]]) -> None:
+    """Raise AigonError (exit 2) for agents if there is a configuration already: it is the person's to edit."""
+    if agents and (root / PROJECT_FILE).exists():
+        text = json.dumps(_configured(agents))
+        what, hint = f"{PROJECT_FILE} exists already, and init does not change it", f"Add there: {text[1:-1]}"
+        raise usage(what, where="--agent", hint=hint)
+
+
+def _configured(agents: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Return what a configuration says of these programs."""
+    return {"agents": {name: {"adapter": "command", "command": [*argv]} for name, argv in agents.items()}}
+
+
+def _write_config(root: Path, checks: Checks, agents: Mapping[str, Sequence[str]]) -> bool:
     path = root / PROJECT_FILE
     if path.exists():
         return False
     path.parent.mkdir(exist_ok=True)
     below = {folder: profile for folder, profile in checks.folders.items() if folder != "."}
     chosen = {"profile": checks.profile} if not checks.folders or "." in checks.folders else {}
-    document = {**chosen, **({"paths": below} if below else {}), "ralph": {"enabled": True, "maxIterations": 5}}
+    own = _configured(agents) if agents else {}
+    document = {**chosen, **({"paths": below} if below else {}), **own, "ralph": {"enabled": True, "maxIterations": 5}}
     write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
     return True
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.core.agent import Agent
+from aigon.core.candidate import run_command
 from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import usage
 from aigon.core.features import Feature
@@ -25,7 +26,7 @@ from aigon.run.neighbours import brought
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
 from aigon.run.settings import Read, configuration, own_tools, work_tree
-from aigon.run.spec_places import find_here
+from aigon.run.spec_places import find_here, find_to_begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def prepare(
         raise usage("The loop is turned off for this project", where=where, hint=hint)
     limits.limits(config, options)  # a limit that cannot be is said before anything is changed
     phrases(options.promises)
-    feature = feature or find_here(root, checkout.common_dir, options.feature)
+    find = find_to_begin if with_agent else find_here
+    feature = feature or find(root, checkout.common_dir, options.feature)
     spec = specs.read(read, feature)
     env = {**_without_bytecode(checkout), **brought(os.environ, main, root)}
     check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
@@ -108,7 +110,7 @@ def prepare(
         proof=guarding.proof_of(root, config),
         fallback=others,
         prices=prices.load(read) if agent else NO_PRICES,
-        said=tuple(text for text in (chosen, _kept_back(main, config, env, agent, others)) if text),
+        said=tuple(filter(None, (chosen, _kept_back(main, config, env, agent, others), _one_turn(feature, options)))),
         warned=warned,
     )
 
@@ -117,6 +119,12 @@ def _without_bytecode(checkout: Checkout) -> dict[str, str]:
     """Keep Python from writing bytecode where git does not ignore it: it would count as the agent's work."""
     ignored = checkout.ask("check-ignore", "-q", "--", "__pycache__/file") is not None
     return {} if ignored else {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _one_turn(feature: Feature, options: Options) -> str:
+    """Return what a person should know who leaves --loop out."""
+    again = run_command(feature.name_for_people, option="--loop")
+    return "" if options.loop else f"this is one turn; to go on until everything is proven: {again}"
 
 
 def _kept_back(

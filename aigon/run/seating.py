@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from aigon.core.errors import usage
 from aigon.ports.git import Checkout
+from aigon.run.bookkeeping import require_feature
 from aigon.run.chosen_agents import chosen, known, spelled_out
 from aigon.run.options import Options
 from aigon.run.seat import Seat, main_checkout, worktree_of
@@ -18,6 +19,8 @@ def seated(checkout: Checkout, options: Options, say: Callable[[str], None]) -> 
     Raises AigonError (exit 2) where more than one is meant.
     """
     with main_checkout(checkout) as (main, here):
+        if not options.resume:
+            require_feature(main, options.feature, write=True)
         names = chosen(main, options, here)
         if not names:
             _require_outside(here, options)

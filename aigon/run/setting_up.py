@@ -13,12 +13,14 @@ from aigon.core.features import ROOT, Feature
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.run import bookkeeping, branch, candidates, specs
+from aigon.run.bookkeeping import Committing
 from aigon.run.chosen_agents import agents as agents_named
 from aigon.run.chosen_agents import known
 from aigon.run.editable import installed_from
 from aigon.run.locks import checkout_lock, one_set_up
 from aigon.run.records import Origin, records_of
 from aigon.run.settings import configuration, own_tools, work_tree
+from aigon.run.spec_places import find_to_begin
 from aigon.run.stages import moved_to
 from aigon.run.worktree import free_slot, provide
 
@@ -27,19 +29,21 @@ Mode = Literal["worktree", "arena"]
 
 
 def set_up(
-    main: Checkout, wanted: str, names: Sequence[str], say: Say, *, verify: bool = True
+    main: Checkout, wanted: str, names: Sequence[str], say: Say, how: Committing | None = None
 ) -> tuple[Candidate, ...]:
-    """A worktree for each of the agents, made or used again; in the order of `names`.
+    """Return a worktree for each of the agents, made or used again; in the order of `names`.
+
+    `how` is for the commit that all of them begin at.
 
     Raises AigonError before anything is written where the feature or the repository does not allow it (exit 2 or 7).
     """
     home = repository_home(main.common_dir)
     with one_set_up(home, say):
-        return _set_up(main, home, wanted, names, say, verify)
+        return _set_up(main, home, wanted, names, say, how or Committing(say))
 
 
 def _set_up(
-    main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, verify: bool
+    main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, how: Committing
 ) -> tuple[Candidate, ...]:
     config = configuration(work_tree(main.root))
     agents, there = agents_named(main, names), known(main, wanted)
@@ -50,7 +54,7 @@ def _set_up(
         return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
     feature = _feature(main, wanted, there)
     with checkout_lock(home, main.root):
-        origin = _origin(home, there) or _begun(main, feature, verify)
+        origin = _origin(home, there) or _begun(main, feature, how)
         made: list[Candidate] = []
         for agent, old in plan:
             one = _again(old, mode) if old else _new(agent, feature, mode, home, made)
@@ -109,15 +113,15 @@ def _warn_of_leavings(candidate: Candidate, say: Say) -> None:
 
 
 def _feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature:
-    """The feature, which has an ID and its spec among the others. Raises AigonError (exit 2)."""
-    feature = specs.locate(main.root, there[0].feature if there else wanted)
+    """Return the feature, whose spec is among the others. Raises AigonError (exit 2)."""
+    feature = find_to_begin(main.root, main.common_dir, there[0].feature if there else wanted)
     if not feature.path.startswith(f"{ROOT}/"):
         hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
         raise usage(f"Worktrees are for features whose spec is under {ROOT}/", where=feature.path, hint=hint)
     if not feature.id:
-        raise usage(
-            f"'{feature.slug}' has no ID yet", where=feature.path, hint=f"aigon feature-prioritise {feature.slug}"
-        )
+        hint = f"Work on it in this checkout: aigon feature-implement {feature.slug} --loop --no-worktree"
+        what = f"'{feature.slug}' is in progress without an ID, and a worktree needs one"
+        raise usage(what, where=feature.path, hint=hint)
     return feature
 
 
@@ -127,19 +131,34 @@ def _origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
     return next((origin for origin in found if origin), None)
 
 
-def _begun(main: Checkout, feature: Feature, verify: bool) -> Origin:
+def _begun(main: Checkout, feature: Feature, how: Committing) -> Origin:
     """Commit what is aigon's to commit, with the spec in progress: the base. Raises AigonError (exit 7)."""
     current = branch.require_sound(main)
-    if current == feature.name:
-        raise environment(
-            f"This checkout stands on {current}, where the feature has been worked on already",
-            where=str(main.root),
-            hint="Switch to the branch to merge into (git switch NAME); every agent begins at its commit",
-        )
-    own = branch.own_changes(main, [feature.path])
+    target = _target(main, feature) if current == feature.name else current
+    branch.require_configuration(main)
+    own, others = branch.split_changes(main, [feature.path])
+    if others:
+        how.say(f"Uncommitted changes stay here, and the worktrees do not have them: {branch.listed(others)}")
     branch.ignore_runtime_files(main)
     with moved_to(main.root, feature, "in-progress") as (moved, paths):
-        return Origin(current, bookkeeping.take_up(main, moved, [*own, *paths], verify=verify))
+        return Origin(target, bookkeeping.take_up(main, moved, [*own, *paths], how))
+
+
+def _target(main: Checkout, feature: Feature) -> str:
+    """Return the branch to merge into, for a feature that is set up in this checkout and has not been run there.
+
+    Raises AigonError (exit 7) if it has been: what an agent did must not become a part of the base.
+    """
+    records = records_of(repository_home(main.common_dir), feature.name_for_people)
+    origin = records.origin()
+    if origin is None or not origin.branch or records.journals():
+        name = feature.name_for_people
+        raise environment(
+            f"Feature {name} has been worked on in this checkout, so no worktree can begin where it did",
+            where=f"{main.root} (on {feature.name})",
+            hint=f"Go on here: aigon feature-implement {name} --loop --no-worktree",
+        )
+    return origin.branch
 
 
 def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.core import features
@@ -73,17 +73,42 @@ def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
     )
 
 
+def find_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
+    """Like `find_here`; a feature of the inbox or the backlog without an ID has the next free one."""
+    found = find_here(root, common_dir, wanted)
+    if found.id or found.stage not in UNDER_WAY[:2] or not found.path.startswith(f"{ROOT}/"):
+        return found
+    return replace(found, id=next_id(root, common_dir))
+
+
+def next_id(root: Path, common_dir: Path) -> str:
+    """Return the next ID that no spec, branch or record has."""
+    names = [each.feature.name for each in list_places(root, common_dir)]
+    for remote in (False, True):
+        names += branch_files.list_feature_branches(common_dir, remote=remote)
+    if home := known_home(common_dir):
+        names += [f"feature-{path.name}-x" for path in home.glob("features/*") if path.name.isdecimal()]
+    return features.next_id(f"{ROOT}/{name}.md" for name in names)
+
+
+def find_owner(root: Path) -> Feature | None:
+    """Return the feature whose branch is checked out at `root`."""
+    head = branch_at(root)
+    listed = (specs.feature_of(path) for path in specs.spec_paths(root))
+    return next((each for each in listed if head and _is_branch_of(head, each)), None)
+
+
 def list_places(root: Path, common_dir: Path) -> list[Place]:
     """Return every feature once: as the work tree at `root` has it, or its branch if it is further on there."""
     here = [Place(specs.feature_of(path), root) for path in specs.spec_paths(root)]
     branches = branch_files.list_feature_branches(common_dir)
     if not branches:
         return here
-    head = branch_at(root)
-    base = _target(common_dir, here, head)
+    head, owner = branch_at(root), find_owner(root)
+    base = target_of(common_dir, owner)
     places = _Places(here)
     for each in _on_branches(root, branches, base):
-        if _is_branch_of(head, each.feature):
+        if _is_branch_of(head, each.feature) or (owner and _is_same(owner, each.feature)):
             continue
         if each.branch == each.feature.name:
             places.advance(each)
@@ -92,19 +117,25 @@ def list_places(root: Path, common_dir: Path) -> list[Place]:
     return places.all
 
 
-def _target(common_dir: Path, here: Iterable[Place], head: str) -> str:
-    """Return the branch that the feature of the checked-out branch will be merged into: it knows the other features."""
-    own = next((each.feature for each in here if _is_branch_of(head, each.feature)), None)
-    home = known_home(common_dir) if own else None
-    if own is None or home is None:
+def target_of(common_dir: Path, feature: Feature | None) -> str:
+    """Return the branch that a feature will be merged into, as its record has it; "" if that is not known."""
+    home = known_home(common_dir) if feature else None
+    if feature is None or home is None:
         return ""
     from aigon.run.records import records_of
 
     try:
-        origin = records_of(home, own.name_for_people).origin()
+        origin = records_of(home, feature.name_for_people).origin()
     except AigonError:  # a damaged record is for those to report who need it
         return ""
     return origin.branch if origin else ""
+
+
+def _is_same(one: Feature, other: Feature) -> bool:
+    """Whether two specs are of one feature: by ID, or by slug if one of them has no ID yet."""
+    if one.id and other.id:
+        return int(one.id) == int(other.id)
+    return one.slug == other.slug
 
 
 def _is_branch_of(branch: str, feature: Feature) -> bool:
@@ -130,16 +161,9 @@ class _Places:
         self.all = list(places)
 
     def _twin(self, feature: Feature) -> int | None:
-        """Return the position of the same feature: of the same ID, or of the same slug without one."""
-        slug = None
-        for position, each in enumerate(self.all):
-            other = each.feature
-            if other.id and feature.id:
-                if int(other.id) == int(feature.id):
-                    return position
-            elif other.slug == feature.slug:
-                slug = position
-        return slug
+        """Return the position of the same feature, with an ID if there is one."""
+        found = [position for position, each in enumerate(self.all) if _is_same(each.feature, feature)]
+        return next((position for position in found if self.all[position].feature.id), found[0] if found else None)
 
     def replace(self, place: Place) -> None:
         """Take `place` for the feature, whatever is known of it."""

@@ -192,7 +192,7 @@ def test_it_writes_nothing(lab: Lab) -> None:
     lab.commit("spec")
     before = lab.fingerprint()
     assert lab.aigon("board").code == 0
-    assert lab.fingerprint() == before and not lab.path(".aigon").exists()
+    assert lab.fingerprint() == before and not lab.path(".aigon/runs").exists()
     assert not (lab.home / "state").exists() and not lab.path(".git/aigon").exists()
 
 

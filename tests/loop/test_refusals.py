@@ -57,7 +57,7 @@ def test_the_spec_and_aigons_own_files_are_taken_up_instead(ready: Lab) -> None:
     ready.write(".aigon/profiles/README", "ours\n")
     ran = ready.aigon(*LOOP)
     assert ran.code == 0, ran.err
-    assert ready.subjects()[2].startswith("docs(feature-42): take up")
+    assert ready.subjects()[2].startswith("docs(feature-42): update the spec")
     assert ready.git("diff", "--name-only", f"{BRANCH}~2", f"{BRANCH}~1").splitlines() == [
         ".aigon/profiles/README",
         ".gitignore",

@@ -266,11 +266,11 @@ def test_json_of_a_refusal_is_one_document_with_a_schema_version(ready: Lab) -> 
         (("feature-validate", "43"), "no feature '43'", "42 dark-mode"),
         (("feature-done", "43"), "no feature '43'", "42 dark-mode"),
         (("spec-show", "nothing.md"), "nothing.md", "feature-create"),
-        (("approve", "42", "1", "--yes"), "not been looked at", "--loop"),
-        (("reject", "42", "1", "--yes", "--why", "no"), "not been looked at", "--loop"),
+        (("approve", "42", "1", "--yes"), "decided by what runs", "in the spec"),
+        (("reject", "42", "1", "--yes", "--why", "no"), "decided by what runs", "in the spec"),
         (("parked", "restore", "nothing"), "Nothing is parked", "aigon parked"),
         (("feature-create", "dark", "mode"), "exists already", "another name"),
-        (("feature-create", "!!!"), "does not make a name", "dark mode"),
+        (("feature-create", "!!!"), "no letter from a to z", "dark mode"),
     ],
 )
 def test_every_verb_refuses_what_is_not_there(ready: Lab, arguments: tuple[str, ...], what: str, do: str) -> None:

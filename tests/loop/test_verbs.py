@@ -36,6 +36,7 @@ def document(ran: Ran) -> dict[str, Any]:
 
 
 def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> None:
+    lab.path(".aigon/config.json").unlink()
     lab.write(".gitignore", b"*.log\r\nbuild/")
     first = document(lab.aigon("init", "--no-commands", "--json"))
     assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
@@ -54,6 +55,7 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
 
 
 def test_init_with_another_profile_says_what_the_configuration_keeps(lab: Lab) -> None:
+    lab.path(".aigon/config.json").unlink()
     lab.aigon("init", "--no-commands")
     again = lab.aigon("init", "--no-commands", "--profile", "library").out
     assert '.aigon/config.json says "profile": "generic": change it there to keep library' in again
@@ -80,7 +82,78 @@ def test_init_says_what_was_found_what_is_missing_and_what_there_is_not(lab: Lab
     assert {absent["role"] for absent in found["absent"]} == {"types", "build"}
 
 
+def test_init_commits_its_own_files_and_nothing_that_is_staged(lab: Lab) -> None:
+    lab.git("rm", "-q", ".aigon/config.json")
+    lab.commit("not set up")
+    lab.write("staged.txt", "1")
+    lab.git("add", "staged.txt")
+    plain = lab.aigon("init", "--no-commands")
+    assert plain.code == 0 and "Not committed yet." in plain.out and "aigon init --commit\n" in plain.out
+    left = document(lab.aigon("init", "--no-commands", "--no-commit", "--json"))
+    assert (left["committed"], left["uncommitted"]) == (None, [".aigon/config.json", ".gitignore"])
+    lab.git("rm", "-q", "--cached", "staged.txt")
+    lab.git("add", "staged.txt")
+    done = lab.aigon("init", "--no-commands", "--commit")
+    assert done.code == 0 and "Committing .aigon/config.json, .gitignore to main\n" in done.out, done.err
+    assert touched(lab) == [".aigon/config.json", ".gitignore"] and lab.subjects()[-1] == "chore: set up aigon"
+    assert lab.git("status", "--porcelain") == "A  staged.txt"
+    assert "Committing" not in lab.aigon("init", "--no-commands", "--commit").out
+
+
+def test_init_configures_a_program_of_ones_own(lab: Lab) -> None:
+    lab.path(".aigon/config.json").unlink()
+    assert lab.aigon("init", "--no-commands", "--agent", "mine=./agent.sh --fast 'a b'").code == 0
+    agents = json.loads(lab.read(".aigon/config.json"))["agents"]
+    assert agents == {"mine": {"adapter": "command", "command": ["./agent.sh", "--fast", "a b"]}}
+    again = lab.aigon("init", "--agent", "other=./other.sh")
+    assert again.code == 2 and 'Add there: "agents": {"other"' in again.err
+    assert lab.aigon("init", "--agent", "other").code == 2
+
+
+def test_before_the_first_commit_every_verb_says_what_is_missing(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.git("-c", "init.defaultBranch=main", "init", "-q")
+    lab.git("config", "user.name", "Ada")
+    lab.git("config", "user.email", "ada@example.invalid")
+    lab.write("app.py", "")
+    first = 'git add -A && git commit -m "first commit"'
+    begun = lab.aigon("init", "--no-commands")
+    assert begun.code == 0 and f"has no commits yet. Make the first one: {first}" in begun.out
+    created = lab.aigon("feature-create", "tea")
+    assert created.code == 0 and first in created.out and "Not committed: docs/specs/" in created.out
+    lab.path("app.py").unlink()
+    empty = lab.aigon("init", "--no-commands", "--commit")
+    assert empty.code == 0 and "Committing .aigon/config.json, .gitignore to main" in empty.out, empty.err
+    assert lab.git("status", "--porcelain") == "?? docs/"
+
+
 # the way of a feature
+
+
+def test_a_commit_is_announced_and_refused_where_it_does_not_belong(lab: Lab) -> None:
+    inbox = "docs/specs/features/01-inbox/feature-tea.md"
+    said = lab.aigon("feature-create", "tea")
+    assert said.out.splitlines()[0] == f"Committing {inbox} to main"
+    quiet = lab.aigon("feature-prioritise", "tea", "--json")
+    assert document(quiet)["id"] == "01" and "Committing docs/specs/" in quiet.err
+    assert lab.aigon("feature-setup", "1").code == 0
+    before = lab.fingerprint()
+    foreign = lab.aigon("feature-create", "toast")
+    assert foreign.code == 7 and "feature-01-tea is the branch of feature 01" in foreign.err
+    assert "do:    git switch main   or add --no-commit" in foreign.err
+    lab.git("switch", "-q", "--detach")
+    detached = lab.aigon("feature-create", "toast")
+    assert detached.code == 7 and "HEAD is detached" in detached.err and "--no-commit" in detached.err
+    lab.git("switch", "-q", "feature-01-tea")
+    assert lab.fingerprint() == before
+    left = lab.aigon("feature-create", "toast", "--no-commit")
+    assert left.code == 0 and left.out.startswith("Not committed: docs/specs/features/01-inbox/feature-toast.md\n")
+    lab.git("switch", "-q", "main")
+    moved = lab.aigon("feature-prioritise", "toast", "--no-commit")
+    assert moved.code == 0 and lab.subjects()[-1] == "docs(feature-01): prioritise tea"
+    started = lab.aigon("feature-setup", "2", "--no-commit")
+    assert started.code == 0 and lab.git("branch", "--show-current") == "feature-02-toast"
+    assert lab.git("status", "--porcelain", "-uall") == "?? docs/specs/features/03-in-progress/feature-02-toast.md"
 
 
 def test_a_feature_goes_its_way_past_whatever_else_is_staged_or_changed(lab: Lab) -> None:
@@ -121,6 +194,7 @@ def test_a_failing_hook_stops_every_verb_that_commits(lab: Lab) -> None:
         if verb[-1] != "mine":
             assert lab.aigon(*verb, "--no-verify").code == 0
     hook.write_text(f"#!/bin/sh\ngit diff --cached --name-only -- '*.md' >> {lab.home}/seen\n")
+    lab.git("switch", "-q", "main")
     assert lab.aigon("feature-create", "Light", "mode").code == 0
     assert (lab.home / "seen").read_text() == "docs/specs/features/01-inbox/feature-light-mode.md\n"
     lab.sound()

@@ -68,14 +68,33 @@ def test_what_setup_made_is_used_by_implement(ready: Lab) -> None:
     assert ready.state(STATE)["mode"] == "worktree"
 
 
-def test_uncommitted_work_is_refused_before_a_worktree_is_made(ready: Lab) -> None:
+def test_uncommitted_work_stays_in_the_checkout_and_the_worktree_does_not_have_it(ready: Lab) -> None:
     ready.write("mine.txt", "not committed")
-    before = ready.fingerprint()
+    refused = ready.aigon("feature-implement", "42", "--loop")
+    assert refused.code == 7 and "   or   aigon feature-implement 42 --loop --worktree\n" in refused.err
+    ran = ready.aigon("feature-setup", "42", "mine")
+    assert ran.code == 0 and "the worktrees do not have them: mine.txt" in ran.out
+    assert not (worktree(ready, "mine") / "mine.txt").exists()
+    assert ready.git("status", "--porcelain") == "?? mine.txt"
+
+
+def test_a_worktree_can_start_from_the_branch_that_a_feature_was_set_up_on(lab: Lab) -> None:
+    backlog = "docs/specs/features/02-backlog/feature-42-dark-mode.md"
+    lab.spec("it is done <!-- verify: test -f done.txt -->", name=backlog)
+    lab.agent("touch done.txt")
+    lab.commit("ready")
+    assert lab.aigon("feature-setup", "42").code == 0
+    ran = lab.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.aigon("feature-done", "42", "--into", "main").code == 0
+    lab.git("merge-base", "--is-ancestor", BRANCH, "main")
+
+
+def test_a_worktree_does_not_start_from_what_an_agent_did_in_the_checkout(ready: Lab) -> None:
+    ready.agent("true")
+    assert ready.aigon("feature-implement", "42").code == 3
     ran = ready.aigon("feature-implement", "42", "--loop", "--worktree")
-    assert ran.code == 7
-    assert "mine.txt" in ran.err
-    assert ready.fingerprint() == before
-    assert not worktree(ready, "mine").exists()
+    assert ran.code == 7 and "Go on here: aigon feature-implement 42 --loop --no-worktree" in ran.err, ran.err
 
 
 @pytest.mark.slow
@@ -119,13 +138,13 @@ def test_an_unknown_agent_is_exit_2_and_nothing_is_made(ready: Lab) -> None:
     assert ready.fingerprint() == before
 
 
-def test_a_feature_without_an_id_gets_no_worktree(lab: Lab) -> None:
+def test_a_feature_in_progress_without_an_id_gets_no_worktree(lab: Lab) -> None:
     lab.agent("true")
-    assert lab.aigon("feature-create", "tea time").code == 0
+    lab.spec("it is done <!-- verify: test -f done.txt -->", name="docs/specs/features/03-in-progress/feature-tea.md")
     lab.commit("agent")
-    ran = lab.aigon("feature-implement", "tea-time", "--loop", "--worktree")
+    ran = lab.aigon("feature-implement", "tea", "--loop", "--worktree")
     assert ran.code == 2
-    assert "aigon feature-prioritise tea-time" in ran.err
+    assert "aigon feature-implement tea --loop --no-worktree" in ran.err
 
 
 @pytest.mark.slow

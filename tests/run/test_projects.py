@@ -115,6 +115,7 @@ def test_dependencies_of_projects_in_folders_are_known_to_the_clean_room(tmp_pat
 
 
 def test_init_writes_down_the_projects_that_it_found(lab: Lab) -> None:
+    lab.path(".aigon/config.json").unlink()
     files(lab.root, BACKEND | FRONTEND)
     done = lab.aigon("init", "--no-commands")
     assert done.code == 0, done.err
