@@ -48,6 +48,11 @@ class Adapter:
         turn: Turn = own(agent, ask, exited) if own else _program.turn(agent, ask, exited, self.module.seen(exited))
         return turn
 
+    def credentials(self, agent: Agent, env: Mapping[str, str]) -> tuple[str, ...]:
+        """What logs the agent in beside what its kind names."""
+        own = getattr(self.module, "credentials", None)
+        return tuple(own(agent, env)) if own else ()
+
     @property
     def consults(self) -> bool:
         """Whether it can be asked a question, in read-only use."""

@@ -7,11 +7,13 @@ that it makes again: one that nothing follows is what it was waiting for when it
 
 import os
 import re
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents import _program
-from aigon.agents._records import Record, count_at, objects_at, of_type, records, text_at
+from aigon.agents._records import Record, at, count_at, objects_at, of_type, records, text_at
 from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Agent, Ask, Exited, Seen
@@ -20,6 +22,7 @@ from aigon.core.model import Turn, Usage
 from aigon.ports import bounded
 
 _RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
+_ENV_KEY = re.compile(r"env_key\s*=\s*[\"'](\w+)")
 _THREAD = re.compile(r"[0-9a-f-]{36}")
 _LARGEST = 64 * 1024 * 1024
 """Bytes of a session file that is looked into; a long session has some megabytes."""
@@ -42,13 +45,38 @@ def seen(exited: Exited) -> Seen:
     )
 
 
+def credentials(agent: Agent, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield what logs Codex in beside its own login: the key of a chosen provider, or a provider that needs none."""
+    config = _configuration(_home(agent, env))
+    name = str(config.get("model_provider", ""))
+    provider = at(config, "model_providers", name)
+    words = " ".join(agent.args)
+    for key in (text_at(provider, "env_key"), *_ENV_KEY.findall(words)):
+        if env.get(key, "").strip():
+            yield key
+    if isinstance(provider, dict) and not provider.get("env_key") and not provider.get("requires_openai_auth"):
+        yield f"model_providers.{name}"
+
+
+def _configuration(home: Path) -> Mapping[str, object]:
+    try:
+        text = bounded.content(home / "config.toml", _LARGEST, "The configuration of Codex", hint="")
+        return tomllib.loads(text.decode("utf-8", "replace"))
+    except (OSError, AigonError, tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _home(agent: Agent, env: Mapping[str, str]) -> Path:
+    chosen = {**env, **agent.env}
+    return Path(chosen.get("CODEX_HOME") or f"{chosen.get('HOME') or Path.home()}/.codex")
+
+
 def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
     """Return what the turn was, with the model of the session where none was asked for."""
     made = _program.turn(agent, ask, exited, seen(exited))
     if made.model or not _THREAD.fullmatch(made.session):
         return made
-    home = Path({**os.environ, **agent.env}.get("CODEX_HOME") or Path.home() / ".codex")
-    return replace(made, model=_model_of_session(home, made.session))
+    return replace(made, model=_model_of_session(_home(agent, os.environ), made.session))
 
 
 def _model_of_session(home: Path, thread: str) -> str:

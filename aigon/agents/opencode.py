@@ -34,7 +34,7 @@ def seen(exited: Exited) -> Seen:
     uses = of_type(events, "tool_use")
     cost = _cost(steps)
     return replace(
-        _ended(events, exited) if events else of_stderr(exited),
+        _ended(events, exited),
         said=next(
             (text for one in of_type(events, "text")[::-1] if (text := text_at(one, "part", "text").strip())), ""
         ),
@@ -48,6 +48,8 @@ def seen(exited: Exited) -> Seen:
 
 
 def _ended(events: list[Record], exited: Exited) -> Seen:
+    if not events:
+        return _retrying(events, exited) if exited.timed_out else of_stderr(exited)
     last = next(iter(of_type(events, "step_start", "step_finish", "error")[::-1]), {})
     if last.get("type") == "error":
         return _error(last, exited)
@@ -60,11 +62,16 @@ def _ended(events: list[Record], exited: Exited) -> Seen:
 
 
 def _retrying(events: list[Record], exited: Exited) -> Seen:
-    """What its deadline cut off: the request that it logged as failed since its last event."""
+    """What its deadline cut off: the request that it logged as failed since its last event.
+
+    It tries only that again which may pass, so that such a request is at least an overload, whatever its message.
+    """
     logged = next(iter(list(_RETRIED.finditer(exited.stderr.decode("utf-8", "replace")))[-1:]), None)
-    if logged is None or _milliseconds(logged["at"]) < max(count_at(one, "timestamp") for one in events):
+    latest = max((count_at(one, "timestamp") for one in events), default=0)
+    if logged is None or _milliseconds(logged["at"]) < latest:
         return Seen()
-    return trouble(logged["message"], now=exited.ended)
+    found = trouble(logged["message"], now=exited.ended)
+    return replace(found, end="overloaded") if found.end == "failed" else found
 
 
 def _milliseconds(timestamp: str) -> float:

@@ -10,6 +10,7 @@ It may also have these, which otherwise follow from the data:
     ready(agent, find, env) -> str          empty when it can start, else what is missing and what to do about it
     launch(agent, ask) -> Launch            the command line of one turn
     turn(agent, ask, exited) -> Turn        what that turn was
+    credentials(agent, env) -> names        what logs it in beside what the kind names
 
 One that can also be asked a question, as the judge `agent` does, has two more:
 

@@ -13,7 +13,7 @@ from aigon.core.diagnosis import Health
 from aigon.run.agent_obstacles import Obstacles, is_root, obstacles
 from aigon.run.first_ready import NEVER
 from aigon.run.node_of import node_of
-from aigon.run.versions import Question, Said, asked, compared, numbers
+from aigon.run.versions import Question, Said, asked, compared, installed_version, numbers
 
 _PLAIN = {"--version", "-version", "-V", "-v", "version"}
 """The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""
@@ -31,10 +31,13 @@ class Patient:
 
 @dataclass(frozen=True, slots=True)
 class _Examined:
-    """A patient, what stands in its way as far as can be seen, and the command lines that tell more."""
+    """A patient, what stands in its way as far as can be seen, its version if that is `known` without asking for it,
+    and the command lines that tell more.
+    """
 
     patient: Patient
     at: Obstacles
+    known: str = ""
     version: Question = ()
     node: Question = ()
 
@@ -54,13 +57,14 @@ def _examined(patient: Patient, root: Path, env: Mapping[str, str]) -> _Examined
     allowed = not patient.foreign or ({*kind.version} <= _PLAIN and not Path(at.path).is_relative_to(root))
     node = node_of(at.path) if kind.needs.get("node") else None
     place = shutil.which(node, path={**env, **patient.agent.env}.get("PATH")) if node else None
-    version = (at.path, *kind.version) if kind.version and allowed else ()
-    return _Examined(patient, at, version, (place, "--version") if place else ())
+    known = installed_version(at.path)
+    version = (at.path, *kind.version) if kind.version and allowed and not known else ()
+    return _Examined(patient, at, known, version, (place, "--version") if place else ())
 
 
 def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str]) -> Health:
     agent, kind, at = one.patient.agent, one.patient.kind, one.at
-    version = said.get(one.version, Said())
+    version = said.get(one.version, Said(one.known))
     unfit = (version.problem, _node(one, said))
     problems = (*(problem for problem in unfit if problem), *at.problems)
     there = bool(at.path) or not kind.program
@@ -100,7 +104,7 @@ def _remarks(one: _Examined, version: Said, env: Mapping[str, str]) -> tuple[str
     works_as_root = is_root({**env, **one.patient.agent.env}) and kind.as_root.lower().startswith("works")
     return (
         compared(version.version, kind.tested),
-        "its version is not known" if one.version and not version.version and not version.problem else "",
+        version.remark or ("" if version.version or version.problem or not one.version else "its version is not known"),
         "known from its documentation alone, never run by aigon's tests" if kind.source == "docs" else "",
         f"as root: {kind.as_root}" if works_as_root and kind.as_root.lower() != "works" else "",
         kind.note if kind.name not in NEVER else "",

@@ -1,7 +1,8 @@
-"""What keeps an agent from working here, as far as a look at files and variables tells. Nothing is started or read."""
+"""What keeps an agent from working here, as far as a look at files and variables tells. Nothing is started or shown."""
 
 import os
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,9 @@ from aigon.core.agent import Agent
 from aigon.core.agent_env import kept_from, listed
 from aigon.core.agent_kind import Kind
 from aigon.core.credential_names import holds_secret
+from aigon.core.errors import AigonError
+from aigon.core.login_file import LARGEST, is_empty, is_expired
+from aigon.ports import bounded
 from aigon.run.judge_settings import program
 from aigon.run.node_of import node_of
 
@@ -23,7 +27,8 @@ _FOLDERS = {"~/.config/": "XDG_CONFIG_HOME", "~/.local/share/": "XDG_DATA_HOME",
 class Obstacles:
     """What was found of one agent: `path` of its program, "" where it has none or it is not there.
 
-    `problems` keep it from working; `seen` are the credentials that are there, by the names of variables and files.
+    `problems` keep it from working; `seen` are the credentials that are there, by the names of variables and files, but
+    for files that hold none.
     """
 
     path: str
@@ -40,16 +45,30 @@ def obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
     lacks = adapter_of(agent).ready(agent, find, theirs)
     if lacks or not path:  # what is not there has no other problems that matter
         return Obstacles(path or "", (lacks,) if lacks else (), seen(known, theirs))
-    found = seen(known, theirs)
+    found = (*seen(known, theirs), *adapter_of(agent).credentials(agent, theirs))
     kept = [name for name in kept_from(env, agent, known) if holds_secret(name)]
-    problems = (_of_root(known, theirs), _of_node(known, path, theirs), _of_login(agent, known, found, kept))
+    problems = (_of_root(known, theirs), _of_node(known, path, theirs), _of_login(agent, known, found, kept, theirs))
     return Obstacles(path, tuple(problem for problem in problems if problem), found)
 
 
 def seen(kind: Kind, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The credentials that are there: variables that hold something, files that exist. Never what is in them."""
+    """The credentials that are there: variables and files that hold something. Never what is in them."""
     variables = [name for name in kind.credentials.env if env.get(name, "").strip()]
-    return (*variables, *(name for name in kind.credentials.files if os.path.isfile(_place(name, env))))  # noqa: PTH113 - False where looking is not allowed
+    return (*variables, *(name for name, empty in _files(kind, env) if not empty))
+
+
+def _files(kind: Kind, env: Mapping[str, str]) -> list[tuple[str, bool]]:
+    """The files with credentials that are there, and whether each is known to hold none."""
+    there = ((name, _place(name, env)) for name in kind.credentials.files)
+    return [(name, is_empty(name, _content(path))) for name, path in there if os.path.isfile(path)]  # noqa: PTH113 - False where looking is not allowed
+
+
+def _content(path: str) -> bytes | None:
+    """A file; None where it cannot be read, which says nothing of what it holds."""
+    try:
+        return bounded.content(Path(path), LARGEST, "A file with a login", hint="")
+    except (OSError, AigonError):
+        return None
 
 
 def _place(name: str, env: Mapping[str, str]) -> str:
@@ -89,12 +108,22 @@ def _of_node(kind: Kind, path: str, env: Mapping[str, str]) -> str:
     return f"it needs Node {wanted} or newer, and there is no `{node}`"
 
 
-def _of_login(agent: Agent, kind: Kind, found: tuple[str, ...], kept: Sequence[str]) -> str:
+def _of_login(agent: Agent, kind: Kind, found: tuple[str, ...], kept: Sequence[str], env: Mapping[str, str]) -> str:
     """A login that is only under a name of somebody else's is none: the agent does not get to see it."""
+    how = f": {kind.login}" if kind.login else ""
+    if not any(name in kind.credentials.env for name in found) and (old := _expired(kind, env)):
+        return f"the login in {old} has expired{how}"
     passed = any(name in agent.passed or name in agent.env for name in (*kept, *agent.passed))
     if found or passed or not (kind.credentials.env or kind.credentials.files):
         return ""
-    how = f": {kind.login}" if kind.login else ""
+    if empty := next((name for name, holds_none in _files(kind, env) if holds_none), ""):
+        return f"{empty} holds no login{how}"
     if not kept:
         return f"no login is seen{how}"
     return f"no login is seen{how}; kept from it: {listed(kept)} (agents.{agent.name}.pass lets one through)"
+
+
+def _expired(kind: Kind, env: Mapping[str, str]) -> str:
+    """The first file with a login that is over and cannot be renewed by itself; empty without one."""
+    now = time.time()
+    return next((name for name, _ in _files(kind, env) if is_expired(_content(_place(name, env)) or b"", now)), "")

@@ -1,5 +1,6 @@
-"""Which versions programs say they are: asked side by side, each for a few seconds at most."""
+"""Which versions programs are: by what their installer left beside them, else asked, side by side."""
 
+import json
 import re
 import signal
 from collections.abc import Mapping, Sequence
@@ -8,14 +9,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.core.errors import Exit
+from aigon.core.errors import AigonError, Exit
 from aigon.core.fingerprint import plain
-from aigon.ports import process
+from aigon.ports import bounded, process
 from aigon.ports.process import Command, Ladder
 from aigon.ports.stop import Stop
 
-LONGEST = 15.0
-"""Seconds that a program may take to say its version; the slowest of the agents that were measured takes 3.3 s."""
+LONGEST = 60.0
+"""Seconds that a program may take to say its version. The slowest of the agents that were measured takes 3.3 s, many
+times that on a busy machine, and one may unpack itself at its first start: ended in the middle, it would begin anew."""
 _OVER: Ladder = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 2.0))
 _QUIET = {"NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "DISABLE_AUTOUPDATER": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
 """A question for the version is no reason to update anything."""
@@ -23,14 +25,18 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]*[0-9A-Z
 _OFFER = re.compile(r"(?i)\b(?:updates?|upgrades?|available|deprecat\w*|warn\w*)\b")
 """What programs say beside their version of other versions."""
 _SHOWN = 40
+_FARTHEST = 5
+"""Folders above a program in which its package.json is looked for."""
+_LARGEST = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The version that a program said, "" when it said none; `problem` is why it could not be asked."""
+    """The version of a program, "" when it is not known; `problem` is why it cannot work, `remark` what is unknown."""
 
     version: str = ""
     problem: str = ""
+    remark: str = ""
 
 
 Question = tuple[str, ...]
@@ -57,11 +63,42 @@ def asked(
     return {question: one.result() for question, one in zip(each, said, strict=True)}
 
 
+def installed_version(program: str) -> str:
+    """Return the version that npm or pip noted beside a program; empty if neither installed it. Nothing is started."""
+    try:
+        place = Path(program).resolve()
+        return _by_npm(place, Path(program).name) or _by_pip(place)
+    except (OSError, RuntimeError):
+        return ""
+
+
+def _by_npm(place: Path, name: str) -> str:
+    """The version in the `package.json` that has the program among its own."""
+    for folder in list(place.parents)[:_FARTHEST]:
+        try:
+            package = json.loads(bounded.content(folder / "package.json", _LARGEST, "A package.json", hint=""))
+        except (OSError, AigonError, ValueError, RecursionError):
+            continue
+        programs = package.get("bin") if isinstance(package, dict) else None
+        if name in programs if isinstance(programs, dict) else bool(programs):
+            return str(package.get("version", ""))[:_SHOWN]
+    return ""
+
+
+def _by_pip(place: Path) -> str:
+    """The version of the distribution in the same environment that has a command of this name."""
+    command = re.compile(rf"^{re.escape(place.name)}\s*=", re.MULTILINE)
+    for file in sorted(place.parent.parent.glob("lib/python3*/site-packages/*.dist-info/entry_points.txt")):
+        if command.search(file.read_text("utf-8", "replace")):
+            return file.parent.name.removesuffix(".dist-info").rpartition("-")[2][:_SHOWN]
+    return ""
+
+
 def _asked(argv: Question, cwd: Path, env: Mapping[str, str], stop: Stop, longest: float) -> Said:
     exited = process.run(Command(argv, cwd, env, deadline=longest, ladder=_OVER, merge=False), stop)
     asked = " ".join(Path(word).name if index == 0 else word for index, word in enumerate(argv))
     if exited.timed_out:
-        return Said(problem=f"`{asked}` did not answer within {longest:g} s")
+        return Said(remark=f"its version is not known: `{asked}` did not answer within {longest:g} s")
     if exited.exit_code is None:
         return Said(problem=f"it does not start: {exited.start_error.partition(':')[0].lower()}")
     if exited.exit_code:

@@ -1,5 +1,6 @@
 """`aigon doctor` as people run it: in a repository and outside of one, with stand-ins for the agents' programs."""
 
+import json
 import shutil
 import unicodedata
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_without_any_agent_outside_of_a_repository_it_says_how_to_get_one_in_80_
 def test_every_agent_is_shown_with_its_version_its_state_and_what_to_do_and_no_secret(person: Lab) -> None:
     has(person, claude=says("2.1.328 (Claude Code)"), codex=says(f"codex-cli 0.1.0 {KEY}"), mine=says("mine 7.1"))
     (person.home / ".codex").mkdir()
-    (person.home / ".codex" / "auth.json").write_text(KEY)
+    (person.home / ".codex" / "auth.json").write_text(json.dumps({"tokens": {"access_token": KEY}}))
     own = person.home / ".config" / "aigon" / "agents" / "hers.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("title: Hers\nprogram: hers\nreads: text\ninstall: make hers\n")
@@ -71,7 +72,7 @@ def test_every_agent_is_shown_with_its_version_its_state_and_what_to_do_and_no_s
         "theirs": "ready", "hers": "not_installed",
     }  # fmt: skip
     assert (agent(ran, "codex")["version"], agent(ran, "theirs")["version"]) == ("0.1.0", "7.1")
-    assert agent(ran, "codex")["credentials"] == ["OPENAI_API_KEY", "~/.codex/auth.json"]
+    assert agent(ran, "codex")["credentials"] == ["~/.codex/auth.json"]
     assert "older than" in agent(ran, "codex")["remarks"][0]
     assert "ANTHROPIC_API_KEY" in agent(ran, "claude")["problems"][0]
     assert agent(ran, "keyed")["configured"] and agent(ran, "keyed")["kind"] == "claude"

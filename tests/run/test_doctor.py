@@ -1,7 +1,9 @@
 """What is found out about agents: by looking, and by asking their programs for a version."""
 
+import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -16,7 +18,7 @@ from aigon.run.agent_health import Patient, health
 from aigon.run.agent_obstacles import obstacles, refuses_root, seen
 from aigon.run.first_ready import candidates, first_ready, said, why_none
 from aigon.run.node_of import node_of
-from aigon.run.versions import asked, compared, version_in
+from aigon.run.versions import asked, compared, installed_version, version_in
 from tests.stand_ins import path_with, says, stand_in
 
 KEY = "sk-ant-not-to-be-shown"
@@ -90,7 +92,10 @@ def test_versions_are_asked_at_the_same_time_with_nothing_to_read_and_one_that_h
     found = asked([(name, "--version") for name in (reads, late, late, hangs, fails, none)], tmp_path, env, longest=1.0)
     assert time.monotonic() - begun < 10
     assert [found[reads, "--version"].version, found[late, "--version"].version] == ["1.0", "2.0"]
-    assert found[hangs, "--version"].problem == "`hangs --version` did not answer within 1 s"
+    assert (
+        found[hangs, "--version"].problem == ""
+        and "`hangs --version` did not answer" in found[hangs, "--version"].remark
+    )
     assert (
         found[fails, "--version"].problem == "`fails --version` exits with 4" and not found[fails, "--version"].version
     )
@@ -98,6 +103,25 @@ def test_versions_are_asked_at_the_same_time_with_nothing_to_read_and_one_that_h
     assert KEY not in repr(found)
     group = int((tmp_path / "pid").read_text())
     assert [process for process in psutil.process_iter(["status"]) if _lives_in(process, group)] == []
+
+
+def test_a_program_of_npm_or_pip_is_not_started_for_its_version(tmp_path: Path, env: dict[str, str]) -> None:
+    ran = tmp_path / "ran"
+    package, site = tmp_path / "lib" / "node_modules" / "mine", tmp_path / "venv"
+    for folder in (package / "bin", site / "bin"):
+        folder.mkdir(parents=True)
+    stand_in(package / "bin" / "mine.js", f"touch {ran}")
+    (package / "package.json").write_text('{"version": "1.2.3", "bin": {"mine": "bin/mine.js"}}')
+    (tmp_path / "bin" / "mine").symlink_to(package / "bin" / "mine.js")
+    stand_in(site / "bin" / "theirs", f"touch {ran}")
+    dist = site / "lib" / "python3.12" / "site-packages" / "their_tool-4.5.6.dist-info"
+    dist.mkdir(parents=True)
+    (dist / "entry_points.txt").write_text("[console_scripts]\ntheirs = their_tool.main:run\n")
+    of = made("")
+    (found,) = health([Patient(Agent("mine", "mine", kind=of), of)], tmp_path, env)
+    assert (found.version, found.state, ran.exists()) == ("1.2.3", "ready", False)
+    assert installed_version(str(site / "bin" / "theirs")) == "4.5.6"
+    assert installed_version(str(tmp_path / "bin" / "node")) == ""
 
 
 # what stands in the way
@@ -124,13 +148,13 @@ def test_a_program_that_is_not_there_has_no_other_problem_and_says_how_to_get_it
         ("{files: ['$MINE_HOME/key']}", {}, "", ()),
     ],
 )
-def test_credentials_are_looked_for_and_never_read(
+def test_credentials_are_looked_for_and_never_shown(
     tmp_path: Path, env: dict[str, str], credentials: str, given: dict[str, str], file: str, found: tuple[str, ...]
 ) -> None:
     theirs = env | {name: value.replace("{tmp}", str(tmp_path)) for name, value in given.items()}
     if file:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text(KEY)
+        (tmp_path / file).write_text(json.dumps({"key": KEY}))
         (tmp_path / file).chmod(0)
     of = made(f"credentials: {credentials}\nlogin: mine login\n")
     stand_in(tmp_path / "bin" / "mine", says("1.0"))
@@ -138,6 +162,43 @@ def test_credentials_are_looked_for_and_never_read(
     at = obstacles(Agent("mine", "mine", kind=of), tmp_path, theirs)
     assert at.problems == (() if found else ("no login is seen: mine login",))
     assert KEY not in repr(at)
+
+
+def test_a_login_of_codex_is_told_from_a_key_that_it_does_not_use(tmp_path: Path, env: dict[str, str]) -> None:
+    stand_in(tmp_path / "bin" / "codex", says("codex-cli 0.169.0"))
+    agent, theirs = Agent("codex", "codex", kind=kind("codex")), env | {"OPENAI_API_KEY": KEY}
+    home = Path(env["HOME"], ".codex")
+    home.mkdir()
+    how = "run `codex login`, or export CODEX_API_KEY"
+    assert obstacles(agent, tmp_path, theirs).problems == (f"no login is seen: {how}",)
+    assert obstacles(agent, tmp_path, theirs | {"CODEX_API_KEY": KEY}).seen == ("CODEX_API_KEY",)
+    for nothing in ("{}", "", "not json"):
+        (home / "auth.json").write_text(nothing)
+        assert obstacles(agent, tmp_path, theirs).problems == (f"~/.codex/auth.json holds no login: {how}",)
+    provider = '[model_providers.mine]\nbase_url = "http://127.0.0.1"\n'
+    (home / "config.toml").write_text(f'model_provider = "mine"\n{provider}env_key = "OPENAI_API_KEY"\n')
+    assert obstacles(agent, tmp_path, theirs).seen == ("OPENAI_API_KEY",)
+    assert obstacles(agent, tmp_path, env).problems
+    (home / "config.toml").write_text(f'model_provider = "mine"\n{provider}')
+    assert obstacles(agent, tmp_path, env).seen == ("model_providers.mine",)
+    (home / "config.toml").unlink()
+    pointed = replace(agent, args=("-c", 'model_providers.x={env_key="OPENAI_API_KEY"}'))
+    assert not obstacles(pointed, tmp_path, theirs).problems
+
+
+def test_a_login_that_has_expired_is_a_problem_unless_it_renews_itself(tmp_path: Path, env: dict[str, str]) -> None:
+    stand_in(tmp_path / "bin" / "claude", says("2.1.330"))
+    agent, file = Agent("claude", "claude", kind=kind("claude")), Path(env["HOME"], ".claude", ".credentials.json")
+    file.parent.mkdir()
+    Path(env["HOME"], ".claude.json").write_text('{"numStartups": 3}')
+    login = {"accessToken": KEY, "expiresAt": 1_700_000_000_000}
+    file.write_text(json.dumps({"claudeAiOauth": login}))
+    (problem,) = obstacles(agent, tmp_path, env).problems
+    assert problem.startswith("the login in ~/.claude/.credentials.json has expired: run `claude` once")
+    assert not obstacles(agent, tmp_path, env | {"ANTHROPIC_API_KEY": KEY}).problems
+    for good in ({"refreshToken": KEY}, {"expiresAt": 4_000_000_000_000}):
+        file.write_text(json.dumps({"claudeAiOauth": login | good}))
+        assert not obstacles(agent, tmp_path, env).problems
 
 
 def test_a_key_that_the_configuration_gives_an_agent_is_a_credential_too(tmp_path: Path, env: dict[str, str]) -> None:
@@ -237,6 +298,8 @@ def test_the_first_that_is_ready_is_taken_in_a_fixed_order_without_running_anyth
     assert first() == "aaa"
     (home / ".codex").mkdir()
     (home / ".codex" / "auth.json").touch()
+    assert first() == "aaa"
+    (home / ".codex" / "auth.json").write_text('{"tokens": {}}')
     assert first() == "codex"
     among = candidates(kinds([own]), env, tmp_path)
     assert said(kind("codex"), among) == "agent: codex, the first that is ready (of claude, codex, aaa, zzz)"
