@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +58,7 @@ class Workspace:
         self._head_file = checkout.git_dir / "HEAD"
         self._own = checkout.git_dir / "aigon"
         self._sparse = is_sparse(checkout)
+        self._left: dict[str, str] = {}
         self.take_over_index()
 
     @property
@@ -128,6 +129,7 @@ class Workspace:
             raise self.trusted.failed("The work tree cannot be staged", "\n".join(lines), code)
         if code and (lack := of_git("The work tree cannot be staged", "\n".join(lines), self.trusted.places)):
             raise lack  # what git left out for want of room is nobody's fault
+        self._leave_out([path for path, blob in self._staged(self._left).items() if blob == self._left[path]])
         nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
         nested = self._without_submodules(nested) if nested else []
         if nested:  # kept out, so that the next snapshot sees it again: a link to it would hold none of its files
@@ -195,6 +197,49 @@ class Workspace:
         others = {line[2:] for line in lines if line.startswith("? ")}
         changed = {line[2:] for line in lines if line} - others
         return tuple(sorted(changed)), tuple(sorted(others))
+
+    def note_left(self, within: Sequence[str]) -> None:
+        """Note what checks left at these paths (folders end in `/`): `snapshot` leaves it out until it changes.
+
+        It is in the work tree when the agent's next turn begins, and is not the agent's work.
+        """
+        others = _paths(self._git("ls-files", "-z", "--others", "--exclude-standard")) if within else ()
+        wanted = {path for path in within if not path.endswith("/")}
+        folders = tuple(path for path in within if path.endswith("/"))
+        files = [path for path in others if (path in wanted or path.startswith(folders)) and self._is_plain(path)]
+        named = os.fsencode("".join(f"{path}\n" for path in files))
+        blobs = self._git("hash-object", "--stdin-paths", stdin=named).decode().split() if files else []
+        self._left = dict(zip(files, blobs, strict=True))
+
+    def _is_plain(self, path: str) -> bool:
+        target = self.root / path
+        return "\n" not in path and target.is_file() and not target.is_symlink()
+
+    def leave_out_rewritten(self, changed: Collection[str]) -> tuple[str, ...]:
+        """Leave out those of the changed paths that checks had left before; return them.
+
+        Somebody changed them since, so that they came into the snapshot, and now the checks wrote them anew.
+        """
+        return self._leave_out([path for path in changed if path in self._left])
+
+    def _leave_out(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Take paths out of the snapshot that the branch does not hold; return them."""
+        tip = self.tip() if paths else None
+        held = set(_paths(self._git("ls-tree", "-r", "-z", "--name-only", tip))) if tip else set()
+        gone = tuple(path for path in paths if path not in held)
+        if gone:
+            self._git("update-index", "--force-remove", "-z", "--stdin", stdin=os.fsencode("\0".join(gone)))
+        return gone
+
+    def _staged(self, paths: Collection[str]) -> dict[str, str]:
+        """Return the blobs that the snapshot has at those of the paths that it holds."""
+        listed = self._git("ls-files", "--stage", "-z").split(b"\0") if paths else []
+        entries = (os.fsdecode(line).split("\t", 1) for line in listed if line)
+        return {path: head.split()[1] for head, path in entries if path in paths}
+
+    def stage(self, paths: Sequence[str]) -> None:
+        """Hold these files in the snapshot as they are in the work tree now."""
+        self._git("update-index", "--remove", "-z", "--stdin", stdin=os.fsencode("\0".join(paths)))
 
     def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:
         """A commit of the snapshot plus `files` (written to the work tree too) on `parent`; no ref moves."""

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from aigon.core.decide import supported
 from aigon.core.events import CriterionJudged, Event, Notice
-from aigon.core.fingerprint import fingerprint
-from aigon.core.model import Check, Finding, Problem, Verdict
+from aigon.core.model import Check, Verdict
 from aigon.core.state import State
 from aigon.run import criteria, sharing
 from aigon.run.check_copy import PlaceOf, check_copy
 from aigon.run.checks import Plan, Result, run_checks
+from aigon.run.git_check import find_formatted, git_check
 from aigon.run.job import Job
 from aigon.run.judging import judged
 from aigon.run.leaking import keep_secrets_out
@@ -22,6 +22,40 @@ from aigon.run.world import World
 
 def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:
     """Run what decides, on exactly this snapshot."""
+    asked = criteria.commands(job.spec.criteria)
+    plan, ran, answers = yield from _run_all(job, world, snapshot, state)
+    if formatted := find_formatted(job, world, snapshot, (*ran, *answers)):
+        said = f"The checks changed files of the agent's: {', '.join(formatted[:5])}. They run again on what they made"
+        yield Notice(world.now(), said, "warning")
+        _forget(job, world, plan)
+        sharing.settle(world, plan, sound=False)
+        snapshot.take_in(formatted)
+        plan, ran, answers = yield from _run_all(job, world, snapshot, state)
+    yield from _put_back(job, world, snapshot)
+    yield from keep_secrets_out(job, world, snapshot)
+    git = yield from git_check(job, world, snapshot, (*ran, *answers))
+    findings = (*(result.finding for result in _of_checks(job, ran)), *git)
+    sound = not any(finding.role == "git" and finding.status == "fail" for finding in findings)
+    if not sound:
+        _forget(job, world, plan)
+    sharing.settle(world, plan, sound=sound)
+    content = snapshot.content().key() if _decisions_matter(job) else ""
+    human = state.human_ticks
+    verdicts = criteria.by_what_ran(job, findings, answers, content, human)
+    verdicts = supported(findings, (yield from judged(job, world, snapshot.number, verdicts, findings)))
+    world.sweep()  # a judge may be a program, too
+    if world.stop.now:
+        return Look(findings, tuple(_undecided(verdict) for verdict in verdicts), content, complete=False)
+    for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):
+        yield CriterionJudged(world.now(), snapshot.number, verdict, criterion.text)
+    everything = (*zip(job.checks, _of_checks(job, ran), strict=True), *zip(asked, answers, strict=True))
+    return Look(findings, verdicts, content, ran=everything)
+
+
+def _run_all(
+    job: Job, world: World, snapshot: Snapshot, state: State
+) -> Generator[Event, State, tuple[Plan, list[Result], tuple[Result, ...]]]:
+    """Run the checks and the commands of criteria; return how, and the results of both."""
     each = [check for check in job.checks if check.when == "each"]
     asked = criteria.commands(job.spec.criteria)
     with check_copy(job, world, job.checks, snapshot.number) as place_of:
@@ -32,26 +66,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
         ran += yield from _final(job, world, plan, results)
         snapshot.settle()
         world.sweep()  # what a check left running could change the tree, and would outlive the run
-    yield from _put_back(job, world, snapshot)
-    yield from keep_secrets_out(job, world, snapshot)
-    findings = tuple(result.finding for result in _of_checks(job, ran)) + _git_check(
-        job, world, snapshot, (*ran, *results)
-    )
-    sound = not any(finding.role == "git" and finding.status == "fail" for finding in findings)
-    if not sound:
-        _forget(job, world, plan)
-    sharing.settle(world, plan, sound=sound)
-    content = snapshot.content().key() if _decisions_matter(job) else ""
-    human = state.human_ticks
-    verdicts = criteria.by_what_ran(job, findings, results[len(each) :], content, human)
-    verdicts = supported(findings, (yield from judged(job, world, snapshot.number, verdicts, findings)))
-    world.sweep()  # a judge may be a program, too
-    if world.stop.now:
-        return Look(findings, tuple(_undecided(verdict) for verdict in verdicts), content, complete=False)
-    for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):
-        yield CriterionJudged(world.now(), snapshot.number, verdict, criterion.text)
-    everything = (*zip(job.checks, _of_checks(job, ran), strict=True), *zip(asked, results[len(each) :], strict=True))
-    return Look(findings, verdicts, content, ran=everything)
+    return plan, ran, results[len(each) :]
 
 
 def _put_back(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
@@ -100,37 +115,6 @@ def _final(
 
         return tuple(Result(skipped(check, "runs when everything else is green")) for check in final)
     return (yield from run_checks(world, final, plan))
-
-
-def _git_check(job: Job, world: World, snapshot: Snapshot, results: Sequence[Result]) -> tuple[Finding, ...]:
-    """Nothing is left out of the commit but ignored files and what the checks wrote beside it, which is named.
-
-    A file of the commit that the checks changed is a failure: they passed on files that nobody commits.
-    """
-    if snapshot.complaints:
-        problems = tuple(Problem(text) for text in snapshot.complaints[:20])
-        names = tuple(fingerprint("git", text) for text in snapshot.complaints)
-        summary = f"{len(snapshot.complaints)} paths could not be committed ({snapshot.complaints[0]})"
-        return (Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names),)
-    if job.demand.skip_validation or all(result.finding.cached for result in results):
-        return ()
-    changed, left = world.workspace.left_over()
-    if changed:
-        return (_changed_by_checks(changed),)
-    warnings = tuple(Problem("written by the checks, not committed", path, severity="warning") for path in left[:20])
-    summary = f"{len(left)} files written by the checks are not committed ({', '.join(left[:3])})" if left else "clean"
-    return (Finding("git", "git", "Git", "pass", summary, problems=warnings),)
-
-
-def _changed_by_checks(changed: Sequence[str]) -> Finding:
-    some = ", ".join([*changed[:3], *([f"{len(changed) - 3} more"] if len(changed) > 3 else [])])
-    summary = (
-        f"the checks changed files that the commit holds ({some}), so what they saw is not what it holds: "
-        "have the checks only look or write elsewhere, or let git ignore the file (and `git rm --cached` it)"
-    )
-    problems = tuple(Problem("changed while the checks ran", path) for path in changed[:20])
-    names = tuple(fingerprint("git", "changed", path) for path in changed)
-    return Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names)
 
 
 def _forget(job: Job, world: World, plan: Plan) -> None:

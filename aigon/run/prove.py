@@ -24,6 +24,7 @@ from aigon.run.baseline import compare_with_baseline
 from aigon.run.clean_proof import Proof, carried_out
 from aigon.run.edits import Changed, changed
 from aigon.run.frozen import Frozen, load
+from aigon.run.git_check import require_untouched
 from aigon.run.job import Job
 from aigon.run.look import Look
 from aigon.run.rehearse import record_base, refused, rehearse
@@ -46,6 +47,8 @@ def prove(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) 
         record_base(job, world, look)
     if not look.complete:
         return look
+    if first:
+        require_untouched(look)
     if first and not job.base_results:  # otherwise it was said when the run was opened
         for text in describe_passing(job.spec.criteria, look.passed_at_base):
             yield Notice(world.now(), text, "warning")

@@ -1,5 +1,6 @@
 """The work tree at one moment, in aigon's private index."""
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
@@ -25,6 +26,11 @@ class Snapshot:
     changes: Future[tuple[Change, ...]] | None = None
     _content: Content | None = field(default=None)
     _asking: Lock = field(default_factory=Lock)
+
+    def take_in(self, paths: Sequence[str]) -> None:
+        """Hold these files as they are in the work tree now."""
+        self.workspace.stage(paths)
+        self.forget()
 
     def settle(self) -> None:
         """Wait until nothing of aigon's own is running for this snapshot: a sweep would take it for a survivor."""

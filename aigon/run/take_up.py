@@ -130,4 +130,5 @@ def _head(
     own = ([spec] if edited else []) if unjudged else branch.own_changes(opening.checkout, [spec], left)
     taken = branch.take_up(workspace.trusted, feature, own)
     workspace.take_over_index()
+    workspace.note_left(left)
     return taken or tip

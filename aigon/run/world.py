@@ -75,7 +75,8 @@ class World:
 
     In a worktree of aigon's own: `made_by` names how it was set up (passes stand for worktrees of one kind), `slots`
     are the turns that checks of all loops take. In an arena: `ledger` is what its agents spend together, `base` what
-    they know of the base from one another. `copy` is the folder in which checks that litter run on a copy of the tree.
+    they know of the base from one another. `copy` is the folder in which checks that litter run on a copy of the tree,
+    `left` the paths that checks left and people were told of.
     """
 
     run_id: str
@@ -112,6 +113,7 @@ class World:
     ledger: Ledger | None = None
     base: BaseLooks | None = None
     copy: Path | None = None
+    left: set[str] = field(default_factory=set)
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
 
     @property

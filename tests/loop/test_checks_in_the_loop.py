@@ -51,10 +51,43 @@ def test_a_check_that_repairs_the_code_proves_only_the_repaired_code(lab: Lab) -
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0, ran.out + ran.err
     assert lab.git("show", "HEAD:done.txt") == "good"
-    gits = [next((c for c in it["checks"] if c["role"] == "git"), None) for it in lab.state()["iterations"]]
-    assert [git and git["status"] for git in gits] == ["pass", "fail", "pass"]
-    assert "done.txt" in prompts(lab)[1] and "write elsewhere" in prompts(lab)[1]
+    assert "changed files of the agent's: done.txt" in ran.out and len(prompts(lab)) == 1
+    assert lab.git("status", "--porcelain") == ""
     lab.sound()
+
+
+def test_a_check_that_changes_files_of_the_base_ends_the_run_before_a_turn(lab: Lab) -> None:
+    changes = {"command": "date +%s%N >> README.md"}
+    lab.config(checks={"lint": changes})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "Lint is clean")
+    lab.agent("touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 7 and "where: README.md" in ran.err and "--check" in ran.err, ran.err
+    assert "changed files that git holds: README.md" in ran.out and prompts(lab) == []
+    lab.git("restore", ".")
+    lab.config(checks={"lint": {**changes, "writes": ["."]}}, proof={"isolation": "auto"})
+    assert lab.aigon("feature-implement", "42", "--loop").code == 0
+    assert lab.git("status", "--porcelain") == ""
+
+
+def test_what_checks_leave_is_nobodys_work_until_somebody_changes_it(lab: Lab) -> None:
+    leaves = "mkdir -p out; echo same > out/same.txt; date +%s%N > out/stamp.txt; test -f mine.txt || echo x > mine.txt"
+    lab.config(checks={"lint": {"command": leaves}})
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "Lint is clean")
+    lab.agent(
+        """
+        echo turn >> turns.txt; date +%s%N > out/stamp.txt
+        test $AIGON_ITERATION = 1 || { echo mine > mine.txt; touch done.txt; }
+        """
+    )
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
+    assert ran.code == 3 and ran.out.count("does not ignore: mine.txt, out/") == 1, ran.out
+    assert lab.git("diff", "--name-only", "main", "HEAD").split() == [".aigon/config.json", SPEC, LOG, "turns.txt"]
+    ran = lab.aigon("feature-implement", "42", "--resume")
+    assert ran.code == 0, ran.out + ran.err
+    changed = lab.git("diff", "--name-only", "main", "HEAD").split()
+    assert changed == [".aigon/config.json", SPEC, LOG, "done.txt", "mine.txt", "turns.txt"]
+    assert lab.git("status", "--porcelain") == "?? out/"
 
 
 def test_failures_of_the_base_are_told_as_such_and_a_new_one_is_not(lab: Lab) -> None:
