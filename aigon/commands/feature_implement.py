@@ -107,8 +107,13 @@ if TYPE_CHECKING:
 )
 @click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
               help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip
-@click.option("--resume-from", type=click.Choice(["checkpoint", "rerun", "ask"]), default="checkpoint",
-              show_default=True, help="With --resume: trust remembered passes, or run every check again.")  # fmt: skip
+@click.option(
+    "--resume-from",
+    type=click.Choice(["checkpoint", "last-iteration", "rerun", "ask"]),
+    default="checkpoint",
+    show_default=True,
+    help="With --resume: go on from the last checkpoint, park the last iteration and repeat it, or rerun every check.",
+)
 @click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
 @click.option("--accept-passing/--no-accept-passing", default=None,
               help="For refactorings: run the agent although every criterion passes already.")  # fmt: skip

@@ -190,6 +190,7 @@ class State:
             intended=None,
             looks={number: each for number, each in self.looks.items() if number <= event.number},
             rolled_back=event,
+            outcome=None,
         )
 
     def _mended(self, event: RecordMended) -> "State":

@@ -7,6 +7,7 @@ The steps, and what a crash between them leaves: the tip and what no commit hold
 from collections.abc import Generator
 
 from aigon.core import best
+from aigon.core.errors import usage
 from aigon.core.events import Event, IterationFinished, Notice, Parked, RolledBack
 from aigon.core.outcome import Outcome
 from aigon.core.state import State
@@ -90,6 +91,27 @@ def _carried_out(workspace: Workspace, event: RolledBack, tip: str) -> list[Even
     if tip != event.commit:
         workspace.publish(event.commit, tip)
     return recover.restored(workspace, event.commit, World.now())
+
+
+def undo_last(workspace: Workspace, state: State, feature: str) -> list[Event]:
+    """Park the last iteration, and return the events after which `caught_up` takes the branch to before it.
+
+    Raises AigonError (exit 2) if there is none to repeat, or if a person has committed since.
+    """
+    looks, tip = list(state.looks.values()), str(workspace.tip())
+    before = looks[-1:] if state.turn_ended else looks[-2:-1]
+    if not before or state.started is None or not (state.turn_ended or tip == state.checkpoint):
+        why = (
+            "A person has committed since" if before else "This run has finished none since it began, or since a commit"
+        )
+        raise usage(
+            f"There is no last iteration to repeat. {why}", where="--resume-from last-iteration", hint="Leave it out"
+        )
+    target, number = before[0], state.iteration if state.turn_ended else state.last_number
+    commit = _whole(workspace, tip, f"aigon: parked iteration {number}, which is repeated\n")
+    ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{number}-repeated", commit)
+    back = RolledBack(World.now(), target.number, target.checkpoint, tip, ref, f"iteration {number} is repeated")
+    return [Parked(World.now(), number, ref, commit, f"iteration {number}, which is repeated"), back]
 
 
 def caught_up(workspace: Workspace, state: State, feature: str) -> list[Event]:

@@ -1,9 +1,9 @@
 """An old run goes on: what was published is counted, what was broken off is parked, people's commits are kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from aigon.core.events import Event, Notice, RunStarted
+from aigon.core.events import Event, IterationFinished, Notice, RunStarted
 from aigon.core.features import Feature
 from aigon.core.model import Spec
 from aigon.core.state import State
@@ -17,9 +17,10 @@ from aigon.run.opening import Opened, Opening
 from aigon.run.past import Past
 from aigon.run.prepare import ready
 from aigon.run.records import Origin, Records
-from aigon.run.rolling_back import caught_up
+from aigon.run.rolling_back import caught_up, undo_last
 from aigon.run.settings import Read, work_tree
 from aigon.run.world import World
+from aigon.sinks.journal import JournalSink
 
 
 def take_up(opening: Opening, records: Records, past: Past) -> Opened:
@@ -32,6 +33,11 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         events.append(finished)
         state = state.apply(finished)
     events += caught_up(workspace, state, started.feature_id)
+    if opening.options.resume_from == "last-iteration" and not state.half_turn:  # a half turn is repeated anyway
+        past = _undo_last(opening, records, workspace, replace(past, state=state), events)
+        state = past.state
+        events = [event for event in events if not isinstance(event, IterationFinished)]  # these are written down
+        events += caught_up(workspace, state, started.feature_id)
     tip = str(workspace.tip())
     if tip != state.checkpoint:
         events.append(Notice(World.now(), f"commits since the last checkpoint are kept; it goes on from {tip[:12]}"))
@@ -66,6 +72,26 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         before=state.earlier,
         earlier=earlier_attempts(records, started.base_commit),
     )
+
+
+def _undo_last(opening: Opening, records: Records, workspace: Workspace, past: Past, events: Sequence[Event]) -> Past:
+    """Write down that the branch goes back by an iteration, before it does. Facts among `events` come before that.
+
+    Raises AigonError (exit 2 or 7): nothing to repeat, or changes of a person's that would be parked with it.
+    """
+    started, state = past.state.started, past.state
+    assert started is not None, "a journal begins with its run_started"
+    if not state.turn_ended:
+        branch.own_changes(opening.checkout, [started.spec_path], recover.left_by_checks(state))
+    known = [event for event in events if isinstance(event, IterationFinished)]
+    journal = JournalSink(records.journal)
+    for event in (*known, *undo_last(workspace, state, started.feature_id)):
+        journal(event, state)
+        state = state if event in known else state.apply(event)
+        past.iterations.take(event)
+        past.turns.take(event)
+    journal.close()
+    return replace(past, state=state)
 
 
 def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Feature:

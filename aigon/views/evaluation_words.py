@@ -7,6 +7,7 @@ from aigon.core.comparing.evaluation import Evaluation
 from aigon.core.comparing.evidence import CrossCheck
 from aigon.core.comparing.measures import MEASURES
 from aigon.core.comparing.proposal import TITLES, Proposal
+from aigon.core.outcome import Met
 
 
 def headline(found: Evaluation) -> str:
@@ -24,7 +25,7 @@ def headline(found: Evaluation) -> str:
 def next_step(found: Evaluation) -> str:
     """What a person does with it."""
     feature, kind = found.subject.feature, found.proposal.kind
-    if kind == "nobody":
+    if kind == "nobody" and not all(isinstance(e.outcome, Met) and e.judged == e.tip for e in found.entries):
         return f"aigon feature-implement {feature} --resume"
     who = found.proposal.winner if kind == "winner" else "AGENT"
     return f"aigon feature-done {feature}" + ("" if who == "solo" else f" {who}")

@@ -316,7 +316,7 @@ def test_a_run_that_is_really_killed_on_the_way_back_goes_on_from_the_best(lab: 
     process.send_signal(signal.SIGKILL)
     process.communicate()
     found = checkpoints(lab)
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", "--on-partial", "keep"), 3)
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", parked(lab)[0]) == found[4]
     assert (lab.read("work.txt"), lab.state()["iteration"]) == ("second\n", 5)
     lab.sound()

@@ -287,6 +287,35 @@ def test_a_new_run_archives_the_journal_and_continues_numbers_and_memory(lab: La
     assert len(set(subjects)) == 3
 
 
+def test_the_last_iteration_can_be_parked_and_repeated(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("""
+        echo turn >> "$HOME/turns"
+        if [ -e "$HOME/again" ]; then ls > "$HOME/found"; touch done.txt; exit; fi
+        echo wrong > "wrong-$AIGON_ITERATION.txt"
+    """)
+    first = ok(lab.aigon(*RESUME, "--resume-from", "last-iteration"), 2)
+    assert "nothing to resume" in first.err
+    ok(lab.aigon(*LOOP, "--max-iterations", "2"), 3)
+    lab.write("mine.txt", "a person's\n")
+    refused = ok(lab.aigon(*RESUME, "--resume-from", "last-iteration"), 7)
+    assert "mine.txt" in refused.err
+    lab.path("mine.txt").unlink()
+    lab.write(f"{lab.home}/again", "")
+    ok(lab.aigon(*RESUME, "--resume-from", "last-iteration"))
+    found = (lab.home / "found").read_text().split()
+    assert "wrong-1.txt" in found and "wrong-2.txt" not in found
+    assert lab.git("show", f"{parked(lab)[-1]}:wrong-2.txt") == "wrong"
+    assert [name.split(" (")[0] for name in lab.read(LOG).splitlines() if name.startswith("## ")] == [
+        "## Iteration 1", "## Iteration 3",
+    ]  # fmt: skip
+    assert (lab.boxes(), turns(lab)) == ("x", 3)
+    lab.commit("a person's")
+    late = ok(lab.aigon(*RESUME, "--resume-from", "last-iteration"), 2)
+    assert "A person has committed since" in late.err
+    lab.sound()
+
+
 def test_a_new_run_over_half_finished_work_is_refused(lab: Lab) -> None:
     stopped_in_its_turn(lab)
     before = lab.fingerprint()

@@ -11,7 +11,7 @@ from aigon.core.outcome import NeedsHuman, Stopped
 from aigon.views.evaluation import text
 from aigon.views.evaluation_data import document
 from aigon.views.evaluation_page import page
-from tests.core.comparing.entrants import REVIEW, change, entry, looked
+from tests.core.comparing.entrants import LINT, REVIEW, TESTS, change, entry, looked
 
 SUBJECT = Subject("42", "Dark mode", ("src",))
 CHECKS = (
@@ -163,6 +163,12 @@ def test_while_others_run_everything_is_so_far_and_nobody_means_go_on() -> None:
     stopped = entry(outcome=Stopped("iterations", "3 of 3 are used"))
     said = text(evaluated(SUBJECT, (stopped,)), "Not written: why")
     assert "Nobody: no candidate passes every gate" in said and "Next: aigon feature-implement 42 --resume" in said
+
+
+def test_where_all_are_proven_and_a_gate_is_unknown_nobody_is_told_to_resume() -> None:
+    proven = entry(look=looked(TESTS, LINT), changed=change(touched_tests=True))
+    said = text(evaluated(SUBJECT, (proven,)), "")
+    assert "Nobody: no candidate passes every gate" in said and "Next: aigon feature-done 42 AGENT" in said
 
 
 def test_a_tie_asks_a_person_to_name_one() -> None:

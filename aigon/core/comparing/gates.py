@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.core.comparing.entry import Entry
+from aigon.core.decide import IN_PLACE
 from aigon.core.model import Finding
 from aigon.core.outcome import Met, describe
 
@@ -114,6 +115,8 @@ def _base_tests(entry: Entry) -> _Judged:
     tests = [f for f in _findings(entry) if f.role == "tests"]
     if tests and all(f.status == "pass" for f in tests) and entry.changed and entry.changed.touched_tests is False:
         return "pass", "the base's tests were not touched, and are green"
+    if isinstance(entry.outcome, Met) and IN_PLACE in entry.outcome.caveats:
+        return "pass", f"not asked: {IN_PLACE}"  # the project gave that proof up, for everybody
     return "unknown", "whether each still passes was not proven"
 
 

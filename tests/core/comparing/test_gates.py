@@ -7,6 +7,7 @@ import pytest
 from aigon.core.comparing.entry import Entry
 from aigon.core.comparing.gates import Gate, gates, standing
 from aigon.core.concern import Concern
+from aigon.core.decide import IN_PLACE
 from aigon.core.model import Finding
 from aigon.core.outcome import Met, NeedsHuman, Stopped
 from tests.core.comparing.entrants import LINT, NOTE, PROOF, REVIEW, TESTS, change, entry, looked, red
@@ -107,6 +108,14 @@ def test_untouched_tests_that_are_green_are_kept_without_a_proof() -> None:
     touched = entry(look=looked(TESTS, LINT), changed=change(touched_tests=True))
     assert gate(touched, "base-tests").result == "unknown"
     assert gate(entry(look=looked(TESTS, LINT), changed=None), "base-tests").result == "unknown"
+
+
+def test_who_is_proven_in_place_is_not_asked_for_the_tests_of_the_base_in_a_clean_room() -> None:
+    in_place = Met((IN_PLACE,))
+    touched = entry(look=looked(TESTS, LINT), changed=change(touched_tests=True), outcome=in_place, regressed=None)
+    assert (gate(touched, "base-tests").result, standing(touched)) == ("pass", "pass")
+    assert gate(replace(touched, regressed=("test_a::one",)), "base-tests").result == "fail"
+    assert gate(replace(touched, outcome=STOPPED), "base-tests").result == "unknown"
 
 
 def test_a_base_without_tests_has_none_to_lose() -> None:
