@@ -27,7 +27,7 @@ VERBS = {
     "config": ("config", "Show the configuration, and where each value comes from."),
     "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),
     "spec-compile": ("spec_compile", "Propose how open criteria can be decided by running something."),
-    "judge-eval": ("judge_eval", "Measure a judge on changes of which the truth is known."),
+    "judge-eval": ("judge_eval", "Measure a judge's accuracy on labelled changes."),
     "approve": ("approve", "Decide as a person that criteria are met."),
     "reject": ("reject", "Decide as a person that criteria are not met, and why."),
     "parked": ("parked", "List what was parked, or bring it back."),

@@ -18,7 +18,7 @@ _CHANGING = (
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "DATE"),
     (re.compile(r"\b(?:\d+h |\d+m )?\d+(?:\.\d+)?[ms]\b"), "DURATION"),
     (re.compile(r"\b[0-9a-f]{7,40}\b"), "HASH"),
-    (re.compile(r"\babout \d+ tokens\b"), "about N tokens"),
+    (re.compile(r"~[\d,]+ prompt tokens\b"), "~N prompt tokens"),
 )
 
 

@@ -85,7 +85,7 @@ def _text(done: "Done", request: "Request") -> str:
     lines += [f"It is {done.proof}"] if request.force or done.adopted or done.proof != "proven by its last run" else []
     lines += [f"Adopted {each}" for each in done.adopted]
     lines += [_kept(each) for each in done.losers]
-    if done.winner:
+    if done.winner and (done.winner.gone or not done.winner.removed):
         lines.append("Its worktree is removed" if done.winner.removed else _stays(done.winner))
     delete = "-D" if done.how == "squash" else "-d"
     return "\n".join([*lines, f"Its branch is still there: git branch {delete} {done.branch}"])
@@ -93,8 +93,9 @@ def _text(done: "Done", request: "Request") -> str:
 
 def _kept(left: "Left") -> str:
     ref = f"kept as {left.ref}" if left.ref else "left as it is"
-    gone = "worktree and branch removed" if left.removed and not left.why else _stays(left)
-    return f"{left.label}: {ref}; {gone}"
+    if left.why:
+        return f"{left.label}: {ref}; {_stays(left)}"
+    return f"{left.label}: {ref}" + (f"; {' and '.join(left.gone)} removed" if left.gone else "")
 
 
 def _stays(left: "Left") -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command("feature-implement")
 @click.argument("feature", metavar="ID")
 @click.option("--loop", "--ralph", "loop", is_flag=True, help="Iterate until proven or a guard stops it.")
-@click.option("--resume", is_flag=True, help="Go on where the last run stopped (implies --loop).")
+@click.option("--resume", is_flag=True, help="Continue where the last run stopped (implies --loop).")
 @click.option(
     "--max-iterations",
     type=int,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     help="End an agent turn after this long.  [default: 30m]",
 )
 @click.option("--idle-timeout", envvar="AIGON_IDLE_TIMEOUT", type=Duration(),
-              help="End a turn in which nothing is printed or computed for so long.  [default: never]")  # fmt: skip
+              help="End a turn after this long without output or CPU activity.  [default: never]")  # fmt: skip
 @click.option(
     "--max-consecutive-failures",
     "--max-consec-fails",
@@ -80,25 +80,25 @@ if TYPE_CHECKING:
     "--max-wait",
     envvar="AIGON_MAX_WAIT",
     type=Duration(zero=True),
-    help="Wait so long at most for a usage limit or an overloaded server; 0: never.  [default: 6h]",
+    help="Longest wait for a usage limit or an overloaded server; 0: do not wait.  [default: 6h]",
 )
 @click.option(
     "--promise",
     "promises",
     multiple=True,
     metavar="TEXT",
-    help="The phrase with which the agent claims to be done; several for stages.  [default: COMPLETE]",
+    help="The phrase with which the agent says it is done; several for stages.  [default: COMPLETE]",
 )
 @click.option(
     "--worktree/--no-worktree", default=None, help="Work in a worktree of the agent's own, or in this checkout."
 )
-@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Several agents: so many at a time.")
+@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Several agents: how many at a time.")
 @click.option("--first-proven", is_flag=True, help="Several agents: end the rest once one is proven.")
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "bwrap", "landlock", "none"]),
     envvar="AIGON_SANDBOX",
-    help="What keeps agents from the rest of your files; auto: bwrap, else landlock, else none.  [default: auto]",
+    help="Isolate agents from the rest of your files; auto: bwrap, else landlock, else none.  [default: auto]",
 )
 @click.option(
     "--on-partial",
@@ -106,13 +106,13 @@ if TYPE_CHECKING:
     help="After a run that stopped short: keep the branch, or go back to the best checkpoint.  [default: keep]",
 )
 @click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
-              help="With --resume: the files of a broken-off turn (parked either way).")  # fmt: skip
+              help="With --resume: the files of an interrupted turn (parked either way).")  # fmt: skip
 @click.option(
     "--resume-from",
     type=click.Choice(["checkpoint", "last-iteration", "rerun", "ask"]),
     default="checkpoint",
     show_default=True,
-    help="With --resume: go on from the last checkpoint, park the last iteration and repeat it, or rerun every check.",
+    help="With --resume: continue after the last checkpoint, repeat the last iteration (parked), or rerun every check.",
 )
 @click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
 @click.option("--accept-passing/--no-accept-passing", default=None,

@@ -1,4 +1,4 @@
-"""`aigon judge-eval`: measure a judge on changes of which the truth is known."""
+"""`aigon judge-eval`: measure a judge's accuracy on labelled changes."""
 
 import sys
 from pathlib import Path
@@ -29,7 +29,7 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Measure a judge: let it decide criteria of which the truth is known, exactly as in a loop.
+    """Measure a judge: let it decide labelled changes, exactly as it would in a loop.
 
     Counts false ticks (said to be met, and it is not), missed ticks, what was left unclear, quotes that did not stand
     where they were said to, calls, tokens and cost. With a model that is paid for, this costs money.

@@ -9,7 +9,7 @@ from aigon.core.amounts import cost, duration, green_checks, spent
 from aigon.core.attempt import Attempt
 from aigon.core.events import RunFinished, RunStarted
 from aigon.core.looked import Checked
-from aigon.core.model import Counts
+from aigon.core.model import VERDICT_WORDS, Counts
 from aigon.core.moment import moment
 from aigon.core.outcome import describe
 from aigon.core.quoting import code
@@ -90,7 +90,8 @@ def _details(attempt: Attempt) -> Iterator[str]:
         name = f", failure {code(attempt.fingerprint, 20)}" if attempt.fingerprint else ""
         yield f"- Looked at: {moment(attempt.looked_at)}{name}"
     yield from (f"- {_check(check)}" for check in attempt.checks)
-    yield from (f"- Open: criterion {o.criterion}, {o.status}: {code(o.reason, _LONGEST)}" for o in attempt.open)
+    for each in attempt.open:
+        yield f"- Criterion {each.criterion}, {VERDICT_WORDS[each.status]}: {code(each.reason, _LONGEST)}"
     yield from (f"- Undone by aigon: {code(note, _LONGEST)}" for note in attempt.notes)
     for promise in attempt.promises:
         why = f" ({code(promise.why, _LONGEST)})" if promise.why else ""
@@ -147,7 +148,7 @@ def _run(started: RunStarted) -> str:
 
 def _end(ended: RunFinished) -> str:
     how = code(describe(ended.outcome), 500)
-    return f"Ended at {moment(ended.at)} as {ended.status} (exit code {ended.exit_code}): {how}"
+    return f"Ended at {moment(ended.at)} with exit code {ended.exit_code}: {how}"
 
 
 def _cell(text: str, limit: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aigon.core.amounts import duration, estimated_tokens
-from aigon.core.model import Criterion, Finding, Spec, Turn, Verdict
+from aigon.core.model import VERDICT_WORDS, Criterion, Finding, Spec, Turn, Verdict
 from aigon.core.quoting import code, fenced, folded, item
 from aigon.core.red_check import LINE, Failure, RedCheck, compared, is_red
 
@@ -120,7 +120,7 @@ def _met(verdict: Verdict | None) -> bool:
 
 
 def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
-    status = verdict.status if verdict else "unclear"
+    status = VERDICT_WORDS[verdict.status if verdict else "unclear"]
     reason = (verdict.reason or verdict.evidence) if verdict else "not looked at"
     return f"{criterion.number}. {folded(criterion.text)}\n   {status}: {folded(reason, REASON) or 'no reason given'}"
 

@@ -10,6 +10,8 @@ CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
 Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
 VerdictStatus = Literal["met", "unmet", "unclear"]
+VERDICT_WORDS: Mapping[str, str] = {"met": "proven", "unmet": "open", "unclear": "unclear"}
+"""What people and agents read for a verdict, wherever one is shown."""
 TurnEnd = Literal[
     "finished", "failed", "refused", "timed_out", "not_started", "killed",
     "usage_limit", "overloaded", "bad_credentials", "unavailable",

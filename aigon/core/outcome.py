@@ -86,6 +86,11 @@ def status(outcome: Outcome) -> RunStatus:
             return "refused"
 
 
+def status_words(status: str) -> str:
+    """Return what people read for a status: `proven` for `met`, `needs a human` for `needs_human`."""
+    return {"met": "proven", "needs_human": "needs a human"}.get(status, status.replace("_", " "))
+
+
 def exit_code(outcome: Outcome) -> Exit:
     """The documented exit code of an outcome."""
     match outcome:

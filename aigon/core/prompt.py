@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from aigon.core.amounts import estimated_tokens
 from aigon.core.binding import bound
 from aigon.core.errors import usage
-from aigon.core.model import Check, Criterion, Spec, Verdict
+from aigon.core.model import VERDICT_WORDS, Check, Criterion, Spec, Verdict
 from aigon.core.quoting import code, fenced, folded
 
 __all__ = ["build", "estimated_tokens", "how_decided"]
 
 _PLACEHOLDER = re.compile(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
 _BOUND = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*(\S+)", re.DOTALL)
-_STANDING = {"met": "proven", "unmet": "open", "unclear": "unclear"}
 _A_JUDGE = "it reads the changes and what the checks found"
 
 
@@ -117,7 +116,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def _criteria(criteria: Sequence[Criterion], verdicts: Sequence[Verdict], checks: Sequence[Check], judge: str) -> str:
-    standing = {v.criterion: _STANDING[v.status] for v in verdicts}
+    standing = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
     lines = [
         f"{c.number}. [{standing.get(c.number, 'not looked at')}] {folded(c.text, 1000)}\n"
         f"   decided by: {how_decided(c, checks, judge)}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from aigon.core.amounts import count_checks, duration
 from aigon.core.attempt import Attempt, Returned
 from aigon.core.looked import Checked, Complaint, Open
-from aigon.core.model import Change
+from aigon.core.model import VERDICT_WORDS, Change
 from aigon.core.quoting import code
 
 FILES, LISTED, NOTES = 8, 8, 5
@@ -52,7 +52,7 @@ def _section(attempt: Attempt) -> Iterator[str]:
         yield f"- Came to: {_reached(attempt)}"
     yield from (text for check in attempt.failing[:LISTED] for text in _failed(check))
     yield from _rest(len(attempt.failing) - LISTED, "failing check", "failing checks")
-    yield from (f"- Open: {_open(each)}" for each in attempt.open[:LISTED])
+    yield from (f"- {_open(each)}" for each in attempt.open[:LISTED])
     yield from _rest(len(attempt.open) - LISTED, "open criterion", "open criteria")
     yield from (f"- Came back: {_back(each)}" for each in attempt.returned[:LISTED])
     yield from (f"- Again: {text}" for text in _same(attempt))
@@ -116,7 +116,8 @@ def _complaint(complaint: Complaint) -> str:
 
 
 def _open(each: Open) -> str:
-    return f"criterion {each.criterion}, {each.status}: {code(each.reason, LONGEST) or 'no reason given'}"
+    reason = code(each.reason, LONGEST) or "no reason given"
+    return f"Criterion {each.criterion}, {VERDICT_WORDS[each.status]}: {reason}"
 
 
 def _rest(number: int, one: str, many: str) -> Iterator[str]:

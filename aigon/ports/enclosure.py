@@ -139,6 +139,13 @@ def bubblewrap() -> str | None:
     return next((program for program in _on_path("bwrap") if _systems(Path(program).resolve())), None)
 
 
+def no_bubblewrap() -> str:
+    """Say why `bubblewrap` finds none."""
+    if planted := next(_on_path("bwrap"), ""):
+        return f"{planted} is not used: users other than root can replace it"
+    return "bubblewrap is not installed (apt install bubblewrap)"
+
+
 def shell(name: str) -> str:
     """The shell of this name on PATH that a system installed; the name itself where there is none."""
     return next((program for program in _on_path(name) if os.path.realpath(program).startswith(SYSTEM)), name)

@@ -10,7 +10,7 @@ from typing import Literal
 from aigon.core.errors import environment
 from aigon.core.sandbox import Network
 from aigon.ports import process
-from aigon.ports.enclosure import Enclosure, bubblewrap
+from aigon.ports.enclosure import Enclosure, bubblewrap, no_bubblewrap
 from aigon.ports.enclosure import Isolation as Isolation
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
@@ -74,7 +74,7 @@ def flaw(workspace: Path, isolation: Isolation, *, closed: bool = False) -> str:
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
     if isolation == "bwrap" and not bubblewrap():
-        return "there is no bwrap that belongs to the system"
+        return no_bubblewrap()
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
         return _tried(workspace, isolation, Path(folder), closed=closed)
 

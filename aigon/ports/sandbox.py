@@ -18,7 +18,7 @@ from pathlib import Path
 from aigon.core.errors import environment
 from aigon.core.sandbox import Grants, Mechanism, Network, Wanted
 from aigon.ports import landlock, process
-from aigon.ports.enclosure import bubblewrap
+from aigon.ports.enclosure import bubblewrap, no_bubblewrap
 from aigon.ports.sandbox_view import options
 
 IN_ORDER: tuple[Mechanism, ...] = ("bwrap", "landlock")
@@ -139,7 +139,7 @@ def flaw(mechanism: Mechanism, network: Network = "open") -> str:
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
     if mechanism == "bwrap" and not bubblewrap():
-        return "there is no bwrap that belongs to the system"
+        return no_bubblewrap()
     if mechanism == "landlock" and (why := _too_old(network)):
         return why
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:

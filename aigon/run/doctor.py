@@ -118,7 +118,7 @@ def _judge(root: Path, config: Config, env: Mapping[str, str]) -> Fact:
     except AigonError as error:
         return Fact("judge", "Judge", "none", {"backend": None}, remark=worded(error))
     if settings is None:
-        return Fact("judge", "Judge", "a person (aigon approve): no model is set up for it", {"backend": None})
+        return Fact("judge", "Judge", "a person (aigon approve); no judge model is configured", {"backend": None})
     who = settings.agent if isinstance(settings, Consulting) else settings.model
     data = {"backend": settings.backend, "agent": settings.agent, "model": settings.model}
     return Fact("judge", "Judge", f"{settings.backend} ({who})", data)

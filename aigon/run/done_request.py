@@ -27,7 +27,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says what was left alone."""
+    """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says what was left alone.
+
+    `removed` holds too if somebody had removed them before; `gone` names what this merge removed.
+    """
 
     label: str
     branch: str
@@ -35,6 +38,7 @@ class Left:
     worktree: str = ""
     removed: bool = False
     why: str = ""
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

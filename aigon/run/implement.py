@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import get_args
 
+from aigon.core.amounts import many
 from aigon.core.binding import bound
 from aigon.core.candidate import run_command
 from aigon.core.events import Notice, RunFinished
@@ -123,9 +124,9 @@ def _said_before(session: Session) -> Iterator[Notice]:
     yield from (Notice(now, text, "warning") for text in prepared.warned)
     tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.last_number + 1))
     yield from (Notice(now, text, "warning") for text in warnings(job, date.today()))
-    cap = f"at most ${job.limits.max_cost:.2f}" if job.limits.max_cost else "no cost limit (--max-cost)"
-    turns, price = job.limits.iterations, price_tag(job, tokens)
-    yield Notice(now, f"up to {turns} turns of {job.agent.name}, about {tokens} tokens of prompt each, {price}; {cap}")
+    cap = f"capped at ${job.limits.max_cost:.2f}" if job.limits.max_cost else "cap it with --max-cost"
+    turns = f"up to {many(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
+    yield Notice(now, f"{turns}. Cost: {price_tag(job, tokens)}; {cap}")
 
 
 def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:

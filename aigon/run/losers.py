@@ -1,5 +1,6 @@
 """The candidates after one of them is merged: their work is kept under refs, their worktrees go where that is safe."""
 
+import os
 from pathlib import Path
 
 from aigon.core.candidate import Candidate
@@ -18,19 +19,20 @@ def retired(main: Checkout, home: Path, candidate: Candidate, *, keep: bool) -> 
     if running(home, candidate):
         return Left(candidate.label, candidate.branch, worktree=candidate.path, why="its loop still runs")
     ref = kept(main, candidate, tip)
-    why = _stays(main, candidate, keep)
+    gone, why = _removed(main, candidate, keep)
     if why:
         return Left(candidate.label, candidate.branch, ref, candidate.path, why=why)
-    if tip:  # moved meanwhile, it stays
-        gone = main.ask("update-ref", "-d", f"refs/heads/{candidate.branch}", tip) is not None
-        why = "" if gone else "its branch moved meanwhile"
-    return Left(candidate.label, candidate.branch, ref, candidate.path, removed=True, why=why)
+    if tip and main.ask("update-ref", "-d", f"refs/heads/{candidate.branch}", tip) is not None:
+        gone = (*gone, "branch")
+    elif tip:
+        why = "its branch moved meanwhile"
+    return Left(candidate.label, candidate.branch, ref, candidate.path, removed=True, why=why, gone=gone)
 
 
 def winner(main: Checkout, candidate: Candidate, *, keep: bool) -> Left:
     """What becomes of the one that was merged: its branch stays, as in solo mode."""
-    why = _stays(main, candidate, keep)
-    return Left(candidate.label, candidate.branch, worktree=candidate.path, removed=not why, why=why)
+    gone, why = _removed(main, candidate, keep)
+    return Left(candidate.label, candidate.branch, worktree=candidate.path, removed=not why, why=why, gone=gone)
 
 
 def running(home: Path, candidate: Candidate) -> bool:
@@ -55,12 +57,14 @@ def kept(main: Checkout, candidate: Candidate, tip: str | None) -> str:
     return ref
 
 
-def _stays(main: Checkout, candidate: Candidate, keep: bool) -> str:
-    """Why its worktree is still there; "" once it is gone."""
+def _removed(main: Checkout, candidate: Candidate, keep: bool) -> tuple[tuple[str, ...], str]:
+    """Remove its worktree. Return what was removed, and why it stays; "" once it is gone."""
     if keep:
-        return "--keep-worktrees"
+        return (), "--keep-worktrees"
     if Path.cwd().is_relative_to(candidate.path):
-        return "you are in it"
+        return (), "you are in it"
     from aigon.run.cleanup import remove_safely
 
-    return remove_safely(main, candidate, park=False)
+    was_there = os.path.lexists(candidate.path)
+    why = remove_safely(main, candidate, park=False)
+    return ("worktree",) if was_there and not why else (), why

@@ -32,7 +32,7 @@ def price_tag(job: Job, tokens: int) -> str:
     if found:
         return f"roughly {cost_range(*found)}"
     models = ", ".join(filter(None, _models(job)))
-    return "of unknown cost" + (f" (no price for {models})" if models else "")
+    return "unknown" + (f" (no price for {models})" if models else "")
 
 
 def warnings(job: Job, today: date) -> Iterator[str]:

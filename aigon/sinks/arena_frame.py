@@ -9,7 +9,7 @@ from aigon.core.amounts import total_spent
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
 from aigon.sinks.arena_scene import Rider, Stage
-from aigon.sinks.frame import SPARE, Page, drawn
+from aigon.sinks.frame import SPARE, Page, drawn, notice_lines, section, wrapped
 from aigon.sinks.phrases import asked_by
 from aigon.sinks.rows import clock
 from aigon.sinks.scene import Scene
@@ -25,11 +25,12 @@ _MARKS = {"met": ("✓", "green"), "broken_off": ("✗", "red"), "not_started": 
 
 def running(stage: Stage, page: Page, now: float) -> Group:
     """`stage` at the monotonic second `now`, on at most as many lines as `page` has."""
-    head = [*_header(stage, now), Text(HINT, style="dim")]
-    notices = [_notice(stage, label, text) for label, text in stage.notices]
+    head = [*_header(stage, now), *wrapped(HINT, "dim", page)]
     room = page.height - SPARE
-    table = _table(stage, page, now, max(1, room - len(head) - 1 - (len(notices) + 1 if notices else 0)))
-    lines = [*head, Text(), *table, *([Text(), *notices] if notices else [])]
+    told = [(_notice(stage, label, text), "warning") for label, text in stage.notices]
+    notices = section(notice_lines(told, page, (room - len(head)) // 2))
+    table = _table(stage, page, now, max(1, room - len(head) - 1 - len(notices)))
+    lines = [*head, Text(), *table, *notices]
     return drawn(lines if len(lines) <= room else [*head[:1], *table][: max(1, room)], page)
 
 
@@ -110,6 +111,6 @@ def _busy_with(scene: Scene) -> str:
     return f"checks: {', '.join(running)}" if running else ""
 
 
-def _notice(stage: Stage, label: str, text: str) -> Text:
+def _notice(stage: Stage, label: str, text: str) -> str:
     who = f"{folded(label, _LABEL)}: " if label in stage.riders else ""
-    return Text(f"! {who}{folded(text)}", style="yellow")
+    return f"{who}{folded(text)}"

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from aigon.core.amounts import duration, total_spent
 from aigon.core.arena import ArenaEnded, Ended
 from aigon.core.candidate import run_command
+from aigon.core.outcome import status_words
 from aigon.core.quoting import folded
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
-_OUTCOMES = {"met": "proven", "needs_human": "needs a human"}
 
 
 def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
@@ -35,7 +35,7 @@ def again(feature: str, one: Ended) -> str:
 
 
 def _row(one: Ended) -> tuple[str, ...]:
-    outcome = _OUTCOMES.get(one.status, one.status.replace("_", " "))
+    outcome = status_words(one.status)
     criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
     time = duration(one.seconds) if one.seconds else "-"
     return (one.label, outcome, criteria, str(one.iterations), total_spent(one.spend) or "-", time, folded(one.branch))

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from rich.console import Group
 from rich.text import Text
 
 from aigon.core.amounts import count_checks, total_spent
+from aigon.core.outcome import status_words
 from aigon.core.quoting import folded
 from aigon.sinks.rows import checks, clock, criteria, proven
 from aigon.sinks.scene import Scene
@@ -32,20 +34,23 @@ class Page:
 
 def running(scene: Scene, page: Page, now: float) -> Group:
     """`scene` at the monotonic second `now`, on at most as many lines as `page` has."""
-    head = [*_header(scene, now), Text(_doing(scene, now), style="cyan")]
+    head = [*_header(scene, now), *wrapped(_doing(scene, now), "cyan", page)]
+    told = [(folded(notice.text), notice.level) for notice in scene.notices]
+    room = page.height - SPARE - len(head)
     if page.height < _ENOUGH:
-        return drawn([*head, Text(_far(scene))][: max(1, page.height - SPARE)], page)
-    notices = _section([_notice(notice.text, notice.level) for notice in scene.notices])
-    room = page.height - SPARE - len(head) - len(notices) - 3
+        lines = [*head, Text(_far(scene)), *notice_lines(told, page, room - 1)]
+        return drawn(lines[: max(1, page.height - SPARE)], page)
+    notices = section(notice_lines(told, page, room // 2))
+    room -= len(notices) + 3
     upper = checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
     lower = criteria(scene, max(1, room - len(upper)), now)
-    return drawn([*head, *_section(upper), *_section(lower), *notices], page)
+    return drawn([*head, *section(upper), *section(lower), *notices], page)
 
 
 def closing(scene: Scene, page: Page, now: float) -> Group:
     """The few lines that stay: how the run ended. The caller's summary, which follows, says how far it came."""
-    word = scene.end.status.replace("_", " ") if scene.end else "not finished"
-    style = "green" if word == "met" else "yellow"
+    word = status_words(scene.end.status) if scene.end else "not finished"
+    style = "green" if word == "proven" else "yellow"
     return drawn([*_header(scene, now), Text(word, style)], page)
 
 
@@ -69,11 +74,27 @@ def _header(scene: Scene, now: float) -> list[Text]:
     return [Text(folded(scene.title), style="bold"), Text(folded(" · ".join(part for part in parts if part)))]
 
 
-def _notice(text: str, level: str) -> Text:
-    return Text(f"! {folded(text)}", style="yellow" if level == "warning" else "dim")
+def notice_lines(notices: Sequence[tuple[str, str]], page: Page, room: int) -> list[Text]:
+    """Lines for notices, each a text and its level, oldest first. If `room` is too small, the oldest give way."""
+    lines: list[Text] = []
+    for text, level in reversed(notices):
+        warns = level == "warning"
+        more = wrapped(text, "yellow" if warns else "dim", page, "! " if warns else "  ")
+        if len(lines) + len(more) > room:
+            return lines or more[: max(room, 0)]
+        lines = [*more, *lines]
+    return lines
 
 
-def _section(lines: Sequence[Text]) -> list[Text]:
+def wrapped(text: str, style: str, page: Page, mark: str = "") -> list[Text]:
+    """`text` on as many lines as the page's width asks for, the first behind `mark`: a hint that is cut is none."""
+    blank = " " * len(mark)
+    lines = wrap(text, max(page.width, 20), initial_indent=mark, subsequent_indent=blank, break_on_hyphens=False)
+    return [Text(line, style=style) for line in lines]
+
+
+def section(lines: Sequence[Text]) -> list[Text]:
+    """`lines` below an empty one; nothing for none."""
     return [Text(), *lines] if lines else []
 
 

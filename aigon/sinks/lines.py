@@ -24,7 +24,7 @@ from aigon.core.events import (
     TurnEnded,
     Waiting,
 )
-from aigon.core.model import Finding
+from aigon.core.model import VERDICT_WORDS, Finding
 from aigon.core.outcome import describe
 from aigon.core.quoting import folded
 from aigon.sinks.phrases import asked_by, hook, price, result, took, turn, waits, went_back
@@ -33,8 +33,6 @@ from aigon.sinks.place import Place
 
 LONGEST = 200
 """Characters in a line, the time included."""
-
-_VERDICTS = {"met": "proven", "unmet": "open", "unclear": "unclear"}
 
 
 class LineSink:
@@ -122,7 +120,7 @@ def _step(event: RunStarted | IterationStarted | IterationFinished | RunFinished
         case IterationFinished():
             return _finished(event, place)
         case RunFinished():
-            return f"{event.status} (exit code {event.exit_code}): {describe(event.outcome)}"
+            return f"exit code {event.exit_code}: {describe(event.outcome)}"
 
 
 def _run(event: RunStarted, place: Place) -> str:
@@ -149,7 +147,7 @@ def _found(finding: Finding) -> str:
 def _judged(event: CriterionJudged) -> str:
     verdict = event.verdict
     why = f" ({verdict.reason})" if verdict.status != "met" and verdict.reason else ""
-    return f"criterion {verdict.criterion} {_VERDICTS[verdict.status]}: {event.text}{why}"
+    return f"criterion {verdict.criterion} {VERDICT_WORDS[verdict.status]}: {event.text}{why}"
 
 
 def _tally(event: IterationFinished) -> str:

@@ -118,11 +118,10 @@ def document(event: RunFinished, state: State) -> dict[str, object]:
     total = started.criteria_total if started else 0
     feature = started.feature_id if started else ""
     slug = started.slug if started else ""
-    how = f"{event.status.replace('_', ' ')} (exit code {event.exit_code}): {describe(event.outcome)}"
-    tally = f"{met} of {total} criteria proven, {spent(state.spend)}"
+    tally = f"exit code {event.exit_code}, {met} of {total} criteria proven, {spent(state.spend)}"
     return {
         "schema_version": SCHEMA_VERSION,
-        "text": folded(f"aigon, feature {feature} {slug}: {how} ({tally})", LONGEST),
+        "text": folded(f"aigon, feature {feature} {slug}: {describe(event.outcome)} ({tally})", LONGEST),
         "feature": feature,
         "slug": slug,
         "run": started.run_id if started else "",

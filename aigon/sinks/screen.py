@@ -1,6 +1,7 @@
 """A terminal that one calm picture has to itself: taken over, drawn on by a thread of rich, given back."""
 
 import contextlib
+import io
 import sys
 import termios
 from collections.abc import Callable
@@ -16,10 +17,26 @@ PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
 
 
+class _Kept(io.StringIO):
+    """What is printed on `stream` while the picture has the terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self.stream = stream
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Screen:
     """The terminal behind `stream`, showing what `draw` makes of a page and of whether it is the last one.
 
-    A terminal that somebody has paused with Ctrl+S pauses the thread that draws and nothing else.
+    The picture is on the terminal's alternate screen: there a resize reflows nothing and leaves nothing in scrollback.
+    What is printed meanwhile appears once the terminal is given back. A terminal that somebody has paused with Ctrl+S
+    pauses the thread that draws and nothing else.
     """
 
     def __init__(self, stream: TextIO, draw: Callable[[Page, bool], Group]) -> None:
@@ -32,14 +49,20 @@ class Screen:
             refresh_per_second=PER_SECOND,
             get_renderable=self._frame,
             vertical_overflow="crop",
-            redirect_stdout=sys.stdout.isatty(),
-            redirect_stderr=sys.stderr.isatty(),
+            screen=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
+        self._shown = False
 
     def take(self) -> None:
         """Take the terminal over, unless that is done, or over."""
         if not self._live.is_started and not self._closed:
             self._echo = _control_echo(self._stream, None)
+            self._shown = True
+            for name in ("stdout", "stderr"):
+                if (stream := getattr(sys, name)).isatty():
+                    setattr(sys, name, _Kept(stream))
             self._live.start(refresh=True)
 
     def aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
@@ -66,6 +89,8 @@ class Screen:
         self._closed = True
         try:
             self._stop()
+            if self._shown:
+                self._console.print(self._frame())
         except OSError:
             lead_nowhere(self._stream)
 
@@ -75,6 +100,10 @@ class Screen:
         finally:
             self._console.show_cursor(True)
             _control_echo(self._stream, self._echo)
+            for name in ("stdout", "stderr"):
+                if isinstance(kept := getattr(sys, name), _Kept):
+                    setattr(sys, name, kept.stream)
+                    kept.stream.write(kept.getvalue())
 
     def _frame(self) -> Group:
         width, height = self._console.size

@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from aigon.core.amounts import many
 from aigon.core.candidate import run_command
 from aigon.core.quoting import folded
 from aigon.views.board import Card, Column, Ended, Lane, Working
@@ -27,7 +28,7 @@ _TITLES = {
 }
 _ENDS = {
     "met": ("proven", "green"),
-    "needs_human": ("needs a person", "yellow"),
+    "needs_human": ("needs a human", "yellow"),
     "stopped": ("stopped", "yellow"),
     "interrupted": ("interrupted", "yellow"),
     "unavailable": ("agent or judge unavailable", "red"),
@@ -98,7 +99,8 @@ def _criteria(card: Card) -> Text:
     if card.proven is not None and card.total is not None:
         whole = card.total > 0 and card.proven == card.total
         return Text(f"{card.proven}/{card.total} proven", style="green" if whole else "cyan")
-    return Text(f"{card.ticked}/{card.boxes} ticked" if card.boxes else "no criteria", style="dim")
+    ticked = f", {card.ticked} ticked" if card.ticked else ""
+    return Text(f"{many(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
 
 
 def _all_proven(lanes: Sequence[Lane]) -> Text:
@@ -152,7 +154,7 @@ def _reason(end: Ended) -> str:
 def _remarks(columns: Sequence[Column]) -> Iterator[str]:
     cards = [card for column in columns for card in column.cards]
     if any(card.proven is None and card.ticked for card in cards):
-        yield "ticked: claims of the boxes in a spec that no run has looked at"
+        yield "ticked: boxes in a spec that no run has checked yet"
 
 
 def _moment(at: str) -> str:

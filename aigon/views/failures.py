@@ -9,7 +9,7 @@ from aigon.core.errors import AigonError
 from aigon.core.events import Event
 from aigon.core.failure_log import Failed, failure_log
 from aigon.core.features import Feature
-from aigon.core.model import Change
+from aigon.core.model import VERDICT_WORDS, Change
 from aigon.core.moment import moment
 from aigon.core.quoting import folded
 from aigon.core.tried import describe_changes
@@ -135,7 +135,10 @@ def _reasons(attempt: Attempt) -> list[str]:
     why = f" ({folded(attempt.detail, LINE)})" if attempt.detail else ""
     turn = [f"turn {str(attempt.end).replace('_', ' ')}{why}"] if ended else []
     checks = [f"{folded(check.title, 40)}: {folded(check.summary, LINE) or check.status}" for check in attempt.failing]
-    criteria = [f"criterion {o.criterion} {o.status}: {folded(o.reason, LINE) or 'no reason'}" for o in attempt.open]
+    criteria = [
+        f"criterion {o.criterion} {VERDICT_WORDS[o.status]}: {folded(o.reason, LINE) or 'no reason'}"
+        for o in attempt.open
+    ]
     return [*turn, *checks, *criteria]
 
 

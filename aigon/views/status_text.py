@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from aigon.core.model import VERDICT_WORDS
+from aigon.core.outcome import status_words
 from aigon.core.quoting import folded
 from aigon.views.status import Lane, Row, Standing, State
 
@@ -45,7 +47,7 @@ def _standing(standing: Standing, resume: str = "") -> str:
     state = standing.state
     if state is None:
         return "not started"
-    status = standing.status.replace("broken_off", f"broken off; {resume}" if resume else "broken off")
+    status = status_words(standing.status) + (f"; {resume}" if resume and standing.status == "broken_off" else "")
     return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
 
 
@@ -81,8 +83,9 @@ def _place(number: Any) -> str:
 
 def _criterion(criterion: dict[str, Any]) -> str:
     box = "x" if criterion["verdict"] == "met" else " "
+    word = VERDICT_WORDS.get(criterion["verdict"], folded(str(criterion["verdict"]), 40))
     why = folded(criterion.get("reason") or criterion.get("evidence") or "", _LONGEST)
-    return f"      [{box}] {criterion['number']} {criterion['verdict']}{f': {why}' if why else ''}"
+    return f"      [{box}] {criterion['number']} {word}{f': {why}' if why else ''}"
 
 
 def _lane(row: Row, lane: Lane) -> Iterator[str]:
@@ -94,8 +97,8 @@ def _lane(row: Row, lane: Lane) -> Iterator[str]:
         if open_ := [str(c["number"]) for c in state["criteria"] if c["verdict"] != "met"]:
             yield f"{indent}not proven: {', '.join(open_)}"
     yield f"{indent}branch: {who.branch}"
-    yield f"{indent}worktree: {who.path}{'' if lane.there else ' (it is not there)'}"
+    yield f"{indent}worktree: {who.path}{'' if lane.there else ' (missing)'}"
     if state:
         yield f"{indent}log: {row.feature.log(who.label)}"
     if lane.next_command:
-        yield f"{indent}to go on: {lane.next_command}"
+        yield f"{indent}next: {lane.next_command}"

@@ -80,7 +80,7 @@ make: *** [all] Error 1
 Acceptance criteria not proven: 2 of 3.
 ```text
 2. Lint is clean
-   unmet: lint is red
+   open: lint is red
 3. Messages read well
    unclear: no judge answered
 ```
@@ -175,7 +175,7 @@ def test_over_budget_the_examples_are_shortened_before_groups_are_left_out() -> 
     assert "north is wrong" in least
     assert "south" not in least
     assert "Left out here: 2 lines of examples, 4 groups of failures." in least
-    assert "2. Lint is clean\n   unmet: lint is red" in least
+    assert "2. Lint is clean\n   open: lint is red" in least
 
 
 def test_of_unread_output_the_end_stays_longest() -> None:

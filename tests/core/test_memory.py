@@ -28,8 +28,8 @@ SECTION = """\
 - Came to: 0 of 2 criteria proven, 0 of 1 checks green, 13 tests passed
 - Failed: `Tests`: `2 failed`
   - `AssertionError: 6 != 5` in `a`, 2 times
-- Open: criterion 1, unmet: `exit code 1`
-- Open: criterion 2, unmet: `exit code 1`
+- Criterion 1, open: `exit code 1`
+- Criterion 2, open: `exit code 1`
 - Came back: 1 failure of `Tests`, gone in between: `a`
 - Again: the same failure as on the base
 - Undone by aigon: `HEAD had left the branch x; it was put back`

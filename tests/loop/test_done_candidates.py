@@ -111,6 +111,16 @@ def test_what_people_read_names_the_ref_of_the_one_that_was_not_merged(arena: La
     assert f"git branch -d {ONE}" in text and "Its worktree is removed" in text
 
 
+def test_what_was_removed_before_the_merge_is_not_said_to_be_removed_by_it(arena: Lab) -> None:
+    two = worktree(arena, TWO)
+    arena.git("worktree", "remove", "--force", str(worktree(arena, ONE)))
+    arena.git("worktree", "remove", "--force", str(two))
+    arena.git("branch", "-D", TWO)
+    merged = arena.aigon("feature-done", "42")
+    assert merged.code == 0, merged.err
+    assert "removed" not in merged.out and f"git branch -d {ONE}" in merged.out
+
+
 def test_of_several_that_are_proven_a_person_takes_one(both: Lab) -> None:
     before = both.fingerprint()
     asked = both.aigon("feature-done", "42")

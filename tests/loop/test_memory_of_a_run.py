@@ -29,11 +29,11 @@ def test_a_run_leaves_its_steps_its_scratchpad_and_its_build_log_and_tells_of_it
         "## Iteration 2: no better than before",
         "## Iteration 1: no better than before",
     ]
-    assert "`tries.txt`" in scratchpad and "criterion 1, unmet" in scratchpad and "SENTINEL" not in scratchpad
+    assert "`tries.txt`" in scratchpad and "Criterion 1, open" in scratchpad and "SENTINEL" not in scratchpad
     assert [line.split(" | ")[0] for line in log.splitlines() if line.startswith("| ")][2:] == [
         "| base", "| 1", "| 2", "| 3",
     ]  # fmt: skip
-    assert "as met (exit code 0): `Every criterion is proven" in log
+    assert "with exit code 0: `Every criterion is proven" in log
     steps = sorted(path.name for path in folder.glob("step_*.md"))
     assert steps == ["step_01.md", "step_02.md", "step_03.md"]
     assert all(_is_whole(folder, folder / name) for name in steps)
@@ -44,7 +44,7 @@ def test_a_run_leaves_its_steps_its_scratchpad_and_its_build_log_and_tells_of_it
 
     failures = lab.aigon("feature-status", "42", "--failures").out
     assert "2 failures in 3 attempts" in failures and "came 2 times: attempts 1, 2" in failures
-    assert "mine" in failures and "criterion 1 unmet" in failures
+    assert "mine" in failures and "criterion 1 open" in failures
     found = lab.aigon("feature-status", "42", "--failures", "--json").json
     assert [(f["attempt"], f["iteration"], f["agent"], f["times"]) for f in found["failures"]] == [
         (1, 1, "mine", 2), (2, 2, "mine", 2),

@@ -24,7 +24,8 @@ _SEQUENCE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n])")
 class Screen:
     """A terminal that knows what rich sends. `frames` are what was on it each time before it was drawn over.
 
-    It refuses what would spoil a live view: a line that wraps, and a frame that scrolls.
+    It refuses what would spoil a live view: a line that wraps, a frame that scrolls, and one that is not drawn on the
+    alternate screen, which a resize would leave in pieces.
     """
 
     columns: int = 80
@@ -35,6 +36,7 @@ class Screen:
     cursor: bool = True
     frames: list[list[str]] = field(default_factory=list)
     drawn: bool = False
+    below: list[str] | None = None
 
     def feed(self, text: str) -> "Screen":
         """Show `text`; an escape sequence that is not known here fails the test."""
@@ -60,21 +62,27 @@ class Screen:
         match number, letter:
             case _, "m":
                 pass
-            case "1" | "", "A":
-                assert self.row > 0, "the cursor left the screen"
-                self.row -= 1
-            case "2", "K":
-                self._erase()
+            case "?1049", "h":
+                self.below, self.rows = self.rows, [""]
+                self.row = self.column = 0
+            case "?1049", "l":
+                assert self.below is not None, "the alternate screen was left twice"
+                self._keep_frame()
+                self.rows, self.below = self.below, None
+                self.row, self.column = len(self.rows) - 1, len(self.rows[-1])
+            case "", "H":
+                assert self.below is not None, "the view draws over what was on the terminal before"
+                self._keep_frame()
+                self.row = self.column = 0
             case "?25", "l" | "h":
                 self.cursor = letter == "h"
             case _:
                 raise AssertionError(f"unknown sequence {number}{letter}")
 
-    def _erase(self) -> None:
+    def _keep_frame(self) -> None:
         if self.drawn:
             self.frames.append(self.shown())
-            self.drawn = False
-        self.rows[self.row] = ""
+        self.drawn = False
 
     def _down(self) -> None:
         self.row += 1
@@ -84,7 +92,8 @@ class Screen:
 
     def _put(self, char: str) -> None:
         assert self.column < self.columns, f"a line wrapped: {self.rows[self.row]!r}"
-        self.rows[self.row] = self.rows[self.row].ljust(self.column)[: self.column] + char
+        row = self.rows[self.row].ljust(self.column)
+        self.rows[self.row] = row[: self.column] + char + row[self.column + 1 :]
         self.column += 1
         self.drawn = True
 
@@ -110,8 +119,17 @@ class Played:
         return "\n".join(self.screen.frames[-1])
 
 
-def play(arguments: Sequence[str], env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 24) -> Played:
-    """Run `python ARGUMENTS` with its three streams on a pseudo-terminal of that size, and wait for its end."""
+def play(
+    arguments: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    columns: int = 80,
+    lines: int = 24,
+    resize: int = 0,
+) -> Played:
+    """Run `python ARGUMENTS` with its three streams on a pseudo-terminal of that size, and wait for its end.
+
+    With `resize` the terminal has so many columns from the second frame on.
+    """
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (lines, columns))
     child = subprocess.Popen(
@@ -123,7 +141,13 @@ def play(arguments: Sequence[str], env: Mapping[str, str] | None = None, columns
         cwd=ROOT,
     )
     os.close(slave)
-    text = b"".join(_output(master)).decode()
+    chunks: list[bytes] = []
+    for chunk in _output(master):
+        chunks.append(chunk)
+        if resize and b"".join(chunks).count(b"\x1b[H") > 1:
+            termios.tcsetwinsize(master, (lines, resize))
+            resize = 0
+    text = b"".join(chunks).decode()
     os.close(master)
     return Played(child.wait(30), text, Screen(columns, lines).feed(text))
 

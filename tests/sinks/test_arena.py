@@ -198,7 +198,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 def test_a_narrow_terminal_leaves_time_and_cost_out() -> None:
     shown = drawn(staged(run_started(), IterationStarted("", 1, "codex", "", 0, 1, 0)), width=60)
-    assert shown[4:7] == [
+    assert shown[5:8] == [
         "  agent    iteration  proven  red  now",
         "· cc-opus  -          -       0    queued",
         "▸ cx       1/5        0/5     0    codex is working, 0:00",

@@ -53,7 +53,7 @@ criterion 5 proven: Lint is clean
 checkpoint 3c4d5e6 on feature-42-multiply
 iteration 3 of 5 finished: 5 of 5 criteria proven, 3 of 3 checks green
 judge: cost $0.01 (estimated)
-met (exit code 0): Every criterion is proven and the checks are green
+exit code 0: Every criterion is proven and the checks are green
 """
 
 
@@ -153,7 +153,7 @@ def test_verdicts_warnings_and_what_was_parked_are_said() -> None:
     )
     assert said(Spent(at(0), 1, "judge", None, "unknown")) == "judge: cost unknown"
     assert said(RunFinished(at(0), NeedsHuman((3,), "look"), "needs_human", 4, "Needs a human", "")) == (
-        "needs_human (exit code 4): Needs a human: look"
+        "exit code 4: Needs a human: look"
     )
 
 

@@ -27,7 +27,7 @@ from aigon.core.model import Check, Turn
 from aigon.core.outcome import Stopped
 from aigon.core.state import Spend
 from aigon.sinks.frame import Page, closing, running
-from aigon.sinks.live import LiveSink
+from aigon.sinks.live import STOPPING, LiveSink
 from aigon.sinks.place import Place
 from aigon.sinks.rows import clock
 from aigon.sinks.scene import NOTICES, Row, Scene, waiting
@@ -67,7 +67,7 @@ def test_the_frame_that_stays_is_short_and_says_how_the_run_ended(whole: Played)
     title, place, end = whole.screen.shown()
     assert title == TITLE
     assert re.fullmatch(r"iteration 3 of 5 · rung 2 of 2 · 0:0\d · \$0\.42 \+ unknown · claude \(sonnet\)", place)
-    assert end == "met"
+    assert end == "proven"
 
 
 def test_colours_are_used_on_a_terminal_that_has_them(whole: Played) -> None:
@@ -209,7 +209,7 @@ def test_too_many_checks_show_what_runs_and_what_is_red() -> None:
 
 def test_a_terminal_of_a_few_lines_gets_counts_instead_of_lists() -> None:
     lines = drawn(scene(story()[:-1]), Page(80, 8))
-    assert lines[-1] == "5 of 5 criteria proven · 3 of 3 checks green" and len(lines) == 4
+    assert lines[3] == "5 of 5 criteria proven · 3 of 3 checks green" and len(lines) <= 6
 
 
 def test_text_of_others_cannot_steer_the_terminal() -> None:
@@ -232,10 +232,35 @@ def test_a_failed_turn_and_the_last_notices_stay_in_sight() -> None:
     notices: list[Event] = [Notice("", f"notice {number}") for number in range(1, 4)]
     failed = TurnEnded("", Turn(1, "claude", "", "timed_out", duration=1800.0))
     assert drawn(scene([run_started(), *notices, failed]))[-3:] == [
-        "! notice 2",
-        "! notice 3",
+        "  notice 2",
+        "  notice 3",
         "! claude timed out after 30m 00s",
     ]
+
+
+@pytest.mark.parametrize("page", [Page(120, 30), Page(80, 24), Page(40, 24), Page(40, 12)], ids=str)
+def test_hints_and_warnings_are_wrapped_and_never_cut(page: Page) -> None:
+    cost = "up to 5 turns with slow, ~1,570 prompt tokens each. Cost: unknown; cap it with --max-cost"
+    told = scene([run_started(), Notice("", "agents run in a sandbox: landlock"), Notice("", cost, "warning")])
+    told = replace(told, notices=(*told.notices, Notice("", STOPPING, "warning")))
+    words = " ".join(" ".join(drawn(told, page)).split())
+    assert f"! {STOPPING}" in words
+    assert f"! {cost}" in words or page.height < 14
+    assert "! agents run" not in words, "information has no mark of a warning"
+    wait = Waiting("2026-11-20T10:00:00.000+00:00", 1, "claude", "", 3700.0, 0.0)
+    assert "(Ctrl+C stops, --resume continues)" in " ".join(drawn(told.apply(wait, 0.0), page))
+
+
+def test_a_resized_terminal_keeps_no_piece_of_an_older_frame() -> None:
+    played = play([*PROGRAM, "--until", "6", "--hold", "3"], columns=120, resize=40)
+    before, _, shown = played.text.partition("\x1b[?1049h")
+    view, _, after = shown.partition("\x1b[?1049l")
+    assert TITLE not in before, "nothing is drawn where a resize would reflow it"
+    drawn_ones = (re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", frame) for frame in view.split("\x1b[H"))
+    frames = [frame.split("\r\n") for frame in drawn_ones if frame]
+    assert {len(line) for line in frames[0]} == {120}
+    assert {len(line) for line in frames[-1]} == {40} and len(frames[-1]) == 24, "every cell is drawn anew"
+    assert TITLE[:30] in after and after.count("feature 42") == 1
 
 
 def test_a_wait_counts_down_and_says_for_whom_and_how_to_stop() -> None:
@@ -278,7 +303,7 @@ def test_an_unknown_cost_is_said_and_another_end_is_not_green() -> None:
     told = scene([run_started(), TurnEnded("", Turn(1, "claude", "", "finished")), stopped])
     title, place, end = closing(told, Page(80, 24), 0.0).renderables
     assert isinstance(place, Text) and " · unknown · " in place.plain and isinstance(title, Text)
-    assert isinstance(end, Text) and (end.plain, end.style) == ("needs human", "yellow")
+    assert isinstance(end, Text) and (end.plain, end.style) == ("needs a human", "yellow")
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00"), (42, "0:42"), (3599.9, "59:59"), (3723, "1:02:03")])

@@ -31,7 +31,7 @@ def test_both_files_are_there_after_every_look_and_tell_of_the_end(tmp_path: Pat
     assert (tmp_path / SCRATCHPAD).read_text() == scratchpad(attempts(events))
     log = (tmp_path / BUILD_LOG).read_text()
     assert "Feature `42` (`multiply`), run `r1` at 2026-11-20 10:15:00" in log
-    assert "Ended at 2026-11-20 10:18:50 as met (exit code 0)" in log
+    assert "Ended at 2026-11-20 10:18:50 with exit code 0:" in log
     assert sorted(path.name for path in tmp_path.iterdir()) == [BUILD_LOG, SCRATCHPAD]
 
 

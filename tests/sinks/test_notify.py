@@ -103,7 +103,7 @@ def test_the_end_and_only_the_end_is_posted_as_json_that_chat_services_can_show(
     assert (document["criteria"], document["commit"]) == ({"met": 5, "total": 5}, end.commit)
     assert (document["success"], document["iterations"], document["remaining_issues"]) == (True, 3, [])
     assert document["spend"] == {"usd": pytest.approx(0.42), "unknown": 1}
-    assert document["text"].startswith("aigon, feature 42 multiply: met (exit code 0): Every criterion is proven")
+    assert document["text"].startswith("aigon, feature 42 multiply: Every criterion is proven")
     assert warnings(caplog) == []
 
 

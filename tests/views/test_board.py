@@ -111,8 +111,8 @@ def test_several_agents_as_data_are_candidates_beside_the_loops() -> None:
 
 def test_ticks_are_shown_as_claims_and_never_as_proven() -> None:
     text = said(card("07"))
-    assert "1/4 ticked" in text and "proven" not in text
-    assert "ticked: claims of the boxes in a spec that no run has looked at" in text
+    assert "4 criteria, 1 ticked" in text and "proven" not in text
+    assert "ticked: boxes in a spec that no run has checked yet" in text
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_ticks_are_shown_as_claims_and_never_as_proven() -> None:
     [
         (Ended("broken_off", "", NOW, "m", 1), "broken off; aigon feature-implement 42 --resume"),
         (Ended("elsewhere", "on gpu-box", NOW, "m", 1), "runs, or did, on gpu-box"),
-        (Ended("needs_human", "Needs a human: criteria 2 wait", NOW, "m", 1), "needs a person: criteria 2 wait"),
+        (Ended("needs_human", "Needs a human: criteria 2 wait", NOW, "m", 1), "needs a human: criteria 2 wait"),
         (Ended("met", "", "2020-01-02T03:04:05+00:00", "m", 1), "proven, 2020-01-0"),
         (Ended("a new word", "why", "no time", "m", 1), "a new word: why, no time"),
     ],

@@ -89,7 +89,7 @@ def test_an_arena_is_one_line_in_the_list_and_each_agent_in_detail(tmp_path: Pat
     said = text([shown], detailed=True)
     assert (
         f"""\
-      cc  (claude, arena): met, 4/4 criteria, iteration 2
+      cc  (claude, arena): proven, 4/4 criteria, iteration 2
           branch: feature-42-cc-dark-mode
           worktree: {tmp_path}/trees/cc
           log: docs/specs/features/logs/feature-42-cc-dark-mode-log.md
@@ -99,11 +99,11 @@ def test_an_arena_is_one_line_in_the_list_and_each_agent_in_detail(tmp_path: Pat
           branch: feature-42-cx-dark-mode
           worktree: {tmp_path}/trees/cx
           log: docs/specs/features/logs/feature-42-cx-dark-mode-log.md
-          to go on: aigon feature-implement 42 --resume --agent cx
+          next: aigon feature-implement 42 --resume --agent cx
       gg  (gemini, arena): not started
           branch: feature-42-gg-dark-mode
-          worktree: {tmp_path}/trees/gg (it is not there)
-          to go on: aigon feature-implement 42 --loop --worktree --agent gemini"""
+          worktree: {tmp_path}/trees/gg (missing)
+          next: aigon feature-implement 42 --loop --worktree --agent gemini"""
         in said
     )
 

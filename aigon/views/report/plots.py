@@ -74,7 +74,7 @@ def _figure(account: Account, measure: Measure, drawn: Drawn) -> Markup:
     known = [each for each in known if len(each[2]) > 1]
     caption = tag("figcaption", measure.title)
     if not known:
-        return tag("figure", caption, tag("p", "Not known: nothing said it.", class_="none"))
+        return tag("figure", caption, tag("p", "No cost reported.", class_="none"))
     if not measure.goal(account) and not any(measure.of(point) for _, _, found in known for point in found):
         return tag("figure", caption, tag("p", f"{measure.named(0)} throughout.", class_="none"))
     chart = _by_iteration(account, measure, known)

@@ -10,7 +10,7 @@ from aigon.core.vacuity import describe_passing
 
 STANDINGS = {
     "met": ("✓", "Proven"),
-    "needs_human": ("?", "Needs a person"),
+    "needs_human": ("?", "Needs a human"),
     "stopped": ("■", "Stopped short"),
     "interrupted": ("■", "Interrupted"),
     "unavailable": ("!", "Unavailable"),

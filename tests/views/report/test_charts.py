@@ -64,4 +64,4 @@ def test_a_base_alone_is_no_chart_and_a_cost_that_nobody_knows_is_said() -> None
         for event in iterations([0, 1, 2])
     ]
     made = str(plots(account(work(turns))))
-    assert '<figcaption>Cost in US dollars</figcaption><p class="none">Not known' in made
+    assert '<figcaption>Cost in US dollars</figcaption><p class="none">No cost reported.' in made
