@@ -22,6 +22,8 @@ VERBS = {
     "feature-eval": ("feature_eval", "Compare what the agents of an arena made, on the same evidence."),
     "report": ("report", "Write one page on a feature: what is proven, by what, at what cost."),
     "feature-done": ("feature_done", "Merge a proven feature into its base branch."),
+    "cancel": ("cancel", "Put a feature away that will not be built."),
+    "reopen": ("reopen", "Take up a feature again that is cancelled or done."),
     "worktrees": ("worktrees", "List the worktrees that aigon made."),
     "cleanup": ("cleanup", "Remove a feature's worktrees, where nothing is lost by it."),
     "config": ("config", "Show the configuration, and where each value comes from."),

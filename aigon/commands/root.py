@@ -16,6 +16,7 @@ SUGGESTIONS = {
         ("logs", "log", "watch"),
         "aigon feature-status ID shows where a run stands; .aigon/runs/ holds each turn's prompt and output",
     ),
+    **dict.fromkeys(("delete", "remove", "rm"), "aigon cancel ID"),
     "merge": "aigon feature-done ID",
     "next": "aigon board",
 }

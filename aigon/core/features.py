@@ -13,7 +13,7 @@ from aigon.core.errors import AigonError, usage
 ROOT = "docs/specs/features"
 LOGS = f"{ROOT}/logs/"
 """Where iteration logs are."""
-Stage = Literal["inbox", "backlog", "in-progress", "in-evaluation", "done", "paused"]
+Stage = Literal["inbox", "backlog", "in-progress", "in-evaluation", "done", "paused", "cancelled"]
 FOLDERS: dict[Stage, str] = {
     "inbox": "01-inbox",
     "backlog": "02-backlog",
@@ -21,6 +21,7 @@ FOLDERS: dict[Stage, str] = {
     "in-evaluation": "04-in-evaluation",
     "done": "05-done",
     "paused": "06-paused",
+    "cancelled": "07-cancelled",
 }
 STAGES = {folder: stage for stage, folder in FOLDERS.items()}
 _NAME = re.compile(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")

@@ -268,7 +268,7 @@ def lock(path: Path, what: str) -> Iterator[None]:
 
 
 def _taken(what: str, who: str) -> AigonError:
-    hint = "Wait for it, or stop it with Ctrl+C there"
+    hint = "Wait for it, or stop it: Ctrl+C there, or aigon stop ID"
     return environment(f"{what} is in use by another aigon", where=who, hint=hint)
 
 

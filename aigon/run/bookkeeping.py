@@ -44,7 +44,7 @@ def create(checkout: Checkout, title: str, name: str, how: Committing) -> Featur
     Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
     """
     feature = new_feature(checkout, title, name)
-    how = _require_committer(checkout, how)
+    how = require_committing(checkout, how)
     write_spec(checkout.root, feature, title)
     try:
         commit(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
@@ -108,7 +108,7 @@ def prioritise(checkout: Checkout, wanted: str, how: Committing) -> Feature:
     if feature.stage not in ("inbox", "backlog") or (feature.id and feature.stage != "inbox"):
         where = f"{place.branch}: {feature.path}" if place.branch else feature.path
         raise usage(f"Feature {feature.name_for_people} is in the stage {feature.stage} already", where=where)
-    how = _require_committer(checkout, how)
+    how = require_committing(checkout, how)
     id = feature.id or next_id(checkout.root, checkout.common_dir)
     with moved_to(checkout.root, feature, "backlog", id) as (moved, paths):
         commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}", how)
@@ -122,7 +122,7 @@ def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, s
     """
     place = find_place(checkout.root, checkout.common_dir, wanted)
     feature = place.feature if place.branch else find_to_begin(checkout.root, checkout.common_dir, wanted)
-    specs.refuse_done(feature)
+    specs.refuse_over(feature)
     current = branch.require_sound(checkout)
     if checkout.commit_of(f"refs/heads/{feature.name}") is None:
         branch.require_configuration(checkout)
@@ -182,7 +182,7 @@ def require_committer(checkout: Checkout) -> None:
         )
 
 
-def _require_committer(checkout: Checkout, how: Committing) -> Committing:
+def require_committing(checkout: Checkout, how: Committing) -> Committing:
     """Return how to commit: not at all before the first commit, which is the person's to make."""
     if how.commit and checkout.head is None:
         how.say(f"The repository has no commits yet. Make the first one before a feature starts: {FIRST_COMMIT}")

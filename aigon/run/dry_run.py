@@ -21,12 +21,14 @@ from aigon.run.price_tag import cost_of, price_tag
 from aigon.run.records import records_of
 from aigon.run.sandbox_places import absent, unmade
 from aigon.run.settings import work_tree
+from aigon.run.spec_places import require_open
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     """The plan as a document and as text. Raises AigonError for what would refuse the run."""
     if not options.resume:
         require_feature(checkout, options.feature, write=False)
+    require_open(checkout.root, checkout.common_dir, options.feature)
     options = _as_resumed(checkout, options)
     prepared = ready(checkout, options)
     branch.require_sound(checkout)

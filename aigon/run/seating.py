@@ -10,6 +10,7 @@ from aigon.run.bookkeeping import require_feature
 from aigon.run.chosen_agents import chosen, known, spelled_out
 from aigon.run.options import Options
 from aigon.run.seat import Seat, main_checkout, worktree_of
+from aigon.run.spec_places import require_open
 
 
 @contextmanager
@@ -24,6 +25,7 @@ def seated(checkout: Checkout, options: Options, say: Callable[[str], None]) -> 
         names = chosen(main, options, here)
         if not names:
             _require_outside(here, options)
+            require_open(checkout.root, checkout.common_dir, options.feature)
             yield Seat(checkout, checkout.root), spelled_out(main, options)
             return
         if len(names) > 1:

@@ -49,7 +49,7 @@ def _set_up(
     agents, there = agents_named(main, names), known(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
     plan = [(each, meant(there, each.name) or meant(there, each.label)) for each in agents]
-    _refuse_done(main, there[0].feature if there else wanted)
+    _refuse_over(main, there[0].feature if there else wanted)
     if all(old for _, old in plan):
         return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
     feature = _feature(main, wanted, there)
@@ -65,12 +65,12 @@ def _set_up(
     return tuple(made)
 
 
-def _refuse_done(main: Checkout, wanted: str) -> None:
+def _refuse_over(main: Checkout, wanted: str) -> None:
     try:
         feature = specs.locate(main.root, wanted)
     except AigonError:  # on another branch its spec may not be there
         return
-    specs.refuse_done(feature)
+    specs.refuse_over(feature)
 
 
 def _again(candidate: Candidate, mode: Mode) -> Candidate:

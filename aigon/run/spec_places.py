@@ -73,6 +73,15 @@ def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
     )
 
 
+def require_open(root: Path, common_dir: Path, wanted: str) -> None:
+    """Raise AigonError (exit 2) if the feature is done or cancelled, as far as this checkout can tell."""
+    try:
+        feature = find_place(root, common_dir, wanted).feature
+    except AigonError:  # what is wrong with the name is for others to say
+        return
+    specs.refuse_over(feature)
+
+
 def find_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
     """Like `find_here`; a feature of the inbox or the backlog without an ID has the next free one."""
     found = find_here(root, common_dir, wanted)

@@ -30,11 +30,12 @@ def locate(root: Path, wanted: str) -> Feature:
     return features.find(spec_paths(root), wanted)
 
 
-def refuse_done(feature: Feature) -> None:
-    """Raise AigonError (exit 2) for a feature that is done: to set it up again would be to begin it anew."""
-    if feature.stage == "done":
-        hint = "A new feature is aigon feature-create; this one is begun anew once its spec is back in the backlog"
-        raise usage(f"Feature {feature.name_for_people} is done already", where=feature.path, hint=hint)
+def refuse_over(feature: Feature) -> None:
+    """Raise AigonError (exit 2) for a feature that is done or cancelled: no run starts on it until it is reopened."""
+    if feature.stage in ("done", "cancelled"):
+        name = feature.name_for_people
+        hint = f"aigon reopen {name} takes it up again; aigon feature-create begins another"
+        raise usage(f"Feature {name} is {feature.stage} already", where=feature.path, hint=hint)
 
 
 def name_of(root: Path, wanted: str, branch: str | None) -> str:

@@ -24,6 +24,7 @@ _TITLES = {
     "in-evaluation": "In evaluation",
     "done": "Done",
     "paused": "Paused",
+    "cancelled": "Cancelled",
     "elsewhere": "Specs kept elsewhere",
 }
 _ENDS = {

@@ -32,7 +32,7 @@ def test_it_says_what_to_do_where_there_is_nothing(lab: Lab, tmp_path: Path) -> 
     assert (ran.code, ran.out) == (0, "There are no features yet. Write one: aigon feature-create NAME\n")
     stages = lab.aigon("board", "--json").json["stages"]
     assert [stage["stage"] for stage in stages] == [
-        "inbox", "backlog", "in-progress", "in-evaluation", "done", "paused",
+        "inbox", "backlog", "in-progress", "in-evaluation", "done", "paused", "cancelled",
     ]  # fmt: skip
     outside = lab.aigon("board", cwd=tmp_path)
     assert outside.code == 7 and "This is not a git repository" in outside.err

@@ -28,6 +28,7 @@ def board() -> list[Column]:
         "in-progress": [card("42", proven=3, total=5, working=(LOOP,))],
         "in-evaluation": [card("43", problem="loop-state-43.json cannot be read")],
         "done": [card("44", proven=5, total=5, ended=Ended("met", "Every", NOW, "claude", 3))],
+        "cancelled": [card("46")],
         "paused": [card("45", proven=0, total=2, ended=Ended("stopped", "Stopped by the guard stall: x", NOW, "m", 4))],
     }
     return [Column(stage, tuple(cards[stage])) for stage in FOLDERS]

@@ -1,0 +1,34 @@
+"""`aigon cancel`: a feature that will not be built."""
+
+import click
+
+from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+
+
+@click.command("cancel")
+@click.argument("feature", metavar="ID")
+@commit_option
+@verify_option
+@json_option
+def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
+    """Move the spec of feature ID to docs/specs/features/07-cancelled, commit that, and remove its worktrees.
+
+    What they hold that is in no commit is parked. Branches and records stay, and `aigon reopen ID` takes it up again.
+
+    Exit codes: 0 cancelled, 2 there is no such feature or it is over, 7 a loop works on it.
+    """
+    from aigon.run.authority import require_outside_a_run
+    from aigon.run.cancellation import cancel
+    from aigon.run.locks import alone
+    from aigon.run.seat import main_checkout
+
+    require_outside_a_run("cancel")
+    how = committing(commit=commit, verify=verify, as_json=as_json)
+    with here() as checkout, main_checkout(checkout) as (main, _), alone(main):
+        done = cancel(main, feature, how)
+    kept = [f"Its branch {name} stays. To delete it: git branch -D {name}" for name in done.branches]
+    parked = [f"Parked: {ref} (aigon parked restore {ref})" for ref in done.parked]
+    text = "\n".join([f"Cancelled feature {done.feature.name_for_people}: {done.feature.path}", *kept, *parked])
+    document = {"feature": done.feature.name_for_people, "path": done.feature.path, "stage": done.feature.stage}
+    answer({**document, "branches": list(done.branches), "parked": list(done.parked)}, text, as_json)
+    return 0

@@ -1,0 +1,37 @@
+"""`aigon reopen`: take up a feature again that is cancelled or done."""
+
+import click
+
+from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+
+
+@click.command("reopen")
+@click.argument("feature", metavar="ID")
+@commit_option
+@verify_option
+@json_option
+def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
+    """Move the spec of feature ID, which is cancelled or done, back to the backlog, and commit that.
+
+    A cancelled feature continues on its branch. One that was done begins anew where you stand: its merged branch is
+    parked, and it needs a criterion that does not hold yet.
+
+    Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
+    """
+    from aigon.run.authority import require_outside_a_run
+    from aigon.run.cancellation import reopen
+    from aigon.run.locks import alone
+    from aigon.run.seat import main_checkout
+
+    require_outside_a_run("reopen")
+    how = committing(commit=commit, verify=verify, as_json=as_json)
+    with here() as checkout, main_checkout(checkout) as (main, _), alone(main):
+        done = reopen(main, feature, how)
+    name = done.feature.name_for_people
+    lines = [f"Reopened feature {name}: {done.feature.path}"]
+    lines += [f"It continues on its branch {branch}" for branch in done.branches]
+    lines += [f"Parked: {ref} (aigon parked restore {ref})" for ref in done.parked]
+    document = {"feature": name, "path": done.feature.path, "stage": done.feature.stage}
+    text = "\n".join([*lines, f"Next: edit its criteria, then aigon feature-implement {name} --loop"])
+    answer({**document, "branches": list(done.branches), "parked": list(done.parked)}, text, as_json)
+    return 0
