@@ -8,7 +8,7 @@ from aigon.parsers._problems import capped, number, problem
 from aigon.parsers._readings import foreign, lint
 from aigon.parsers._text import text
 
-_HOOK = re.compile(r"^(?P<name>\S[^\n]{0,300}?)\.{3,}[^\n]{0,300}(?P<end>Passed|Failed|Skipped)$")
+_ENDS = ("Passed", "Failed", "Skipped")
 _ID = "- hook id: "
 _END = ("pre-commit hook(s) made changes.", "All changes made by hooks:")
 _PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d+):(?:\d+:)? ?(?P<message>\S[^\n]*)$")
@@ -20,19 +20,23 @@ def read(output: bytes, report: bytes | None) -> Reading:
     """One problem for each line of a failing hook, or one for a hook that only says that it failed."""
     lines = text(output or report or b"")
     every = lines.split("\n")
-    if not any(_HOOK.match(line) for line in every):
+    if not any(_is_hook(line) for line in every):
         return foreign(lines)
     return lint(capped(each for hook, said in _failed(every) for each in _problems(hook, said)))
+
+
+def _is_hook(line: str) -> bool:
+    return line.endswith(_ENDS) and "..." in line and not line.startswith((" ", "."))
 
 
 def _failed(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the id of each failing hook, and the lines below it."""
     hook, said = "", list[str]()
     for line in (*lines, *_END):
-        if (match := _HOOK.match(line)) or line in _END:
+        if _is_hook(line) or line in _END:
             if hook:
                 yield hook, said
-            hook, said = (match["name"] if match and match["end"] == "Failed" else ""), []
+            hook, said = (line.partition("...")[0] if line.endswith("Failed") else ""), []
         elif hook and line.startswith(_ID):
             hook = line.removeprefix(_ID)
         elif hook and line.strip():

@@ -347,10 +347,10 @@ def test_the_pre_commit_program_stops_feature_done(proven: Lab) -> None:
     hooks = [
         {"id": "no-feature", "name": "no feature", "language": "pygrep", "entry": "^feature$", "files": "shared"},
     ]
-    proven.git("switch", "-q", "main")
-    proven.write(".pre-commit-config.yaml", json.dumps({"repos": [{"repo": "local", "hooks": hooks}]}))
-    proven.commit("pre-commit")
-    subprocess.run(["pre-commit", "install"], cwd=proven.root, env=proven.env, check=True, capture_output=True)
+    # Outside of the repository: inside it would be a check of the loop as well.
+    config = proven.write("../home/hooks.yaml", json.dumps({"repos": [{"repo": "local", "hooks": hooks}]}))
+    install = ["pre-commit", "install", "--config", str(config)]
+    subprocess.run(install, cwd=proven.root, env=proven.env, check=True, capture_output=True)
     before = proven.fingerprint()
     ran = proven.aigon("feature-done", "42")
     assert ran.code == 7 and "no feature" in ran.err and "shared.txt:1:feature" in ran.err, ran.err
