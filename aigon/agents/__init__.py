@@ -56,17 +56,17 @@ class Adapter:
     @property
     def consults(self) -> bool:
         """Whether it can be asked a question, in read-only use."""
-        return hasattr(self.module, "consult") and hasattr(self.module, "consulted")
+        return self.kind.judge is not None
 
     def consult(self, agent: Agent) -> Launch:
         """The command line that answers what stands on standard input."""
-        launch: Launch = self.module.consult(agent)
+        own = getattr(self.module, "consult", None)
+        launch: Launch = own(self.kind, agent) if own else _program.consult(self.kind, agent)
         return launch
 
     def consulted(self, agent: Agent, exited: Exited) -> Answer:
         """The text of the answer, or why there is none."""
-        answer: Answer = self.module.consulted(agent, exited)
-        return answer
+        return _program.consulted(self.kind, agent, exited, self.module.seen(exited))
 
 
 @cache

@@ -3,16 +3,21 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from aigon.agents._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
 from aigon.agents._tools import MOST_DENIED, MOST_TOOLS
 from aigon.core.agent import Agent, Ask, Exited, Find, Launch, Seen
 from aigon.core.agent_kind import GROUPS, Kind
+from aigon.core.judging import Answer
 from aigon.core.model import HELD, Turn, TurnEnd
 
 LONGEST = 100_000
 """Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
+NOWHERE = Ask(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
+"""The question of a judge, which is about no turn."""
+_OUTDATED = re.compile(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
 _GROUP = re.compile(r"\{(\w+)\}")
 
 
@@ -110,6 +115,28 @@ def defaults(kind: Kind, agent: Agent, values: Mapping[str, str]) -> dict[str, s
     chosen = {**os.environ, **agent.env}
     filled = {name: _GROUP.sub(lambda m: values.get(m[1], m[0]), value) for name, value in kind.env.items()}
     return {name: value for name, value in filled.items() if (value if value != kind.env[name] else name not in chosen)}
+
+
+def consult(kind: Kind, agent: Agent) -> Launch:
+    """Return the command line that answers the question on standard input; `agent.args` could give it tools."""
+    use = kind.judge
+    assert use is not None, "only a kind with `judge` is asked"
+    values = _values(agent, NOWHERE)
+    words = [word for each in use.argv for word in _expanded(each, kind, agent, NOWHERE, values)]
+    return Launch((kind.program, *words), env={**agent.env, **defaults(kind, agent, {}), **use.env}, unset=kind.unset)
+
+
+def consulted(kind: Kind, agent: Agent, exited: Exited, seen: Seen) -> Answer:
+    """Return the whole text of the answer; a session that did not end well, or that used a tool, has none."""
+    ended = turn(agent, NOWHERE, exited, seen)
+    spent = Answer(cost=ended.cost, cost_status=ended.cost_status, usage=ended.usage)
+    if ended.end == "finished":
+        used = f"it used a tool ({seen.tools[0]}), so its answer is not its own" if seen.tools else ""
+        return replace(spent, text="" if used else seen.said, failure=used)
+    outdated = ended.exit_code not in (0, None) and bool(_OUTDATED.search(exited.stderr))
+    detail = f"{ended.detail}. Update {kind.title}: {kind.install}" if outdated else ended.detail
+    lasting = ended.end in ("bad_credentials", "usage_limit", "not_started")
+    return replace(spent, failure=detail, available=not outdated and not lasting)
 
 
 def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:

@@ -14,6 +14,7 @@ from aigon.agents._records import Record, at, count_at, objects_at, of_type, rec
 from aigon.agents._tools import tool
 from aigon.agents._trouble import of_stderr, trouble
 from aigon.core.agent import Agent, Ask, Exited, Launch, Seen
+from aigon.core.agent_kind import Kind
 from aigon.core.model import Usage
 
 
@@ -77,7 +78,15 @@ def launch(agent: Agent, ask: Ask) -> Launch:
     """The command line of one turn. Without settings of the person it does not take a key for a login (measured)."""
     from aigon.agents import adapter_of
 
-    made = _program.launch(adapter_of(agent).kind, agent, ask)
+    return _with_login(agent, _program.launch(adapter_of(agent).kind, agent, ask))
+
+
+def consult(kind: Kind, agent: Agent) -> Launch:
+    """The command line of one question, with the same login."""
+    return _with_login(agent, _program.consult(kind, agent))
+
+
+def _with_login(agent: Agent, made: Launch) -> Launch:
     env = {**os.environ, **agent.env}
     chosen = any(word.split("=")[0] == "--auth-type" for word in made.argv)
     settings = Path(env.get("QWEN_HOME") or Path.home() / ".qwen", "settings.json")

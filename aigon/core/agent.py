@@ -12,13 +12,10 @@ It may also have these, which otherwise follow from the data:
     turn(agent, ask, exited) -> Turn        what that turn was
     credentials(agent, env) -> names        what logs it in beside what the kind names
 
-One that can also be asked a question, as the judge `agent` does, has two more:
+    consult(kind, agent) -> Launch          the command line that answers what stands on standard input
 
-    consult(agent) -> Launch                the command line that answers what stands on standard input
-    consulted(agent, exited) -> Answer      the text of the answer, or why there is none
-
-`consult` is read-only use: the program gets no tool, no settings, memory or hooks of the person or the project, and
-`agent.args` are left out, since they could give it any of these. It runs in an empty folder.
+`consult` is read-only use, which the key `judge` of a kind describes: the program gets no tool that changes anything,
+and `agent.args` are left out, since they could give it one. It runs in an empty folder.
 """
 
 from collections.abc import Callable, Mapping

@@ -21,7 +21,7 @@ _KEYS = (
     "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
     "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
     "model", "effort", "budget", "session", "env",
-    "unset", "leaves", "reads", "cost", "ladder", "commands", "note",
+    "unset", "leaves", "reads", "cost", "ladder", "commands", "judge", "note",
 )  # fmt: skip
 _LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
           "model", "effort", "budget", "session", "unset", "leaves")  # fmt: skip
@@ -68,6 +68,19 @@ class CommandFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeUse:
+    """How the program answers one question that stands on standard input, with tools that change nothing or none.
+
+    `argv` follows `program`, `env` comes over the kind's. `alone`: no file in the person's home, which an agent may have
+    written, adds to the question.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
@@ -110,6 +123,7 @@ class Kind:
     cost: Cost = "unknown"
     ladder: tuple[Step, ...] = ()
     commands: CommandFiles | None = None
+    judge: JudgeUse | None = None
     note: str = ""
 
     def is_permitted_by(self, args: Sequence[str]) -> bool:
@@ -144,6 +158,7 @@ def read(name: str, content: bytes, file: str) -> Kind:
     words |= {"credentials": _credentials(fields["credentials"])} if "credentials" in fields else {}
     words |= {"ladder": steps(fields["ladder"])} if "ladder" in fields else {}
     words |= {"commands": _commands(fields["commands"])} if "commands" in fields else {}
+    words |= {"judge": _judge(fields["judge"])} if "judge" in fields else {}
     _known_placeholders(fields)
     reads = fields["reads"].text() if "reads" in fields else name.replace("-", "_")
     return Kind(name=name, reads=reads, **texts, **lists, **words)  # type: ignore[arg-type]
@@ -180,6 +195,12 @@ def _commands(node: Node) -> CommandFiles:
     texts = {key: fields[key].text() for key in ("path", "arguments", "argument", "invoked") if key in fields}
     kind: Sequence[Literal["markdown", "toml", "skill"]] = ("markdown", "toml", "skill")
     return CommandFiles(**texts, format=fields["format"].choice(kind) if "format" in fields else "markdown")
+
+
+def _judge(node: Node) -> JudgeUse:
+    fields = node.fields(("argv", "env", "alone"), required=("argv",))
+    alone = "alone" in fields and fields["alone"].flag()
+    return JudgeUse(fields["argv"].texts(), mapping(fields["env"]) if "env" in fields else {}, alone)
 
 
 def _known_placeholders(fields: Mapping[str, Node]) -> None:

@@ -18,9 +18,11 @@ class Consulting(JudgeSettings):
     """The settings of the judge `agent`.
 
     `launch` is the agent's command line for one question, `read` takes the answer from what the program left;
-    `missing` says why the agent cannot be asked, "" when it can.
+    `missing` says why the agent cannot be asked, "" when it can. Only one that is asked `alone`, without anything that
+    lies in the person's home, is taken unnamed.
     """
 
     launch: Launch = field(default_factory=lambda: Launch(()))
     read: Callable[[Exited], Answer] = _no_answer
     missing: str = NOBODY
+    alone: bool = False

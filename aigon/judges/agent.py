@@ -14,8 +14,8 @@ from aigon.judges._one_object import said
 from aigon.judges._program import asked, failure
 
 _FORM = """\
-Answer with exactly one JSON object and nothing else: no introduction, no explanation, no other JSON. It has to be
-valid by this JSON Schema:
+Use no tool: the answer of one who did is void. Answer with exactly one JSON object and nothing else: no introduction,
+no explanation, no other JSON. It has to be valid by this JSON Schema:
 
 ```json
 {schema}

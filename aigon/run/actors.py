@@ -9,6 +9,7 @@ from pathlib import Path
 from aigon.agents import adapter_of
 from aigon.core.agent import Agent
 from aigon.core.config import Config, JudgeConfig
+from aigon.core.consulting import Consulting
 from aigon.core.errors import AigonError, environment, unavailable, usage
 from aigon.core.judging import JudgeSettings
 from aigon.core.ladder import Rung, without_doubles
@@ -176,7 +177,7 @@ def chosen_judge(
         agent = _asked(root, config, agents, own.agent) if name == "agent" else None
         settings = settings_of(name, own, root, env, agent, config.env.pass_)
         why = why_not(settings)
-        if not why:
+        if not why and (chosen or not isinstance(settings, Consulting) or settings.alone):
             return settings
         if chosen:
             hint = f"{why}; or ask another judge: --judge NAME"

@@ -64,9 +64,14 @@ def settings_of(
         return _program(replace(settings, env=for_checks(env, allowed)), command, own)
     if name != "agent":
         return settings  # asked by this very process
-    return _consulting(
-        settings, agent and replace(agent, passed=(*agent.passed, *allowed)), partial(program, root, env)
-    )
+    asked = agent and replace(agent, passed=(*agent.passed, *allowed), model=_model_of(own, agent))
+    return _consulting(settings, asked, partial(program, root, env))
+
+
+def _model_of(own: JudgeConfig, agent: Agent) -> str:
+    """The model that is asked for; the built-in default is Claude's, so any other agent is asked with its own."""
+    of_claude = adapter_of(agent).kind.reads == "claude"
+    return own.model if of_claude or "model" in own.model_fields_set else agent.model
 
 
 def _program(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig) -> JudgeSettings:
@@ -81,9 +86,10 @@ def _consulting(settings: JudgeSettings, agent: Agent | None, find: Find) -> Con
     given = {field.name: getattr(settings, field.name) for field in fields(settings)}
     if agent is None:
         return Consulting(**given)
-    asked = replace(agent, model=settings.model, args=())
+    asked = replace(agent, args=())
     of = adapter_of(agent)
     given |= {"agent": agent.adapter, "env": for_agent(settings.env, asked, of.kind)}
+    given |= {"model": agent.model or agent.name, "alone": bool(of.kind.judge and of.kind.judge.alone)}
     if not of.consults:
         return Consulting(**given, missing=_only_works(agent))
     missing = of.ready(asked, find, settings.env)

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from aigon.agents import adapter
 from aigon.core.agent import Agent
-from aigon.core.config import JudgeConfig
+from aigon.core.config import Config, JudgeConfig
 from aigon.core.judging import Answer, JudgeSettings, Question
 from aigon.judges import agent
+from aigon.run.actors import chosen_judge
 from aigon.run.judge_settings import settings_of, why_not
 from tests.agents.test_claude import CAPTURES
 from tests.agents.turns import program
@@ -29,10 +31,10 @@ pwd > "$NOTES/cwd"; ls -A > "$NOTES/ls"
 
 
 def judge(folder: Path, script: str, *, timeout: float = 30.0, who: Agent | None = None) -> JudgeSettings:
-    """The settings of a judge whose `claude` is this script; it notes what it was given in the folder `notes`."""
+    """The settings of a judge whose program is this script; it notes what it was given in the folder `notes`."""
     (folder / "bin").mkdir()
     (folder / "notes").mkdir()
-    program(folder / "bin" / "claude", f"{NOTES}{script}")
+    program(folder / "bin" / (who.adapter if who else "claude"), f"{NOTES}{script}")
     env = {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "NOTES": str(folder / "notes")}
     own = JudgeConfig(model="claude-test", timeout=timeout)
     return settings_of("agent", own, folder, env, who or Agent("claude", "claude"))
@@ -74,6 +76,66 @@ def test_it_is_asked_without_tools_in_an_empty_folder_and_answers_json(tmp_path:
     assert "CLAUDE_CONFIG_DIR=/c" in noted(tmp_path, "env").splitlines()
     assert noted(tmp_path, "ls") == "" and not noted(tmp_path, "cwd").startswith(str(tmp_path))
     assert not Path(noted(tmp_path, "cwd").strip()).exists(), "the folder was left behind"
+
+
+OTHERS = {
+    "codex": [
+        {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": REPLY}},
+        {"type": "turn.completed", "usage": {"input_tokens": 9, "cached_input_tokens": 0, "output_tokens": 4}},
+    ],
+    "gemini": [
+        {"type": "init", "session_id": "s", "model": "gemini-2.5-pro"},
+        {"type": "message", "role": "assistant", "content": REPLY, "delta": True},
+        {"type": "result", "status": "success", "stats": {"total_tokens": 13, "input_tokens": 9, "output_tokens": 4}},
+    ],
+    "qwen": [
+        {"type": "system", "subtype": "init", "session_id": "s", "model": "qwen3"},
+        {"type": "result", "subtype": "success", "is_error": False, "session_id": "s", "result": REPLY},
+    ],
+    "opencode": [
+        {"type": "step_start", "sessionID": "s", "part": {"type": "step-start"}},
+        {"type": "text", "sessionID": "s", "part": {"type": "text", "text": REPLY}},
+        {"type": "step_finish", "sessionID": "s", "part": {"reason": "stop", "tokens": {"input": 9, "output": 4}}},
+    ],
+}
+"""What these programs print on an answer, cut down to the records that are read."""
+READ_ONLY = {"codex": "read-only", "gemini": "plan", "qwen": "plan", "opencode": "plan"}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_agents_are_asked_read_only_with_a_model_of_their_own(name: str, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("".join(json.dumps(record) + "\n" for record in OTHERS[name]))
+    who = Agent(name, name, model="small", args=("--yolo", "--auto"))
+    settings = judge(tmp_path, f'cat "{tmp_path / "out"}"', who=who)
+    default = settings_of("agent", JudgeConfig(), tmp_path, settings.env, who)
+    answer = agent.ask(QUESTION, default)
+    assert (answer.text, answer.failure) == (REPLY, "")
+    argv = noted(tmp_path, "argv").split("\n")
+    assert READ_ONLY[name] in argv and argv[argv.index("-m") + 1] == "small" == default.model
+    kind = adapter(name).kind
+    assert not {"--yolo", "--auto", *kind.approval} & set(argv) - {"--approval-mode"}
+    assert QUESTION.task in noted(tmp_path, "stdin") and noted(tmp_path, "ls") == ""
+    agent.ask(QUESTION, settings)
+    assert "claude-test" in noted(tmp_path, "argv"), "a model that was chosen for the judge goes before"
+
+
+def test_an_answer_after_a_use_of_a_tool_is_void(tmp_path: Path) -> None:
+    used = {"type": "item.completed", "item": {"type": "command_execution", "command": "cat log.md"}}
+    (tmp_path / "out").write_text("".join(json.dumps(record) + "\n" for record in (used, *OTHERS["codex"])))
+    answer = agent.ask(QUESTION, judge(tmp_path, f'cat "{tmp_path / "out"}"', who=Agent("codex", "codex")))
+    assert answer.text == "" and "it used a tool (command execution: cat log.md)" in answer.failure
+    assert answer.available
+
+
+def test_only_an_agent_that_reads_nothing_of_the_home_is_taken_unnamed(tmp_path: Path) -> None:
+    for name in ("codex", "claude"):
+        program(tmp_path / name, "true")
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    taken = chosen_judge(Config(), None, ["claude"], env, tmp_path)
+    assert taken and (taken.backend, taken.agent) == ("agent", "claude")
+    assert chosen_judge(Config(), None, ["codex"], env, tmp_path) is None
+    named = chosen_judge(Config(), "agent", ["codex"], env, tmp_path)
+    assert named and named.agent == "codex"
 
 
 def test_the_prompt_holds_the_rules_the_data_the_task_and_the_form(tmp_path: Path) -> None:
@@ -123,7 +185,7 @@ def test_a_reply_that_could_be_read_in_two_ways_is_none(text: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("capture", "why", "available"),
     [
-        ("bad_key", "bad credentials: Invalid API key", False),
+        ("bad_key", "Invalid API key", False),
         ("usage_limit", "usage limit: You've hit your", False),
         ("rate_limited", "overloaded (429)", True),
         ("max_turns", "max turns", True),
@@ -143,15 +205,15 @@ def test_a_program_that_crashes_hangs_or_is_too_old_says_so(tmp_path: Path) -> N
     slow = agent.ask(QUESTION, judge(tmp_path / "b", "sleep 60", timeout=0.5))
     assert slow.failure == "the judge did not answer within 0.5 s"
     old = agent.ask(QUESTION, judge(tmp_path / "c", "echo \"error: unknown option '--safe-mode'\" >&2; exit 1"))
-    assert "Update Claude Code" in old.failure and not old.available
+    assert "Update Claude Code: npm install" in old.failure and not old.available
 
 
 def test_who_cannot_be_asked_is_said_and_never_started(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
     absent = settings_of("agent", JudgeConfig(), tmp_path, env, Agent("claude", "claude"))
     assert "npm install -g @anthropic-ai/claude-code" in why_not(absent)
-    for adapter in ("command", "replay"):
-        working = settings_of("agent", JudgeConfig(), tmp_path, env, Agent("mine", adapter, command=("true",)))
+    for other in ("command", "replay"):
+        working = settings_of("agent", JudgeConfig(), tmp_path, env, Agent("mine", other, command=("true",)))
         assert "has no read-only use" in why_not(working) and "judge.agent" in why_not(working)
         assert not agent.ask(QUESTION, working).available
     nobody = settings_of("agent", JudgeConfig(), tmp_path, env, None)
