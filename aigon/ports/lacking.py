@@ -22,7 +22,8 @@ def refusal(what: str, error: OSError) -> AigonError:
     if not lacking.is_lack(error.errno):
         do = "Fix the problem"
         if error.errno in (errno.EACCES, errno.EPERM) and path:
-            do = f"Get the right to write there (`ls -ld {shlex.quote(path)}` shows whose it is)"
+            place = shlex.quote(str(existing(Path(path))))
+            do = f"Get the right to write there (`ls -ld {place}` shows whose it is)"
         return environment(f"{what}: {error.strerror or error}", where=path, hint=f"{do}, {AGAIN}")
     number = error.errno or 0
     return _lacking(what, number, Path(path) if path else _where(number, _usual()), path)

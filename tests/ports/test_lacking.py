@@ -32,6 +32,14 @@ def test_another_error_of_the_system_keeps_its_own_words(tmp_path: Path) -> None
     assert (error.what, error.where) == ("The record cannot be written: Permission denied", str(tmp_path))
 
 
+def test_a_missing_right_to_write_is_shown_at_the_nearest_folder_that_exists(tmp_path: Path) -> None:
+    error = refusal(
+        "It cannot be written", PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "a" / "b"))
+    )
+    assert error.where == str(tmp_path / "a" / "b")
+    assert f"`ls -ld {tmp_path}`" in error.hint
+
+
 def test_an_error_that_names_no_file_is_said_all_the_same() -> None:
     error = refusal("The run cannot go on", OSError(errno.ENOSPC, "No space left on device"))
     assert error.what == "The run cannot go on: no space is left on the disk"
