@@ -121,7 +121,10 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line; with --dry-run one document.")
 @yes_option
 def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bool, **given: Any) -> int:
-    """Let an agent work on feature ID (an ID, a slug or the path of a spec).
+    """Let an agent work on feature ID (an ID, a slug, a title or the path of a spec).
+
+    A feature of the inbox or the backlog gets its ID and its branch first. The title of a new one becomes a spec in the
+    inbox for you to fill in. Without --loop the agent takes one turn.
 
     Several agents (--agent twice or more) work side by side, each in a worktree of its own: see `aigon arena`.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @verify_option
 @json_option
 def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, as_json: bool) -> int:
-    """Start feature ID: its spec goes to in-progress, and there is a place to work on it.
+    """Start feature ID: its spec goes to in-progress, and there is a place to work on it. It gets an ID if it has none.
 
     \b
     No agent:           its branch, made at HEAD and checked out here.

@@ -195,8 +195,8 @@ def test_a_signal_ends_a_set_up_with_all_that_it_started(case: Case, number: sig
 
 def test_a_project_that_ignores_aigons_folder_has_its_configuration_in_the_worktree_too(case: Case) -> None:
     case.lab.write(".gitignore", ".aigon/\n")
+    case.lab.git("rm", "-q", "--cached", ".aigon/config.json")
     case.lab.commit("ignore")
-    case.lab.write(".aigon/config.json", "{}\n")
     case.lab.write(".aigon/validation.sh", "true\n", executable=True)
     case.lab.write(".aigon/runs/1/prompt.md", "old\n")
     made = case.provide()
