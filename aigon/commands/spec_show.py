@@ -1,11 +1,14 @@
 """`aigon spec-show`: list a spec's criteria."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.core.errors import AigonError
 from aigon.core.model import Criterion, Spec
+from aigon.core.spec import warnings_of
 
 
 @click.command("spec-show")
@@ -13,22 +16,34 @@ from aigon.core.model import Criterion, Spec
 @json_option
 def command(spec: str, as_json: bool) -> int:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""
-    name, parsed = _parsed(spec)
-    answer(_document(name, parsed), _text(name, parsed), as_json)
+    name, parsed, judge = _parsed(spec)
+    answer(_document(name, parsed), _text(name, parsed, judge), as_json)
     return 0
 
 
-def _parsed(wanted: str) -> tuple[str, Spec]:
-    """A file by its path needs no repository around it."""
+def _parsed(wanted: str) -> tuple[str, Spec, str]:
+    """Return name, spec and judge ("" for none). A file by its path needs no repository around it."""
     from aigon.run import specs
-    from aigon.run.spec_places import find_place
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
-        return wanted, specs.read_file(path, wanted)
+        return wanted, *_in_project(wanted, specs.read_file(path, wanted), path.parent)
     with here() as checkout:
-        place = find_place(checkout.root, checkout.common_dir, wanted)
-        return place.feature.path, place.parse()
+        feature = specs.locate(checkout.root, wanted)
+        spec = specs.read_file(checkout.root / feature.path, feature.path)
+        return feature.path, *_in_project(wanted, spec, checkout.root)
+
+
+def _in_project(wanted: str, spec: Spec, folder: Path) -> tuple[Spec, str]:
+    """Return the spec as a run would read it, and the judge; as it is where there is no sound project around it."""
+    from aigon.ports.git import Checkout
+    from aigon.run.options import Options
+    from aigon.run.prepare import prepare
+
+    with suppress(AigonError), Checkout.open(folder) as checkout:
+        prepared = prepare(checkout, Options(wanted), with_agent=False)
+        return prepared.spec, prepared.judge.backend if prepared.judge else ""
+    return spec, "judge"
 
 
 def _document(name: str, spec: Spec) -> dict[str, object]:
@@ -37,7 +52,7 @@ def _document(name: str, spec: Spec) -> dict[str, object]:
         "title": spec.title,
         "criteria": [_criterion(criterion) for criterion in spec.criteria],
         "validation": spec.validation,
-        "warnings": [{"line": warning.line, "message": warning.message} for warning in spec.warnings],
+        "warnings": [{"line": warning.line, "message": warning.message} for warning in warnings_of(spec)],
     }
 
 
@@ -52,11 +67,12 @@ def _criterion(criterion: Criterion) -> dict[str, object]:
     }
 
 
-def _text(name: str, spec: Spec) -> str:
+def _text(name: str, spec: Spec, judge: str) -> str:
     rows = [f"{spec.title or name}  ({name})"]
     for criterion in spec.criteria:
         box = "x" if criterion.checked else " "
-        how = f"  <{criterion.kind}{f': {criterion.command}' if criterion.command else ''}>"
+        kind = "a person" if criterion.kind == "human" or not (judge or criterion.kind != "judge") else criterion.kind
+        how = f"  <{kind}{f': {criterion.command}' if criterion.command else ''}>"
         rows.append(f"{criterion.number:3}. [{box}] {criterion.text}{how}")
-    rows += [f"warning, line {warning.line}: {warning.message}" for warning in spec.warnings]
+    rows += [f"warning, line {warning.line}: {warning.message}" for warning in warnings_of(spec)]
     return "\n".join(rows)

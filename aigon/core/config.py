@@ -335,9 +335,10 @@ def _document(name: str, content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        where = f"{name}:{error.lineno}:{error.colno}"
-        hint = f"Fix line {error.lineno}"
-        raise usage(f"The configuration is not valid JSON: {error.msg}", where=where, hint=hint) from None
+        what, line, column = _describe_json_error(error)
+        verb = "Remove it from" if what.startswith(_TOO_MUCH) else "Fix"
+        where, hint = f"{name}:{line}:{column}", f"{verb} line {line}"
+        raise usage(f"The configuration is not valid JSON: {what}", where=where, hint=hint) from None
     except RecursionError:
         raise usage("The configuration is nested too deeply", where=name, hint="It has a few levels only") from None
     except ValueError as error:  # a number of thousands of digits, NaN, a key that stands twice
@@ -345,6 +346,34 @@ def _document(name: str, content: bytes) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise usage("The configuration is not a JSON object", where=name, hint="It starts with { and ends with }")
     return document
+
+
+_JSON_ERRORS = {
+    "Expecting ',' delimiter": "a comma is missing before this",
+    "Expecting ':' delimiter": "a colon is missing after the key",
+    "Expecting property name enclosed in double quotes": "a key has to be in double quotes",
+    "Expecting value": "a value is missing or is not in double quotes",
+    "Extra data": "something follows the end of the object",
+    "Unterminated string starting at": "a text that begins here has no closing double quote",
+    "Invalid control character at": "a text goes over the end of its line",
+}
+
+
+_TOO_MUCH = ("there is a comma", "there is a comment")
+
+
+def _describe_json_error(error: json.JSONDecodeError) -> tuple[str, int, int]:
+    """Return what is wrong in words, with its line and column, counted from 1."""
+    before, rest = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
+    at = len(error.doc) - len(rest)
+    what = _JSON_ERRORS.get(error.msg, error.msg)
+    if rest.startswith(("//", "/*", "#")):
+        what = "there is a comment, which JSON does not allow"
+    elif rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
+        what = f"there is a comma too many before `{rest[1:].lstrip()[:1]}`"
+    elif before.endswith(",") and rest[:1] in ("}", "]"):
+        what, at = f"there is a comma too many before `{rest[:1]}`", len(before) - 1
+    return what, error.doc.count("\n", 0, at) + 1, at - error.doc.rfind("\n", 0, at)
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

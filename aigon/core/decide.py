@@ -62,6 +62,8 @@ ACCEPTED = "every criterion passed before the first turn, which --accept-passing
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
+JUDGE_BROKEN = "judge:broken"
+"""The method of a verdict for which the judge's program answers in another format: it does so after any turn."""
 
 AWAY = (*HELD, "bad_credentials")
 """Ends of a turn after which the agent cannot work, at least for now."""
@@ -214,6 +216,8 @@ def unavailable(_limits: Limits, state: State, probe: Probe) -> Outcome | None:
         when = format_epoch(turn.resets_at) if turn.resets_at is not None else ""
         return Unavailable(turn.agent, f"{f'until {when}: ' if when else ''}{turn.detail or 'it cannot run'}")
     open_ = [v for v in state.last.verdicts if v.status != "met"] if state.last else []
+    if broken := next((v for v in open_ if v.method == JUDGE_BROKEN), None):
+        return Unavailable("the judge", broken.reason)
     lost = [v for v in open_ if v.method == JUDGE_UNAVAILABLE]
     if not lost or any(v.status != "unclear" for v in open_):
         return None

@@ -9,11 +9,21 @@ A backend only carries a question there and an answer back. What is asked, which
 is the same for all of them: `aigon.run.judging`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from aigon.core.counting import list_criteria
 from aigon.core.model import CostStatus, Usage
+
+
+def describe_no_judge(numbers: Sequence[int], feature: str) -> str:
+    """Return a warning that a person has to decide these criteria of `feature`, with the two other ways."""
+    commands = "a command for it" if len(numbers) == 1 else "commands for them"
+    return (
+        f"No judge is configured, so a person decides {list_criteria(numbers)}. "
+        f"`aigon spec-compile {feature}` proposes {commands}; `judge.backend` in .aigon/config.json sets up a judge."
+    )
 
 
 @dataclass(frozen=True, slots=True)

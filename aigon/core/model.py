@@ -174,7 +174,8 @@ class Finding:
 class Verdict:
     """The decision on one criterion. `method` names what decided.
 
-    That is verify, metric, check:NAME, judge, approval (a person did), human (one has to), or judge:unavailable.
+    That is verify, metric, check:NAME, judge, approval (a person did), human (one has to), judge:unavailable or
+    judge:broken (its program answers in another format).
     """
 
     criterion: int

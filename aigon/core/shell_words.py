@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _OPERATORS = "();<>|&\n"
 _COMMENT = re.compile(r"(?m)(?<![^\s;&|()])#[^\n]*")
-_BRANCHING = frozenset(
+BRANCHING = frozenset(
     ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "select")
 ) | {"{", "}", "exit", "return", "trap", "eval", "source", "."}
 """First words after which nobody can say by reading which commands run, or whose exit code is the script's."""
@@ -25,13 +25,21 @@ class Simple:
 def simple_commands(script: str) -> tuple[Simple, ...]:
     """The commands in their order; none where the script branches, or cannot be read as a plain list."""
     try:
-        tokens = _tokens(script)
-    except ValueError:  # a quotation without its end
+        commands = parse_commands(script)
+    except ValueError:
         return ()
+    return () if any(command.words[0] in BRANCHING for command in commands) else commands
+
+
+def parse_commands(script: str) -> tuple[Simple, ...]:
+    """Return the commands in their order, whatever they are.
+
+    Raises ValueError for a quotation without its end, and for a here-document.
+    """
+    tokens = _tokens(script)
     if any("<<" in token and _is_operator(token) for token in tokens):
-        return ()
-    commands = tuple(_commands(tokens))
-    return () if any(command.words[0] in _BRANCHING for command in commands) else commands
+        raise ValueError("a here-document")
+    return tuple(_commands(tokens))
 
 
 def _tokens(script: str) -> list[str]:

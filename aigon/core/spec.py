@@ -11,17 +11,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from aigon.core import frontmatter, page, task_list
+from aigon.core import frontmatter, missing_criteria, page, task_list
 from aigon.core.annotation import metric_parts
+from aigon.core.counting import join_words
 from aigon.core.errors import usage
 from aigon.core.model import Criterion, Spec, SpecWarning
 from aigon.core.page import Page, line_of, one_line
+from aigon.core.quoting import folded
 from aigon.core.size_limit import MIB, too_large
+from aigon.core.vacuity import describe_unfailing
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-__all__ = ["known_failures", "metric_parts", "parse", "require_criteria", "tick"]
+__all__ = ["known_failures", "metric_parts", "parse", "require_criteria", "tick", "warnings_of"]
 
 LARGEST = MIB
 """Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
@@ -29,40 +32,42 @@ TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another ki
 """What to do about a larger one."""
 _LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
 _SHELLS = ("", "bash", "sh", "shell", "zsh")
-_EXAMPLE = """Add a section like this one:
-
-## Acceptance Criteria
-
-- [ ] multiply(6, 7) returns 42 <!-- verify: python -m pytest tests/test_multiply.py -->
-- [ ] All tests pass
-- [ ] `--help` explains the new option"""
+KEYS = ("allow", "known_failures", "paths")
+"""Keys of the frontmatter that aigon reads."""
 
 
 def parse(raw: bytes) -> Spec:
     """The spec in `raw`, whatever its bytes, line endings and encoding.
 
-    Raises a usage error for frontmatter that is not a YAML mapping, a malformed annotation, and more than `LARGEST`.
+    Raises a usage error for frontmatter that is not a YAML mapping, for malformed annotations, which it names all, and
+    for more than `LARGEST`.
     """
     if len(raw) > LARGEST:
         raise too_large("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
     read = page.read(raw)
     found = list(task_list.items(read))
     warnings = [item for item in found if isinstance(item, SpecWarning)] + [*_not_run(read), *page.unclosed(read)]
+    criteria, keys = tuple(item for item in found if isinstance(item, Criterion)), _frontmatter(read)
+    warnings += _unknown_keys(read, keys)
     return Spec(
         raw=raw,
         title=_title(read),
-        frontmatter=_frontmatter(read),
-        criteria=tuple(item for item in found if isinstance(item, Criterion)),
+        frontmatter=keys,
+        criteria=criteria,
         validation=_validation(read),
         warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
     )
 
 
 def require_criteria(spec: Spec, where: str) -> None:
-    """Raises a usage error that shows what to write when `spec`, the file `where`, has no criteria."""
+    """Raise a usage error that says what is there instead and what to write, if `spec`, the file `where`, has none."""
     if not spec.criteria:
-        seen = [f"line {warning.line}: {warning.message}" for warning in spec.warnings]
-        raise usage("The spec has no acceptance criteria", where=where, hint="\n".join([*seen, _EXAMPLE]))
+        raise missing_criteria.explain(page.read(spec.raw), spec.warnings, where)
+
+
+def warnings_of(spec: Spec) -> tuple[SpecWarning, ...]:
+    """Return what is odd about the file, and which criteria cannot fail, by line."""
+    return tuple(sorted([*spec.warnings, *describe_unfailing(spec.criteria)], key=lambda warning: warning.line))
 
 
 def tick(spec: Spec, met: Mapping[int, bool]) -> bytes:
@@ -92,6 +97,27 @@ def _title(read: Page) -> str:
 def _frontmatter(read: Page) -> Mapping[str, object]:
     top = read.tokens[0] if read.tokens else None
     return frontmatter.read(top.content) if top and top.type == "front_matter" else {}
+
+
+def _unknown_keys(read: Page, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
+    """Yield a warning for keys that aigon does not read. They are no error: other tools have keys of their own."""
+    from difflib import get_close_matches
+
+    unknown = [key for key in keys if key not in KEYS]
+    near = {key: found[0] for key in unknown if (found := get_close_matches(key, KEYS, n=1))}
+    for key, guess in near.items():
+        yield SpecWarning(_line_of_key(read, key), f"The frontmatter key `{key}` is ignored. Did you mean `{guess}`?")
+    if foreign := [key for key in unknown if key not in near]:
+        which = f"key{'s' if len(foreign) > 1 else ''} {join_words([f'`{folded(key, 40)}`' for key in foreign])}"
+        known = join_words([f"`{key}`" for key in KEYS])
+        message = f"The frontmatter {which} {'are' if len(foreign) > 1 else 'is'} ignored. aigon reads {known}."
+        yield SpecWarning(_line_of_key(read, foreign[0]), message)
+
+
+def _line_of_key(read: Page, key: str) -> int:
+    """Return the 1-based line on which a key of the frontmatter stands; 1 if it is written in an unusual way."""
+    found = re.search(rb"^[\"']?" + re.escape(key.encode()) + rb"[\"']?\s*:", read.raw, re.MULTILINE)
+    return read.line_at(found.start()) if found else 1
 
 
 def _validation(read: Page) -> str | None:

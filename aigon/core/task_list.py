@@ -8,39 +8,62 @@ from typing import TYPE_CHECKING
 
 from aigon.core import annotation, objective
 from aigon.core.annotation import Annotation, Comment
-from aigon.core.errors import usage
+from aigon.core.counting import join_words
+from aigon.core.errors import AigonError, usage
 from aigon.core.model import Criterion, SpecWarning
 from aigon.core.page import Page, line_of, one_line
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_BOX = re.compile(r"\[[ xX]\](?=\s|$)")
-_ODD_BOX = re.compile(r"\[\s*[xX✓✔*-]?\s*\](?![(\[:])")
+BOX = re.compile(r"\[[ xX]\](?=\s|$)")
+ODD_BOX = re.compile(r"\[\s*[xX✓✔*-]?\s*\](?![(\[:])")
 _LOST_BOX = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s*\[[ xX]?\](?![(\[:])")
 
 
 def items(page: Page) -> Iterator[Criterion | SpecWarning]:
     """The criteria of all sections in file order, and warnings about what may have been meant as one.
 
-    Raises a usage error for a malformed annotation, or two in one item.
+    Raises a usage error for malformed annotations and for two in one item, which names all of them.
     """
     number = 0
+    errors: list[AigonError] = []
     used: set[int] = set()
-    for index in page.under(lambda heading: heading.startswith("acceptance criteria")):
+    for index in page.under(is_criteria_heading):
         token = page.tokens[index]
         if token.type == "list_item_open" and _begins_with_box(page.tokens, index):
             parts = [page.tokens[index + 2], *_comment_blocks(page.tokens, index)]
             used.update(map(id, parts))
-            found = _item(page, parts, number + 1)
+            try:
+                found = _item(page, parts, number + 1)
+            except AigonError as error:
+                errors.append(error)
+                continue
             number += isinstance(found, Criterion)
             yield found
         if token.type in ("inline", "html_block"):
             yield from _oddities(token, is_item=id(token) in used)
+    if errors:
+        raise _together(errors)
+
+
+def is_criteria_heading(heading: str) -> bool:
+    """Whether the boxes under this heading are criteria."""
+    return " ".join(heading.split()).strip("*_ ").casefold().startswith("acceptance criteria")
+
+
+def _together(errors: Sequence[AigonError]) -> AigonError:
+    """Return one error that names all: otherwise a person learns of each only when the one before is fixed."""
+    if len(errors) == 1:
+        return errors[0]
+    lines = [f"{error.where}: {error.what}. {error.hint}" for error in errors]
+    numbers = join_words([error.where.removeprefix("line ") for error in errors])
+    what = f"{len(errors)} annotations are malformed"
+    return usage(what, where=f"lines {numbers}", hint="\n         ".join(lines))
 
 
 def _begins_with_box(tokens: Sequence[Token], opened: int) -> bool:
-    return tokens[opened + 1].type == "paragraph_open" and _BOX.match(tokens[opened + 2].content) is not None
+    return tokens[opened + 1].type == "paragraph_open" and BOX.match(tokens[opened + 2].content) is not None
 
 
 def _comment_blocks(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
@@ -103,6 +126,6 @@ def _oddities(token: Token, *, is_item: bool) -> Iterator[SpecWarning]:
 
 def _odd_boxes(token: Token, *, is_item: bool) -> Iterator[SpecWarning]:
     for offset, text in enumerate(token.content.split("\n")):
-        if _LOST_BOX.match(text) or (offset == 0 and not is_item and _ODD_BOX.match(text)):
-            message = "This box is not a criterion: write `- [ ] text`, less indented if text stands above it"
+        if _LOST_BOX.match(text) or (offset == 0 and not is_item and ODD_BOX.match(text)):
+            message = "Ignored: not a checkbox item. Write `- [ ] text` (unindent it if it follows a paragraph)."
             yield SpecWarning(line_of(token) + offset, message)

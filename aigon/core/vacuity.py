@@ -7,9 +7,10 @@ from typing import Protocol
 
 from aigon.core.annotation import metric_parts
 from aigon.core.counting import join_words, list_criteria
-from aigon.core.model import Criterion, Verdict
+from aigon.core.model import Criterion, SpecWarning, Verdict
 from aigon.core.quoting import code
 from aigon.core.shell_line import Simple, simple_commands
+from aigon.core.shell_status import can_fail
 
 
 class Decided(Protocol):
@@ -33,6 +34,7 @@ _PASSING = {"check": "checks", "verify": "runs", "metric": "measures"}
 """The kinds of criteria that the base alone can satisfy, and the verb for each."""
 _NAMED = 3
 """Commands that one warning spells out."""
+_CONSTANT = re.compile(r"(?:echo|printf) [^$`|;&\n]*")
 _SCRIPT = re.compile(r"[\w@%+.,/ -]+\.(?:py|sh|bash|zsh|js|mjs|cjs|ts|mts|cts|tsx|jsx|rb|pl|php|lua|R|bats)")
 _NODE_ID = re.compile(r"::.*|:\d+$", re.DOTALL)
 _INTERPRETER = re.compile(
@@ -82,6 +84,18 @@ def _describe(verb: str, criteria: Sequence[Decided]) -> str:
     state = "passes" if len(commands) == 1 else "pass"
     subject = "It" if len(criteria) == 1 else "They"
     return f"{which} only {verb} {named}, which already {state}. {subject} cannot show that the feature was built."
+
+
+def describe_unfailing(criteria: Sequence[Criterion]) -> Iterator[SpecWarning]:
+    """Yield a warning for each criterion whose command passes, or prints the same, whatever the project holds."""
+    for criterion in criteria:
+        command = _command(criterion)
+        if criterion.kind == "verify" and not can_fail(command):
+            message = f"Criterion {criterion.number} cannot fail: {code(command, 80)} always exits with 0."
+            yield SpecWarning(criterion.line, message)
+        if criterion.kind == "metric" and _CONSTANT.fullmatch(command):
+            message = f"Criterion {criterion.number} measures nothing: {code(command, 80)} always prints the same."
+            yield SpecWarning(criterion.line, message)
 
 
 def own_proof(criteria: Sequence[Criterion], exists: Callable[[str], bool]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aigon.core.agent import Exited
+from aigon.core.judge.strict_json import MALFORMED
 from aigon.core.judging import Answer, JudgeSettings, Question
 from aigon.core.model import Usage
 from aigon.judges._one_object import Document, whole
@@ -67,9 +68,9 @@ def _answer(exited: Exited) -> Answer:
     try:
         document = whole(exited.stdout.decode("utf-8"))
     except UnicodeDecodeError:
-        return Answer(failure="the judge's reply is not in the format that was asked for: it is not UTF-8")
+        return Answer(failure=f"{MALFORMED}: it is not UTF-8")
     except ValueError as error:
-        return Answer(failure=f"the judge's reply is not in the format that was asked for: {error}")
+        return Answer(failure=f"{MALFORMED}: {error}")
     cost, usage = _dollars(document.pop("cost_usd", None)), _usage(document.pop("usage", None))
     return Answer(json.dumps(document), cost=cost, cost_status="unknown" if cost is None else "reported", usage=usage)
 

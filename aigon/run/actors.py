@@ -1,7 +1,8 @@
 """Who works and who judges: found, configured, and proven startable before the first paid turn."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from aigon.run.first_ready import said as chosen_aloud
 from aigon.run.judge_settings import IN_TURN, named, program, settings_of, why_not
 from aigon.run.limits import max_cost
 from aigon.run.options import Options
-from aigon.run.settings import Read, work_tree
+from aigon.run.settings import Read, configuration, work_tree
 
 _ALONE = "Name one. Several work side by side, each in a worktree, without --no-worktree; --dry-run plans one at a time"
 _OTHER = "or continue with another agent: --agent NAME"
@@ -166,6 +167,15 @@ def judge_of(
     if chosen == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
         return None
     return chosen_judge(config, chosen, options.agents, env, root or Path.cwd())
+
+
+def has_judge(root: Path) -> bool:
+    """Whether anybody would be asked about open criteria in the checkout at `root`; one that is named counts."""
+    with suppress(AigonError):
+        config = configuration(work_tree(root))
+        chosen = named(config.judge or JudgeConfig(), os.environ.get("AIGON_JUDGE"))
+        return chosen != "none" and (bool(chosen) or chosen_judge(config, None, (), os.environ, root) is not None)
+    return True
 
 
 def chosen_judge(

@@ -31,7 +31,13 @@ def configured(root: Path, config: Config, name: str, read: Read, where: str = N
         if found.name == "command":
             raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
         return Agent(found.name, found.name, kind=found, passed=tuple(config.env.pass_))
-    found = kind_of(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})
+    try:
+        found = kind_of(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})
+    except AigonError as error:
+        error.what = error.what.replace(
+            f"There is no agent called '{own.adapter}'", f"The agent {name} has an unknown adapter, '{own.adapter}'"
+        )
+        raise
     command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
     recording = str((root / own.recording).absolute()) if own.recording else ""
     home, passed = tuple(own.home), (*config.env.pass_, *own.pass_)

@@ -6,6 +6,7 @@ from aigon.core.features import Feature, feature_at
 from aigon.core.ladder import Rung
 from aigon.core.model import Check
 from aigon.core.prompt import build, estimated_tokens, how_decided
+from aigon.core.spec import warnings_of
 from aigon.core.state import replay
 from aigon.ports import sandbox
 from aigon.ports.git import Checkout
@@ -97,6 +98,8 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
             {"number": c.number, "text": c.text, "kind": c.kind, "decided_by": how_decided(c, job.checks, judge)}
             for c in job.spec.criteria
         ],
+        "warnings": [{"line": each.line, "message": each.message} for each in warnings_of(prepared.spec)],
+        "accept_passing": job.demand.accept_passing,
         "proof": {"mode": job.proof.mode, "home": job.proof.home, "isolation": job.proof.isolation},
         "limits": {
             "iterations": job.limits.iterations,
@@ -179,6 +182,7 @@ def _text(
         *absent,
         "Criteria:",
         *criteria,
+        *(f"Warning, line {warning.line}: {warning.message}" for warning in warnings_of(prepared.spec)),
         "Protected from the agent:",
         *protected_files.lines(job.protection, tracked),
         f"Proof: {_proof(job)}",

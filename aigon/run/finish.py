@@ -1,6 +1,6 @@
 """The end of a run: one event with the outcome and a summary that fits on a screen."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from aigon.core import best, report
@@ -8,6 +8,7 @@ from aigon.core.candidate import branch_of, build_something, run_command
 from aigon.core.concern import Concern
 from aigon.core.events import Event, RunFinished
 from aigon.core.issues import advice, remaining
+from aigon.core.judging import describe_no_judge
 from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable, exit_code, status
 from aigon.core.state import State
 from aigon.core.vacuity import describe_passing
@@ -49,7 +50,10 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         about_branch=_about_branch(outcome, state),
         turn=state.turn,
         root=str(world.checkout),
-        warnings=describe_passing(job.spec.criteria, look.passed_at_base) if look else (),
+        warnings=(
+            *describe_passing(job.spec.criteria, look.passed_at_base if look else ()),
+            *_about_judge(job, outcome),
+        ),
         iterations=state.done,
         advice=_advice(job, outcome, state),
     )
@@ -59,6 +63,14 @@ def _advice(job: Job, outcome: Outcome, state: State) -> Sequence[str]:
     if not state.done or isinstance(outcome, Met | Interrupted):
         return ()
     return advice(state, {check.name: check.cwd for check in job.checks}, job.spec_path)
+
+
+def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:
+    """Yield what would have decided the criteria that wait for a person only because there is no judge."""
+    numbers = outcome.criteria if isinstance(outcome, NeedsHuman) and not outcome.nothing_built else ()
+    waiting = [c.number for c in job.spec.criteria if c.kind == "judge" and c.number in numbers]
+    if waiting and job.judge is None:
+        yield describe_no_judge(waiting, job.feature.name_for_people)
 
 
 def _about_branch(outcome: Outcome, state: State) -> str:

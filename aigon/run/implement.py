@@ -10,8 +10,11 @@ from typing import get_args
 from aigon.core.amounts import many
 from aigon.core.binding import bound
 from aigon.core.candidate import run_command
+from aigon.core.decisions import applying
 from aigon.core.events import Notice, RunFinished
+from aigon.core.judging import describe_no_judge
 from aigon.core.prompt import estimated_tokens
+from aigon.core.spec import warnings_of
 from aigon.core.vacuity import criterion_key, describe_passing, own_proof
 from aigon.ports import reaper
 from aigon.ports.git import Checkout
@@ -26,7 +29,6 @@ from aigon.run.hook_up import hooked, notified
 from aigon.run.job import Job
 from aigon.run.loop import Loop, run
 from aigon.run.options import Options
-from aigon.run.prepare import Prepared
 from aigon.run.price_tag import price_tag, warnings
 from aigon.run.recover import Confirm
 from aigon.run.seat import Seat
@@ -107,7 +109,7 @@ def _written_for_people(session: Session) -> tuple[Observer, ...]:
 def _said_before(session: Session) -> Iterator[Notice]:
     """What a person should know before the first paid turn."""
     prepared, job, now = session.prepared, session.job, World.now()
-    for warning in prepared.spec.warnings:
+    for warning in warnings_of(prepared.spec):
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
         yield Notice(
@@ -119,7 +121,7 @@ def _said_before(session: Session) -> Iterator[Notice]:
         yield Notice(now, text, "warning")
     passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}
     yield from (Notice(now, text, "warning") for text in describe_passing(job.spec.criteria, passed))
-    yield from _about_the_judge(prepared, now)
+    yield from _about_the_judge(session, now)
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)
     tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.last_number + 1))
@@ -143,12 +145,17 @@ def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:
             yield Notice(now, f"{needs} (there are: {known}): nothing can prove it", "warning")
 
 
-def _about_the_judge(prepared: Prepared, now: str) -> Iterator[Notice]:
-    waiting = [str(c.number) for c in prepared.spec.criteria if c.kind == "judge"]
+def _about_the_judge(session: Session, now: str) -> Iterator[Notice]:
+    prepared, job, look = session.prepared, session.job, session.state.last
+    content = look.content if look else ""
+    waiting = [
+        c.number for c in prepared.spec.criteria if c.kind == "judge" and not applying(job.decisions, c, content)
+    ]
     if waiting and prepared.judge:
-        yield Notice(now, f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {', '.join(waiting)}")
+        numbers = ", ".join(map(str, waiting))
+        yield Notice(now, f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {numbers}")
     elif waiting:
-        yield Notice(now, f"no judge is ready: criteria {', '.join(waiting)} will wait for `aigon approve`", "warning")
+        yield Notice(now, describe_no_judge(waiting, job.feature.name_for_people), "warning")
 
 
 def _quiet(_signal: str) -> None:

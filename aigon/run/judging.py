@@ -6,10 +6,12 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from aigon.core.cleaned import cleaned
+from aigon.core.decide import JUDGE_BROKEN
 from aigon.core.events import Event, JudgeAsked, Spent
 from aigon.core.features import LOGS
 from aigon.core.judge import unshown
 from aigon.core.judge.case import Case, Judgement
+from aigon.core.judge.strict_json import MALFORMED
 from aigon.core.judging import Answer, JudgeSettings, Question
 from aigon.core.model import Finding, Verdict
 from aigon.core.state import State
@@ -21,6 +23,7 @@ from aigon.run.job import Job
 from aigon.run.judgement import case_of
 from aigon.run.world import World
 
+FORMAT = "The format is in docs/judges.md, under 'A judge of your own'"
 GRACE_SECONDS = 5.0
 """How much longer than its own time-out a judge is waited for before its silence is the answer."""
 
@@ -38,7 +41,7 @@ def judged(
     case = _case(job, world, job.judge, waiting, findings)
     yield JudgeAsked(world.now(), number, tuple(waiting))
     found = yield from _sat(world, job.judge, number, case)
-    answers = {verdict.criterion: _allowed(job, verdict) for verdict in found.verdicts}
+    answers = {verdict.criterion: _allowed(job, _usable(job.judge, verdict)) for verdict in found.verdicts}
     return tuple(answers.get(verdict.criterion, verdict) for verdict in verdicts)
 
 
@@ -87,6 +90,13 @@ def _answer(settings: JudgeSettings, question: Question) -> Answer:
         return backend(settings.backend).ask(question, settings)
     except Exception as error:  # a backend must not raise; one that does has given no answer, and must not hang a run
         return Answer(failure=f"the judge failed ({type(error).__name__})")
+
+
+def _usable(settings: JudgeSettings, verdict: Verdict) -> Verdict:
+    """The verdict; where a judge's own program does not keep to the format, no agent's turn can change that."""
+    if settings.backend != "command" or verdict.status != "unclear" or MALFORMED not in verdict.reason:
+        return verdict
+    return replace(verdict, method=JUDGE_BROKEN, reason=f"{verdict.reason}. {FORMAT}")
 
 
 def _allowed(job: Job, verdict: Verdict) -> Verdict:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.core.agent import Agent
+from aigon.core.annotating import takes_annotation
 from aigon.core.candidate import run_command
 from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import usage
@@ -15,6 +16,8 @@ from aigon.core.judging import JudgeSettings
 from aigon.core.model import Spec
 from aigon.core.prices import NO_PRICES, Table
 from aigon.core.promise import phrases
+from aigon.core.proposals import Surroundings
+from aigon.core.proposing.rules import bound_check
 from aigon.core.protection import Protection
 from aigon.ports import machine, prices, secrets
 from aigon.ports.git import Checkout
@@ -23,6 +26,7 @@ from aigon.run import actors, guarding, limits, specs
 from aigon.run.job import Job, ProofPlan
 from aigon.run.kept_back import kept_back
 from aigon.run.neighbours import brought
+from aigon.run.one_check import shown
 from aigon.run.options import Options
 from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
 from aigon.run.settings import Read, configuration, own_tools, work_tree
@@ -96,6 +100,7 @@ def prepare(
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
+    spec = _bind_criteria(spec, checks)
     require_named(spec, feature.path, checks.checks)
     return Prepared(
         config=config,
@@ -125,6 +130,21 @@ def _one_turn(feature: Feature, options: Options) -> str:
     """Return what a person should know who leaves --loop out."""
     again = run_command(feature.name_for_people, option="--loop")
     return "" if options.loop else f"this is one turn; to go on until everything is proven: {again}"
+
+
+def _bind_criteria(spec: Spec, checks: Checks) -> Spec:
+    """Return the spec with criteria such as "`make test` passes" bound to the check that runs the command."""
+    around = Surroundings(
+        checks={check.name: check.role for check in checks.checks},
+        shown={check.name: shown(check) for check in checks.checks},
+    )
+    names = {
+        c.number: name
+        for c in spec.criteria
+        if c.kind == "judge" and (name := bound_check(c.text, around)) and takes_annotation(spec, c.number)
+    }
+    criteria = (replace(c, kind="check", command=names[c.number]) if c.number in names else c for c in spec.criteria)
+    return replace(spec, criteria=tuple(criteria)) if names else spec
 
 
 def _kept_back(
@@ -217,4 +237,5 @@ def prompt_template() -> str:
 
 def relocated(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """The same, after the spec has moved to another stage."""
-    return replace(prepared, feature=feature, spec=specs.read(work_tree(root), feature))
+    spec = _bind_criteria(specs.read(work_tree(root), feature), prepared.checks)
+    return replace(prepared, feature=feature, spec=spec)

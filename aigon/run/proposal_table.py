@@ -84,7 +84,7 @@ def _source(compilation: Compilation) -> str:
 def _row(row: Row) -> Iterator[str]:
     yield _title(row.criterion)
     yield from _proposed(row)
-    if row.proposal:
+    if row.proposal and row.proposal.kind != "judge":
         by = ", by plain rules" if row.note and row.proposal.by == "rules" else ""
         yield f"     why: {row.proposal.confidence}{by}: {clean(row.proposal.reason)}"
     if row.note and row.note not in (row.proposal.reason if row.proposal else ""):
@@ -106,7 +106,7 @@ def _how(made: Proposal | None, criterion: Criterion) -> str:
         now = f"{criterion.kind}: {criterion.command}" if criterion.command else criterion.kind
         return f"as it is: {now}"
     if made.kind == "judge":
-        return "propose: judge (which it is without an annotation)"
+        return f"Keep as judge: {clean(made.reason)}."
     return f"propose: {comment(made.annotation)}"
 
 

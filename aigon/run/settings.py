@@ -11,6 +11,8 @@ from aigon.ports import bounded
 Read = Callable[[str], bytes | None]
 """A file of the project by its path; None where there is none."""
 PROJECT_FILE = ".aigon/config.json"
+MISTAKEN = tuple(f".aigon/config.{ending}" for ending in ("yaml", "yml", "toml"))
+"""Where people look for it who know other tools. A file there would be ignored without a word."""
 LARGEST = 16 * 1024 * 1024
 """Bytes of any file of a project that is read whole, as in `aigon.ports.project`; most readers have a lower bound."""
 
@@ -20,6 +22,8 @@ def configuration(read: Read) -> Config:
 
     `read` gives the project's files: those of the work tree, or those of a commit.
     """
+    if other := next((name for name in MISTAKEN if read(name) is not None), ""):
+        raise usage(f"aigon does not read {other}", where=other, hint=f"Write it as JSON into {PROJECT_FILE}")
     contents = ((str(user_file()), user_content()), (PROJECT_FILE, read(PROJECT_FILE)))
     return load([(name, content) for name, content in contents if content is not None])
 

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from aigon.core.errors import AigonError, Exit
-from aigon.core.spec import known_failures, metric_parts, parse, require_criteria
+from aigon.core.spec import known_failures, metric_parts, parse, require_criteria, warnings_of
+from aigon.ports.resources import resource
 
 HEAD = "# Multiply\n\n## Acceptance Criteria\n\n"
 
@@ -301,14 +302,63 @@ def test_a_validation_block_in_another_language_is_a_warning() -> None:
     assert spec.validation == "ls"
 
 
-def test_a_spec_without_criteria_is_an_error_that_shows_what_to_write() -> None:
-    spec = parse(b"# A\n\n## Acceptance Criteria\n\n- [ ]\n")
+TEMPLATE = resource("templates", "specs", "feature.md").read_text()
+HEADING = "# A\n\n## Acceptance Criteria\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "line", "hint"),
+    [
+        ("", "The spec is empty", "", "## Acceptance Criteria"),
+        (" \n\n", "The spec is empty", "", "## Acceptance Criteria"),
+        ("# A\n\nIt works.\n", "The spec has no section 'Acceptance Criteria'", "", "## Acceptance Criteria"),
+        (f"{HEADING}## Notes\n\n- a\n", "The section 'Acceptance Criteria' is empty", ":3", "- [ ] All tests"),
+        (f"{HEADING}It works.\n", "The section 'Acceptance Criteria' has no list of criteria", ":3", "- [ ] All tests"),
+        (f"{HEADING}- [ ]\n", "The section 'Acceptance Criteria' has only empty boxes", ":3", "Line 5: An empty box"),
+        (f"{HEADING}- one\n- b\n", "2 list items under 'Acceptance Criteria' have no box", ":5", "`- [ ] one`"),
+        (f"{HEADING}### Part\n\n- b\n", "1 list item under 'Acceptance Criteria' has no box", ":7", "`- [ ] b`"),
+        (f"{HEADING}- [] it works\n", "1 list item under 'Acceptance Criteria' has no box", ":5", "`- [ ] it works`"),
+        ("# A\n\n## Done when\n\n- [ ] a\n- [x] b\n", "2 boxes under 'Done when', which is not read as criteria", ":3",
+         "line 3: `## Acceptance Criteria`"),
+        ("# A\n\n- [ ] a\n", "1 box under 'A', which is not read as criteria", ":1", "above line 3: `## Acceptance Cr"),
+        (TEMPLATE, "The spec is still the template: it has no acceptance criteria yet", ":7", "Replace line "),
+    ],
+)  # fmt: skip
+def test_each_way_to_have_no_criteria_has_its_message(text: str, what: str, line: str, hint: str) -> None:
     with pytest.raises(AigonError) as caught:
-        require_criteria(spec, "specs/feature-1-a.md")
-    assert (caught.value.code, caught.value.where) == (Exit.USAGE, "specs/feature-1-a.md")
-    assert "line 5" in caught.value.hint
-    assert len(parse(caught.value.hint.encode()).criteria) == 3
-    require_criteria(parse(caught.value.hint.encode()), "specs/feature-1-a.md")
+        require_criteria(parse(text.encode()), "a.md")
+    assert (caught.value.code, caught.value.what, caught.value.where) == (Exit.USAGE, what, f"a.md{line}")
+    assert hint in caught.value.hint
+    if "## Acceptance Criteria\n" in caught.value.hint:
+        assert len(parse(caught.value.hint.encode()).criteria) == 3
+
+
+def test_all_malformed_annotations_are_named_at_once() -> None:
+    items = "- [ ] a <!-- verfy: x -->\n- [ ] b <!-- metric: x -->\n- [ ] fine\n- [ ] c <!-- check: -->\n"
+    with pytest.raises(AigonError) as caught:
+        parse((HEADING + items).encode())
+    assert (caught.value.what, caught.value.where) == ("3 annotations are malformed", "lines 5, 6 and 8")
+    first, second, third = caught.value.hint.splitlines()
+    assert "line 5: Unknown annotation `verfy`; the nearest is `verify`" in first
+    assert "line 6: The `metric`" in second and "line 8: The `check`" in third
+
+
+def test_keys_of_the_frontmatter_that_aigon_does_not_read_are_named() -> None:
+    spec = parse(b"---\ntitle: A\nallw: x\nknown_failures: lint\ntags: [a]\n---\n# A\n")
+    assert [(warning.line, warning.message) for warning in spec.warnings] == [
+        (2, "The frontmatter keys `title` and `tags` are ignored. aigon reads `allow`, `known_failures` and `paths`."),
+        (3, "The frontmatter key `allw` is ignored. Did you mean `allow`?"),
+    ]
+
+
+def test_criteria_that_cannot_fail_are_named() -> None:
+    items = (
+        "- [ ] a <!-- verify: make || true -->\n- [ ] b <!-- metric: echo 9 >= 8 -->\n- [ ] c <!-- verify: make -->\n"
+    )
+    assert [(warning.line, warning.message) for warning in warnings_of(parse((HEADING + items).encode()))] == [
+        (5, "Criterion 1 cannot fail: `make || true` always exits with 0."),
+        (6, "Criterion 2 measures nothing: `echo 9` always prints the same."),
+    ]
 
 
 def test_ten_thousand_lines_parse_well_below_a_second() -> None:

@@ -298,3 +298,19 @@ def test_hooks_of_pre_commit_are_a_check_that_says_what_it_would_change(lab: Lab
     assert ran.code == 0, ran.out + ran.err
     [log] = lab.path(".aigon/runs").glob("*/000/lint-pre-commit.log")
     assert "\n-wrong\n+right\n" in log.read_text()
+
+
+def test_a_criterion_that_names_a_command_is_decided_by_the_check_that_runs_it(lab: Lab) -> None:
+    lab.write("Makefile", "test:\n\ttest -f done.txt\n")
+    lab.config(checks={"tests": {"command": "make test"}})
+    lab.commit("a project")
+    lab.spec(
+        "`make test` passes", "no regressions", "`make test` passes and the page is quick", "by eye <!-- judge -->"
+    )
+    shown = lab.aigon("spec-show", "42")
+    assert ["<check: tests>" in line for line in shown.out.splitlines()[1:5]] == [True, True, False, False]
+    assert "<judge>" not in shown.out and shown.out.count("<a person>") == 2
+    lab.agent("touch done.txt")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 4, ran.out + ran.err
+    assert "criterion 1 proven" in ran.out and "criterion 2 proven" in ran.out

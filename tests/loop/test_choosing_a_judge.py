@@ -133,3 +133,11 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_changed(lab: Lab) 
     lab.config(judge={"backend": "agent", "agent": "cluade"})
     before = lab.fingerprint()
     refused(2, "There is no agent called 'cluade'", "judge.agent in .aigon/config.json")
+
+
+def test_a_program_that_answers_in_another_format_ends_the_run_before_another_turn(lab: Lab) -> None:
+    project(lab, backend="command", command=["sh", "-c", 'cat > /dev/null; echo \'{"verdicts": [{"id": 1}]}\''])
+    ran = looped(lab)
+    assert ran.code == 6, ran.out + ran.err
+    assert "not in the format that was asked for" in ran.out and "docs/judges.md" in ran.out
+    assert "iteration 2" not in ran.out

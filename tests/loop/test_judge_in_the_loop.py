@@ -176,7 +176,11 @@ def test_where_no_judge_is_wanted_nobody_is_asked(lab: Lab) -> None:
         ran = looped(lab, server)
         assert server.requests == []
     assert ran.code == 4, ran.out + ran.err
-    assert "no judge is ready: criteria 2 will wait for `aigon approve`" in ran.out
+    said = " ".join(ran.out.split())
+    assert said.count("No judge is configured, so a person decides criterion 2. `aigon spec-compile 42` proposes") == 2
+    assert lab.aigon("approve", "42", "2", "--yes").code == 0
+    resumed = lab.aigon("feature-implement", "42", "--resume")
+    assert resumed.code == 0 and "No judge is configured" not in resumed.out
 
 
 def test_a_missing_key_is_said_before_the_first_turn(lab: Lab) -> None:
@@ -188,7 +192,7 @@ def test_a_missing_key_is_said_before_the_first_turn(lab: Lab) -> None:
     unnamed = lab.aigon("feature-implement", "42", "--loop", env=NO_KEY)
     assert unnamed.code == 4, unnamed.out + unnamed.err
     lines = unnamed.out.splitlines()
-    said = next(n for n, line in enumerate(lines) if "no judge is ready" in line)
+    said = next(n for n, line in enumerate(lines) if "No judge is configured" in line)
     assert said < next(n for n, line in enumerate(lines) if "mine is working" in line)
 
 

@@ -153,7 +153,7 @@ def test_a_criterion_that_the_base_meets_already_is_said_to_show_nothing(lab: La
     lab.agent("touch done.txt; printf '#!/bin/sh\\n' > x.sh; chmod +x x.sh")
     ran = lab.aigon(*LOOP)
     assert ran.code == 0, ran.out + ran.err
-    assert "criterion 1 is green on the base already" in ran.out
+    assert "Criterion 1 only runs `test -f README.md`, which already passes." in ran.out
     assert "criterion 3 is decided by" in ran.out and "the agent would write its own proof" in ran.out
 
 

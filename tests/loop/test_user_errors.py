@@ -84,9 +84,21 @@ def test_a_command_works_from_a_folder_of_the_repository(ready: Lab) -> None:
 
 def test_a_spec_without_criteria_is_refused_with_an_example(lab: Lab) -> None:
     lab.agent("true")
-    lab.write(SPEC, "# Feature: Dark mode\n\nIt should be dark.\n\n- [ ] a task\n")
+    lab.write(SPEC, "# Feature: Dark mode\n\n## Acceptance\n\n- [ ] a task\n")
     lab.commit("spec")
-    refused(lab, *LOOP, code=2, what="no acceptance criteria", where=SPEC, do="## Acceptance Criteria")
+    what, do = "1 box under 'Acceptance', which is not read as criteria", "line 3: `## Acceptance Criteria`"
+    for verb in (LOOP, (*LOOP, "--dry-run"), ("spec-show", "42"), ("feature-validate", "42")):
+        refused(lab, *verb, code=2, what=what, where=f"{SPEC}:3", do=do)
+
+
+def test_a_configuration_that_aigon_does_not_read_is_named(lab: Lab) -> None:
+    lab.agent("true")
+    lab.spec("done <!-- verify: test -f done.txt -->")
+    lab.write(".aigon/config.yml", "profile: generic\n")
+    lab.commit("spec")
+    refused(
+        lab, *LOOP, code=2, what="aigon does not read .aigon/config.yml", where="config.yml", do=".aigon/config.json"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +138,12 @@ def test_known_failures_of_a_wrong_type_are_refused_before_the_branch_is_made(la
 @pytest.mark.parametrize(
     ("text", "what", "where", "do"),
     [
-        ('{\n  "ralph": {\n    "enabled": true,\n  }\n}\n', "not valid JSON", f"{CONFIG}:", "Fix line 4"),
+        (
+            '{\n  "ralph": {\n    "enabled": true,\n  }\n}\n',
+            "a comma too many before `}`",
+            f"{CONFIG}:3",
+            "from line 3",
+        ),
         (b'{"profile": "\xff"}', "not UTF-8", CONFIG, "UTF-8"),
         ('{"ralph": {"maxIteration": 3}}', "'ralph.maxIteration'", CONFIG, "Did you mean 'maxIterations'?"),
         ('{"ralph": {"enabled": "yes"}}', "'ralph.enabled'", CONFIG, '"yes"'),

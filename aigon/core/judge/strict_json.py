@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 LONGEST = 1_000_000
 """Characters of a reply that is read; the API's longest is far below."""
 
+MALFORMED = "the judge's reply is not in the format that was asked for"
+
 
 class Strict(BaseModel):
     """What is asked for, and nothing else."""
@@ -37,7 +39,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def malformed(error: ValueError | RecursionError) -> str:
     """What is wrong with a reply that could not be read."""
-    return f"the judge's reply is not in the format that was asked for ({_first(error)})"
+    return f"{MALFORMED} ({_first(error)})"
 
 
 def _first(error: ValueError | RecursionError) -> str:

@@ -26,12 +26,20 @@ _OWN_PROOF = "a command that runs one which is not there would have the agent wr
 def tool(said: Wording, found: Found, around: Surroundings) -> Proposal | None:
     """`mypy` is clean: the check that runs it."""
     text = said.literal(found["tool"]).text if found["tool"].startswith("§") else found["tool"]
-    named = " ".join(text.split()).replace("npm run test", "npm test")
-    runs = [name for name, shown in around.shown.items() if re.search(rf"(?<![\w-]){re.escape(named)}(?![\w-])", shown)]
+    named = _spell(" ".join(text.split()))
+    wanted = re.compile(rf"(?<![\w-]){re.escape(named)}(?![\w-])")
+    runs = [name for name, shown in around.shown.items() if wanted.search(_spell(shown))]
     if len(runs) == 1:
         return Proposal("check", runs[0], f"the check {runs[0]} runs `{named}`", "sure")
+    if len(roles := list({around.checks[name] for name in runs})) == 1:
+        return Proposal("check", roles[0], f"the checks {', '.join(runs)} run `{named}`", "sure")
     role = _ROLE_OF.get(named) or _ROLE_OF.get(named.split(" ")[0])
     return by_role(role, around) if role else None
+
+
+def _spell(command: str) -> str:
+    """Spell a command in one of the ways in which it is written."""
+    return command.replace("npm run test", "npm test").replace("python -m ", "python3 -m ")
 
 
 def unbroken(said: Wording, found: Found, around: Surroundings) -> Proposal | None:  # noqa: ARG001

@@ -5,7 +5,7 @@ then it is no more than a guess.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from aigon.core.proposals import CONFIDENCES, Proposal, Surroundings
 from aigon.core.proposing import of_files, of_programs, of_python, of_tests
@@ -53,6 +53,21 @@ _LONGEST = 500
 """Characters of a criterion that phrases are looked for in; longer ones say more than one thing."""
 
 
+def bound_check(text: str, around: Surroundings) -> str | None:
+    """Return the check that decides a criterion with this text: it says that its command passes, or that nothing broke.
+
+    None if the text says anything else, or if the project has no such check.
+    """
+    if len(text) > _LONGEST:
+        return None
+    said = wording(text)
+    made = _exactly(said, around, ("tool",))
+    if made and made.confidence != "sure":
+        return None  # the project runs another command, whose result says nothing about this one
+    made = made or _exactly(said, around, ("unbroken",))
+    return made.command if made and made.kind == "check" else None
+
+
 def propose(text: str, around: Surroundings) -> Proposal:
     """How a criterion with this text could be decided in that project."""
     made = _by_words(text, around)
@@ -83,9 +98,11 @@ def _rather_tests(made: Proposal, said: Wording, around: Surroundings) -> Propos
     return tests if tests and tests.kind == "verify" and tests.confidence != "guess" else made
 
 
-def _exactly(said: Wording, around: Surroundings) -> Proposal | None:
+def _exactly(said: Wording, around: Surroundings, names: Iterable[str] = ()) -> Proposal | None:
     skeleton = _LEAD.sub("", said.skeleton, count=1)
     for name, rule in _RULES.items():
+        if names and name not in names:
+            continue
         found = PHRASES[name].fullmatch(skeleton)
         if found and (made := rule(said, found, around)):
             return made
@@ -116,7 +133,7 @@ def _in_part(said: Wording, around: Surroundings) -> Proposal:
         why = "time has to be measured: with a script that prints the number it would be a metric"
         return Proposal("human", None, why, "guess")
     part = _partly(said, around)
-    return part or tests or Proposal("judge", None, "no command that shows it follows from its words", "likely")
+    return part or tests or Proposal("judge", None, "no command could be derived from the wording", "likely")
 
 
 def _partly(said: Wording, around: Surroundings) -> Proposal | None:

@@ -36,6 +36,7 @@ _METHODS = {
     "metric": "by the number that its command prints",
     "judge": "by the judge, whose quotes aigon found in the change",
     "judge:unavailable": "by nobody: the judge could not be asked",
+    "judge:broken": "by nobody: the judge's answer was in another format",
     "approval": "by a person",
     "human": "by nobody yet: a person has to",
 }
