@@ -71,8 +71,8 @@ class CommandFiles:
 class JudgeUse:
     """How the program answers one question that stands on standard input, with tools that change nothing or none.
 
-    `argv` follows `program`, `env` comes over the kind's. `alone`: no file in the person's home, which an agent may have
-    written, adds to the question.
+    `argv` follows `program`, `env` comes over the kind's. `alone`: no file in the person's home, which an agent may
+    have written, adds to the question.
     """
 
     argv: tuple[str, ...]

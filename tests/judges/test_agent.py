@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_it_is_asked_without_tools_in_an_empty_folder_and_answers_json(tmp_path:
     assert not Path(noted(tmp_path, "cwd").strip()).exists(), "the folder was left behind"
 
 
-OTHERS = {
+OTHERS: dict[str, list[dict[str, Any]]] = {
     "codex": [
         {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": REPLY}},
         {"type": "turn.completed", "usage": {"input_tokens": 9, "cached_input_tokens": 0, "output_tokens": 4}},
