@@ -22,12 +22,14 @@ def command(feature: str | None, repair: bool, as_json: bool) -> int:
 
     An agent's version is what its installer noted, else its program is asked; no model is asked, nothing is changed.
     Of credentials it looks only whether they are there, and whether a file can hold a login that has not expired.
-    Works outside of a repository too; inside of one it says which of aigon's records are damaged. With --repair, what
-    is damaged of these (journals, state files, what a run left for people) is kept as NAME.corrupt and made anew.
-    Without ID, processes and files that killed loops left are ended and removed as well. A loop that runs is left
-    alone, your files and commits are not touched. Exit codes: 0 at least one agent is ready and the machine is fine,
-    6 no agent is ready, 7 git, the machine or a record is not fine, 2 the configuration is wrong. With --repair: 0,
-    or 7 where a run cannot go on even so.
+    Works outside of a repository too; inside of one it says which of aigon's records are damaged.
+
+    With --repair, what is damaged of these (journals, state files, what a run left for people) is kept as
+    NAME.corrupt and made anew. Without ID, processes and files that killed loops left are ended and removed as well.
+    A loop that runs is left alone, your files and commits are not touched.
+
+    Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 git, the machine or a
+    record is not fine, 2 the configuration is wrong. With --repair: 0, or 7 where a run cannot go on even so.
     """
     if repair:
         return _repair(feature, as_json)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from aigon.core import commit_message, feedback, iteration_log
 from aigon.core.cleaned import cleaned
-from aigon.core.decide import forgiven
+from aigon.core.decide import AWAY, forgiven
 from aigon.core.events import CheckpointIntended, Event, IterationFinished, Parked
 from aigon.core.ladder import rung_of
 from aigon.core.outcome import Met, Outcome
@@ -82,7 +82,17 @@ def publish(
             draft = replace(draft, number=state.last_number + 1)  # what was kept of a broken-off turn proves everything
         elif not _ticks_due(job, world, draft, outcome, state):
             return (yield draft)
+    elif not isinstance(outcome, Met) and _turned_away(world, snapshot, state):
+        return state
     return (yield from _commit(job, world, snapshot, draft, state))
+
+
+def _turned_away(world: World, snapshot: Snapshot, state: State) -> bool:
+    """Whether the agent could not work at all and left everything as it was: that is no iteration."""
+    tip, turn = snapshot.tip, state.turn
+    if turn is None or turn.end not in AWAY or not tip.ref == tip.parent == state.checkpoint:
+        return False
+    return not world.workspace.changes(state.checkpoint)
 
 
 def _ticks_due(job: Job, world: World, draft: IterationFinished, outcome: Outcome | None, state: State) -> bool:

@@ -22,6 +22,7 @@ def send_away(job: Job, world: World, turn: Turn) -> None:
     held.away[turn.agent] = away_until(turn, world.clock(), job.waits.first, held.times[turn.agent])
     held.times[turn.agent] += 1
     held.why[turn.agent] = turn.detail
+    held.looked_at = False
 
 
 def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
@@ -35,7 +36,8 @@ def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
     if math.isinf(until) or held.waited + seconds > job.waits.longest:
         held.given_up = True
         return False
-    if seconds > LOOK_FIRST and state.iteration > state.finished:
+    if seconds > LOOK_FIRST and state.iteration > state.finished and not held.looked_at:
+        held.looked_at = True
         return False
     yield Waiting(world.now(), state.iteration, agent, held.why.get(agent, ""), seconds, until)
     begun = time.monotonic()

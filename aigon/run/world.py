@@ -48,7 +48,8 @@ class Place:
 class Held:
     """Agents that cannot work now: until when they are `away` (seconds since the epoch), `why`, how many `times`.
 
-    `waited` are the seconds since an agent worked last; `given_up`: nobody will come back in time.
+    `waited` are the seconds since an agent worked last; `given_up`: nobody will come back in time; `looked_at`: the
+    tree was judged after the last turn.
     """
 
     away: dict[str, float] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Held:
     times: Counter[str] = field(default_factory=Counter)
     waited: float = 0.0
     given_up: bool = False
+    looked_at: bool = False
 
 
 @dataclass(slots=True)

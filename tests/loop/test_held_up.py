@@ -164,6 +164,23 @@ def test_asked_to_stop_while_it_waits_again_and_again_it_loses_nothing_and_says_
     assert lab.git("show", "HEAD:half.txt") == "half"
 
 
+def test_a_turn_that_was_turned_away_and_changed_nothing_is_no_iteration(open_feature: Lab) -> None:
+    lab = open_feature
+    claude(lab, "echo $KEY; exit 1", "until_ 300; echo $LIMIT; exit 1", "touch done.txt; echo $OK")
+    refused = lab.aigon("feature-implement", "42", "--loop")
+    assert refused.code == 6, refused.out + refused.err
+    before = lab.git("log", "--format=%s")
+    assert "iteration" not in before
+    running = lab.start("feature-implement", "42", "--resume")
+    until(lambda: bool(lab.state()["waiting"]))
+    running.send_signal(signal.SIGINT)
+    assert finish(running).code == 130
+    assert (lab.git("log", "--format=%s"), len(starts(lab))) == (before, 2)
+    done = lab.aigon("feature-implement", "42", "--resume")
+    assert done.code == 0, done.out + done.err
+    assert [each["number"] for each in lab.state()["iterations"]] == [0, 1]
+
+
 def test_killed_while_it_waits_the_run_goes_on_with_what_the_turn_left(open_feature: Lab) -> None:
     lab = open_feature
     claude(

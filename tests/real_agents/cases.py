@@ -1,5 +1,6 @@
 """What is tried with every real program, and what has to come of it."""
 
+import json
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -54,14 +55,17 @@ def drive(lab: Lab, case: Case, program: Program, asked: Callable[[], bool]) -> 
 
 
 def _turn(lab: Lab) -> dict[str, Any]:
-    looks: list[dict[str, Any]] = lab.state()["iterations"]
-    return looks[-1]
+    """The last turn by the journal: one that was turned away is no iteration."""
+    (journal,) = lab.home.parent.rglob("journal.jsonl")
+    events = [json.loads(line.partition(" ")[2]) for line in journal.read_text().splitlines()]
+    turns: list[dict[str, Any]] = [event["turn"] for event in events if event["event"] == "turn_ended"]
+    return turns[-1]
 
 
 def _expect(lab: Lab, ran: Ran, code: int, *ends: str) -> str:
     if ran.code != code:
         return f"exit {ran.code}, not {code}: {(ran.out + ran.err)[-600:]}"
-    end = _turn(lab)["turn"]
+    end = _turn(lab)["end"]
     return "" if not ends or end in ends else f"the turn {end}, not {' or '.join(ends)}: {lab.state()['stop_reason']}"
 
 
