@@ -139,8 +139,13 @@ POWER = (
 STOPPED = (
     Mechanism(
         "SIGINT / SIGTERM / SIGHUP", "the first Ctrl+C only asks", "aigon/ports/stop.py",
-        'if name == "SIGINT" and not self.reason and self._patient:', "if False:",
-        "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed",
+        'if name == "SIGINT" and not self.reason:', "if False:",
+        "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed[SIGINT]",
+    ),
+    Mechanism(
+        "aigon stop", "a loop looks for the request beside its own note", "aigon/run/implement.py",
+        "        stop.request = running.request\n", "        pass\n",
+        "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed[aigon stop]",
     ),
     Mechanism(
         "clock jump, suspend", "deadlines are counted on a monotonic clock", "aigon/ports/process.py",
@@ -188,7 +193,7 @@ MEANWHILE = (
     ),
     Mechanism(
         "dirty tree", "uncommitted work is refused", "aigon/run/branch.py",
-        "if foreign := [path for path in changed if path not in own]:", "if foreign := []:",
+        "    if others:\n", "    if False:\n",
         f"{ROWS}/test_meanwhile.py::test_what_cannot_be_run_in_is_refused_with_every_byte_as_it_was[dirty]",
     ),
     Mechanism(
@@ -375,7 +380,7 @@ ROOM = (
     ),
     Mechanism(
         "disk read-only", "a run's folder is seen before HEAD moves", "aigon/run/session.py",
-        '        require_writable(root / ".aigon")\n', "        pass\n",
+        '    require_writable("A run cannot begin", *(root / ".aigon" for root in {checkout.root, seat.main}))\n', "",
         "tests/faults/disk/test_read_only.py::test_a_read_only_disk_is_seen_before_a_turn_is_paid_for[logs]",
     ),
 )  # fmt: skip
