@@ -42,7 +42,7 @@ def _proof(value: object) -> object:
 
 
 HookPoint = Literal[
-    "before_loop", "before_iteration", "before_agent", "after_agent", "before_checks", "after_checks",
+    "before_loop", "before_iteration", "before_agent", "context", "after_agent", "before_checks", "after_checks",
     "after_iteration", "after_loop", "needs_human",
 ]  # fmt: skip
 Duration = Annotated[str | float, AfterValidator(_duration)]

@@ -23,7 +23,7 @@ from aigon.core.events import (
 from aigon.core.outcome import Refused
 from aigon.core.state import State
 from aigon.run.hook_list import Hook
-from aigon.run.hook_run import Stage, changed_of, ran, told
+from aigon.run.hook_run import CONTEXT, Stage, changed_of, ran, told
 from aigon.run.loop import Loop
 from aigon.run.world import World
 
@@ -83,7 +83,7 @@ def _before(passing: Passing, event: Event, state: State) -> Steps:
         case IterationStarted():
             passing.number = event.number
             again, passing.begun = event.number == passing.begun, event.number
-            points = ("before_agent",) if again else ("before_iteration", "before_agent")
+            points = (*(() if again else ("before_iteration",)), "before_agent", CONTEXT)
             state = yield from _tell(passing, points, event, state)
         case CheckpointIntended():
             passing.looked = True

@@ -197,6 +197,22 @@ def listening() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         server.server_close()
 
 
+def test_what_a_context_hook_prints_is_in_the_prompt(feature: Lab) -> None:
+    feature.agent('cat > "$HOME/prompt-$AIGON_ITERATION"; [ "$AIGON_ITERATION" = 1 ] || touch done.txt')
+    script = """#!/bin/sh
+if [ $AIGON_ITERATION = 2 ]; then echo half; exit 1; fi
+echo '```ticket 7```'; seq 3000; echo noise >&2
+"""
+    hook(feature, "context", script)
+    ran = feature.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    first, second = ((feature.home / f"prompt-{number}").read_text() for number in (1, 2))
+    rules, context = first.split("\n## Context from the project\n")
+    assert "hook `.aigon/hooks/context`" in context and "````text\n```ticket 7```\n1\n2\n" in context
+    assert "more characters are left out\n````" in context and len(context) < 8_300 and "noise" not in context
+    assert "## Rules" in rules and "## Context from the project" not in second
+
+
 def test_the_end_of_a_run_is_told_to_those_who_want_to_know(feature: Lab) -> None:
     with listening() as (url, got):
         feature.config(

@@ -63,7 +63,9 @@ class Bench:
         self.root, self.said = root, root / "said"
         self.stop = Stop([root / "STOP"])
         self.guarded: dict[str, Guarded] = {}
-        (root / "run").mkdir()
+        for number in (1, 2):
+            (root / "run" / f"{number:03d}").mkdir(parents=True)
+            (root / "run" / f"{number:03d}" / "prompt.md").write_text("Build it.\n")
 
     def stage(self, **more: Any) -> Stage:
         about = {"feature": "42", "run": "r1", "workspace": str(self.root), "branch": "b"}
@@ -136,9 +138,9 @@ def test_every_point_comes_in_its_order_and_no_hook_while_checks_run(bench: Benc
     out = bench.passed(loop, *(bench.hook(point) for point in POINTS))
     assert bench.lines == [
         "before_loop 0", "before_checks 0", "after_checks 0",
-        "before_iteration 1", "before_agent 1", "after_agent 1", "before_checks 1",
-        "before_agent 1", "after_agent 1", "before_checks 1", "after_checks 1", "after_iteration 1",
-        "before_iteration 2", "before_agent 2", "after_agent 2", "before_checks 2", "after_checks 2",
+        "before_iteration 1", "before_agent 1", "context 1", "after_agent 1", "before_checks 1",
+        "before_agent 1", "context 1", "after_agent 1", "before_checks 1", "after_checks 1", "after_iteration 1",
+        "before_iteration 2", "before_agent 2", "context 2", "after_agent 2", "before_checks 2", "after_checks 2",
         "after_iteration 2", "needs_human 2", "after_loop 2",
     ]  # fmt: skip
     assert [event for event in out if not isinstance(event, HookRan)] == loop
@@ -163,7 +165,8 @@ def test_a_hook_is_told_the_event_the_run_and_its_place(bench: Bench) -> None:
     kinds = {point: document["event"]["event"] for point, document in read.items()}
     assert kinds == {
         "before_loop": "run_started", "before_iteration": "iteration_started", "before_agent": "iteration_started",
-        "after_agent": "turn_ended", "before_checks": "turn_ended", "after_checks": "iteration_finished",
+        "context": "iteration_started", "after_agent": "turn_ended", "before_checks": "turn_ended",
+        "after_checks": "iteration_finished",
         "after_iteration": "iteration_finished", "after_loop": "run_finished",
     }  # fmt: skip
     assert (read["after_checks"]["event"]["checkpoint"], read["after_iteration"]["event"]["checkpoint"]) == ("", "c1")
