@@ -109,10 +109,10 @@ if TYPE_CHECKING:
               help="With --resume: the files of an interrupted turn (parked either way).")  # fmt: skip
 @click.option(
     "--resume-from",
-    type=click.Choice(["checkpoint", "last-iteration", "rerun", "ask"]),
+    type=click.Choice(["checkpoint", "last-iteration", "best", "rerun", "ask"]),
     default="checkpoint",
     show_default=True,
-    help="With --resume: continue after the last checkpoint, repeat the last iteration (parked), or rerun every check.",
+    help="With --resume: continue from the last or best checkpoint, repeat the last iteration, or rerun every check.",
 )
 @click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
 @click.option("--accept-passing/--no-accept-passing", default=None,

@@ -45,7 +45,8 @@ def summary(
     `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `turn` is the agent's last
     one; paths below `root` are shown relative to it; `elapsed` and
     `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
-    that is not where the last iteration ended, and is never cut: it names where the rest is. Neither are `warnings`.
+    that is not where the last iteration ended, and is never cut: it names where the rest is, and its lines after the
+    first are commands. Neither are `warnings` cut.
     `iterations` is how many the run has finished, `advice` what a person can do about checks that never passed.
     """
     by_number = {v.criterion: v for v in verdicts}
@@ -63,7 +64,8 @@ def summary(
     ]
     wrapped = [line for text in warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
     top = [*_ending(outcome), _facts(spec, by_number, findings, iterations, spend, elapsed, waited)]
-    branch = wrap(about_branch, COLUMNS - 2, break_long_words=False, break_on_hyphens=False) + wrapped
+    about, *commands = about_branch.splitlines() or [""]
+    branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands, *wrapped]
     last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
     body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
     return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"

@@ -47,7 +47,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         next_command=next_command(job, outcome, state),
         elapsed=world.elapsed(),
         waited=world.waited,
-        about_branch=_about_branch(outcome, state),
+        about_branch=_about_branch(job, outcome, state),
         turn=state.turn,
         root=str(world.checkout),
         warnings=(
@@ -73,13 +73,16 @@ def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:
         yield describe_no_judge(waiting, job.feature.name_for_people)
 
 
-def _about_branch(outcome: Outcome, state: State) -> str:
+def _about_branch(job: Job, outcome: Outcome, state: State) -> str:
     """Where the branch stands, if that is not where the last iteration ended, or not where it is best."""
     if went := state.rolled_back:
         far = f"{best.name(state.last)} ({best.how_far(state.last, state.base)})" if state.last else ""
         return f"went back to {far}; {_undone(state)} parked as {went.ref}"
     there = better(state) if stopped_short(outcome, state) else None
-    return f"the best checkpoint is {said(there, state)}; --on-partial rollback goes back to it" if there else ""
+    if there is None:
+        return ""
+    back = f"{run_command(job.feature.name_for_people, job.label)} --resume-from best"
+    return f"The best checkpoint is {said(there, state)}. To park what came after it and continue from there:\n  {back}"
 
 
 def _undone(state: State) -> str:

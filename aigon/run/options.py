@@ -39,7 +39,7 @@ class Options:
     worktree: bool | None = None
     on_partial: Literal["keep", "rollback", "ask"] | None = None
     half_turn: Literal["keep", "rollback", "ask"] = "rollback"
-    resume_from: Literal["checkpoint", "last-iteration", "rerun", "ask"] = "checkpoint"
+    resume_from: Literal["checkpoint", "last-iteration", "best", "rerun", "ask"] = "checkpoint"
     accept_spec: bool = False
     accept_passing: bool | None = None
     yes: bool = False

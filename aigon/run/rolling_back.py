@@ -93,25 +93,31 @@ def _carried_out(workspace: Workspace, event: RolledBack, tip: str) -> list[Even
     return recover.restored(workspace, event.commit, World.now())
 
 
-def undo_last(workspace: Workspace, state: State, feature: str) -> list[Event]:
-    """Park the last iteration, and return the events after which `caught_up` takes the branch to before it.
+def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[Event]:
+    """Park what came after a checkpoint, and return the events after which `caught_up` takes the branch there.
 
-    Raises AigonError (exit 2) if there is none to repeat, or if a person has committed since.
+    `to` is `best`, or `last-iteration`: the checkpoint before it. Raises AigonError (exit 2) if there is nothing to go
+    back from, or if a person has committed since.
     """
     looks, tip = list(state.looks.values()), str(workspace.tip())
     before = looks[-1:] if state.turn_ended else looks[-2:-1]
-    if not before or state.started is None or not (state.turn_ended or tip == state.checkpoint):
-        why = (
-            "A person has committed since" if before else "This run has finished none since it began, or since a commit"
-        )
-        raise usage(
-            f"There is no last iteration to repeat. {why}", where="--resume-from last-iteration", hint="Leave it out"
-        )
-    target, number = before[0], state.iteration if state.turn_ended else state.last_number
-    commit = _whole(workspace, tip, f"aigon: parked iteration {number}, which is repeated\n")
-    ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{number}-repeated", commit)
-    back = RolledBack(World.now(), target.number, target.checkpoint, tip, ref, f"iteration {number} is repeated")
-    return [Parked(World.now(), number, ref, commit, f"iteration {number}, which is repeated"), back]
+    target = better(state) if to == "best" else before[0] if before else None
+    judged = state.turn_ended and to != "best"
+    if target is None or state.started is None or not (judged or tip == state.checkpoint):
+        nothing = {
+            "best": "The branch is at its best checkpoint already",
+            "last-iteration": "This run has finished no iteration since it began, or since a commit of a person's",
+        }
+        why = "A person has committed since the last iteration" if target else nothing[to]
+        raise usage(f"There is nothing to go back from. {why}", where=f"--resume-from {to}", hint="Leave it out")
+    number = state.iteration if state.turn_ended else state.last_number
+    what = f"what came after {best.name(target)}" if to == "best" else f"iteration {number}, which is repeated"
+    name = "after-best" if to == "best" else "repeated"
+    commit = _whole(workspace, tip, f"aigon: parked {what}\n")
+    ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{number}-{name}", commit)
+    why = best.how_far(target, state.base) if to == "best" else f"iteration {number} is repeated"
+    back = RolledBack(World.now(), target.number, target.checkpoint, tip, ref, why)
+    return [Parked(World.now(), number, ref, commit, what), back]
 
 
 def caught_up(workspace: Workspace, state: State, feature: str) -> list[Event]:

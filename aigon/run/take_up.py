@@ -17,7 +17,7 @@ from aigon.run.opening import Opened, Opening
 from aigon.run.past import Past
 from aigon.run.prepare import ready
 from aigon.run.records import Origin, Records
-from aigon.run.rolling_back import caught_up, undo_last
+from aigon.run.rolling_back import caught_up, undo_to
 from aigon.run.settings import Read, work_tree
 from aigon.run.world import World
 from aigon.sinks.journal import JournalSink
@@ -33,8 +33,9 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         events.append(finished)
         state = state.apply(finished)
     events += caught_up(workspace, state, started.feature_id)
-    if opening.options.resume_from == "last-iteration" and not state.half_turn:  # a half turn is repeated anyway
-        past = _undo_last(opening, records, workspace, replace(past, state=state), events)
+    back = opening.options.resume_from
+    if back == "best" or (back == "last-iteration" and not state.half_turn):  # a half turn is repeated anyway
+        past = _undo_to(opening, records, workspace, replace(past, state=state), events)
         state = past.state
         events = [event for event in events if not isinstance(event, IterationFinished)]  # these are written down
         events += caught_up(workspace, state, started.feature_id)
@@ -74,18 +75,18 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
     )
 
 
-def _undo_last(opening: Opening, records: Records, workspace: Workspace, past: Past, events: Sequence[Event]) -> Past:
-    """Write down that the branch goes back by an iteration, before it does. Facts among `events` come before that.
+def _undo_to(opening: Opening, records: Records, workspace: Workspace, past: Past, events: Sequence[Event]) -> Past:
+    """Write down where the branch goes back to, before it does. Facts among `events` come before that.
 
-    Raises AigonError (exit 2 or 7): nothing to repeat, or changes of a person's that would be parked with it.
+    Raises AigonError (exit 2 or 7): nothing to go back from, or changes of a person's that would be parked with it.
     """
     started, state = past.state.started, past.state
     assert started is not None, "a journal begins with its run_started"
-    if not state.turn_ended:
+    if not state.turn_ended and not state.half_turn:
         branch.own_changes(opening.checkout, [started.spec_path], recover.left_by_checks(state))
     known = [event for event in events if isinstance(event, IterationFinished)]
     journal = JournalSink(records.journal)
-    for event in (*known, *undo_last(workspace, state, started.feature_id)):
+    for event in (*known, *undo_to(workspace, state, started.feature_id, opening.options.resume_from)):
         journal(event, state)
         state = state if event in known else state.apply(event)
         past.iterations.take(event)

@@ -1,6 +1,7 @@
 """What becomes of the branch after a run that stopped short."""
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -88,11 +89,25 @@ def test_by_default_the_branch_stays_and_the_summary_and_the_state_name_what_was
     assert parked(lab) == [] and named(lab, "rolled_back") == []
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
     second = checkpoints(lab)[2]
-    assert f"the best checkpoint is iteration 2 (3 of 4 proven, {second[:12]})" in " ".join(ran.out.split())
-    assert "--on-partial rollback" in ran.out
+    assert f"The best checkpoint is iteration 2 (3 of 4 proven, {second[:12]})" in " ".join(ran.out.split())
     state = lab.state()
     assert (state["best"]["number"], state["best"]["checkpoint"], state["best"]["criteria_met"]) == (2, second, 3)
     assert (state["iteration"], state["criteria_met"], state["rolled_back"]) == (4, 1, None)
+    lab.sound()
+
+
+def test_the_command_that_the_summary_offers_continues_from_the_best_checkpoint(lab: Lab) -> None:
+    ready(lab)
+    ran = ok(lab.aigon(*LOOP, "--max-iterations", "3"), 3)
+    (command,) = re.findall(r"^  aigon (.* --resume-from best)$", ran.out, re.M)
+    lab.write("mine.txt", "a person's\n")
+    refused = ok(lab.aigon(*command.split()), 7)
+    assert "mine.txt" in refused.err
+    lab.path("mine.txt").unlink()
+    again = ok(lab.aigon(*command.split(), "--max-iterations", "1"), 3)
+    found = checkpoints(lab)
+    assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", parked(lab)[0]) == found[3]
+    assert "iteration 4 of 4" in again.out, "no number is given twice"
     lab.sound()
 
 
@@ -161,7 +176,6 @@ def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -
     faded(lab, *BACK)
     ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
     cut_after(lab, "iteration_started")
-    lab.git("reset", "-q", "--hard", "HEAD^")
     ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
     assert (lab.home / "numbers").read_text().split()[-2:] == ["5", "5"]
     lab.sound()
