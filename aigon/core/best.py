@@ -7,6 +7,7 @@ Of equals the earliest is the best: what came after it has to show something for
 
 from collections.abc import Callable, Iterable
 
+from aigon.core.amounts import many
 from aigon.core.events import IterationFinished
 from aigon.core.model import OWN, Finding
 from aigon.core.red_check import is_red
@@ -89,7 +90,7 @@ def name(look: IterationFinished) -> str:
 def how_far(look: IterationFinished, base: IterationFinished | None = None) -> str:
     """`3 of 4 proven`, and what speaks against it."""
     against = [f"{reviews(look)} to review"] if reviews(look) else []
-    against += [f"{gone} lost of what the base had"] if (gone := lost(look, base)) else []
+    against += [f"{many(gone, 'regression')} from the base"] if (gone := lost(look, base)) else []
     return ", ".join([f"{proven(look)} of {len(look.verdicts)} proven", *against])
 
 
@@ -102,4 +103,4 @@ def compared(look: IterationFinished, other: IterationFinished, base: IterationF
     if at < 2:
         return f"{name(other)} has {how_far(other, base)}"
     what = ("checks green", "tests passed")[at - 2]
-    return f"{name(other)} has {theirs[at]} {what} of the {mine[at]} there"
+    return f"{name(other)} has {theirs[at]} {what} instead of {mine[at]}"

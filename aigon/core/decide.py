@@ -183,7 +183,7 @@ def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
         case "":
             return None
         case "stop-file":
-            return Stopped("stop-file", "a stop file is there: remove .aigon/STOP or EMERGENCY_STOP_RALPH to go on")
+            return Stopped("stop-file", "a stop file exists: remove .aigon/STOP or EMERGENCY_STOP_RALPH to continue")
         case "hook":
             return Stopped("hook", probe.detail)
         case signal:
@@ -228,7 +228,7 @@ def run_time(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
     """The time of the run is spent."""
     if limits.run_time is None or probe.elapsed < limits.run_time:
         return None
-    return Stopped("run-time", f"{probe.elapsed:.0f} s of {limits.run_time:.0f} s are spent", Exit.SPENT)
+    return Stopped("run-time", f"{probe.elapsed:.0f} s of {limits.run_time:.0f} s is used up", Exit.SPENT)
 
 
 def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
@@ -238,16 +238,13 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     taken, spent = state.spend.usd + probe.elsewhere, _spent(limits.max_cost, state.spend.usd, probe)
     if taken >= limits.max_cost:
         return Stopped("cost", spent, Exit.SPENT)
-    if state.unpriced and not limits.allow_unknown_cost:
-        why = f"{state.unpriced} does not say what its turns cost, so a limit of ${limits.max_cost:.2f} cannot be kept"
-        return Stopped("cost", f"{why}; guards.allowUnknownCost lets it go on all the same", Exit.SPENT)
-    if state.lost and not limits.allow_unknown_cost:
-        why = (
-            f"what a lost part of the run's record cost is unknown, so a limit of ${limits.max_cost:.2f} cannot be kept"
-        )
-        return Stopped("cost", f"{why}; guards.allowUnknownCost lets it go on all the same", Exit.SPENT)
+    unknown = f"{state.unpriced} does not report what its turns cost" if state.unpriced else ""
+    unknown = unknown or ("the cost of a lost part of the run's record is unknown" if state.lost else "")
+    if unknown and not limits.allow_unknown_cost:
+        why = f"{unknown}, so the limit of ${limits.max_cost:.2f} cannot be enforced"
+        return Stopped("cost", f"{why}; set guards.allowUnknownCost to continue anyway", Exit.SPENT)
     usual = usual_cost(limits, state)
-    said = "such a turn used to cost" if usual is not None else "the next turn is reckoned to cost"
+    said = "such a turn costs about" if usual is not None else "the next turn is estimated at"
     usual = probe.reckoned if usual is None else usual
     if usual is None or affordable(limits.max_cost, taken, usual):
         return None
@@ -257,7 +254,7 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
 def _spent(limit: float, own: float, probe: Probe) -> str:
     """How much of the limit is gone, and whose doing that is."""
     if not probe.elsewhere:
-        return f"${own:.2f} of ${limit:.2f} are spent"
+        return f"${own:.2f} of ${limit:.2f} is spent"
     whole = own + probe.elsewhere - probe.set_aside
     aside = f" (${probe.set_aside:.2f} more are set aside for turns under way)" if probe.set_aside else ""
     return f"${whole:.2f} of ${limit:.2f} is spent by all agents of the arena together{aside}"

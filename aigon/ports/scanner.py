@@ -99,7 +99,7 @@ class Scanner:
     def _give_up(self, why: str) -> None:
         name = Path(self.program).name
         self.program = ""
-        self.troubles.append(f"{name} is not asked any more, aigon's own list of token shapes goes on: {why}")
+        self.troubles.append(f"{name} is no longer asked; aigon keeps looking for known token shapes: {why}")
 
 
 def _safe(path: str) -> str:

@@ -99,7 +99,7 @@ def require_known_cost(config: Config, options: Options, agents: Sequence[Agent]
     for agent in agents:
         if agent.kind and agent.kind.cost == "unknown":
             raise usage(
-                f"{agent.kind.title} does not say what its turns cost, so a cost limit cannot be kept",
+                f"{agent.kind.title} does not report what its turns cost, so a cost limit cannot be enforced",
                 where="--max-cost",
                 hint='Leave the limit out, or set "guards": {"allowUnknownCost": true} in .aigon/config.json',
             )

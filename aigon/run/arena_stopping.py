@@ -28,7 +28,7 @@ class Closed:
 def closed(stop: Stop, proven: str) -> Closed | None:
     """Why nobody is started any more; `proven` is the label of one whose proof ends the others."""
     if stop.asked:
-        why = "a stop file is there" if stop.reason == "stop-file" else f"{stop.reason} asked for the end"
+        why = "a stop file exists" if stop.reason == "stop-file" else f"stopped by {stop.reason}"
         return Closed(why, _CODES.get(stop.reason, Exit.STOPPED))
     return Closed(f"{proven} was proven first", Exit.STOPPED) if proven else None
 

@@ -113,7 +113,9 @@ def _said_before(session: Session) -> Iterator[Notice]:
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
         yield Notice(
-            now, "this project has no check: only verify, metric and a person can prove a criterion", "warning"
+            now,
+            "this project has no checks: only verify and metric commands or a person can prove a criterion",
+            "warning",
         )
     yield from sandbox.said(session.world.boxed, now)
     yield from _about_missing_checks(job, now)

@@ -75,7 +75,7 @@ def kept_in(config: Config, env: Mapping[str, str]) -> Fact:
 def _no_better(found: str, wanted: str) -> str:
     if found == "none":
         why = "as wanted" if wanted == "none" else sandbox.why_none()
-        return f"agents can read and change all that you can ({why})"
+        return f"agents can read and change everything you can ({why})"
     if found == "landlock" and wanted == "auto":
         return f"without bubblewrap, sockets and process numbers are shared ({sandbox.flaw('bwrap')})"
     return ""

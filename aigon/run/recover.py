@@ -96,7 +96,7 @@ def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, no
     return [
         parked,
         *restored(workspace, tip, now),
-        Notice(now, f"iteration {number} was not finished: its work is kept as {ref}, the turn is repeated"),
+        Notice(now, f"iteration {number} was interrupted: its work is parked as {ref}, and the turn runs again"),
     ]
 
 

@@ -27,7 +27,7 @@ def settle(job: Job, world: World, outcome: Outcome, state: State) -> Generator[
     if tip is None or not world.workspace.is_ancestor(target.checkpoint, tip):
         return state  # somebody rewrote the branch just now: that is for the next resume to say
     if world.partial.wanted == "ask" and not world.partial.confirm(_question(target, state)):
-        text = f"the branch stays as it is, since nobody said yes; its best checkpoint is {said(target, state)}"
+        text = f"the branch stays as it is because nobody said yes; its best checkpoint is {said(target, state)}"
         return (yield Notice(world.now(), text))
     return (yield from _back(job, world, state, target, tip))
 
@@ -131,7 +131,7 @@ def caught_up(workspace: Workspace, state: State, feature: str) -> list[Event]:
     events = _parked_since(workspace, event, state, feature)
     events += _carried_out(workspace, event, tip)
     to = f"iteration {event.number}" if event.number else "where the run began"
-    return [*events, Notice(World.now(), f"the branch is back at {to}; what came after it is kept as {event.ref}")]
+    return [*events, Notice(World.now(), f"the branch is back at {to}; what came after it is parked as {event.ref}")]
 
 
 def _parked_since(workspace: Workspace, event: RolledBack, state: State, feature: str) -> list[Event]:

@@ -133,7 +133,9 @@ def said(boxed: Boxed, now: str) -> Iterator[Notice]:
     if boxed.mechanism != "none":
         yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{_network(boxed)}")
     elif boxed.wanted != "none":
-        yield Notice(now, f"no sandbox: agents can read and change all that you can ({sandbox.why_none()})", "warning")
+        yield Notice(
+            now, f"no sandbox: agents can read and change everything you can ({sandbox.why_none()})", "warning"
+        )
 
 
 def perhaps_refused(boxed: Boxed, turn: Turn, now: str) -> Iterator[Notice]:
@@ -141,7 +143,7 @@ def perhaps_refused(boxed: Boxed, turn: Turn, now: str) -> Iterator[Notice]:
     if boxed.mechanism != "none" and turn.failed and REFUSALS.search(turn.detail):
         grant = "if it needs that path, grant it by `sandbox.read` or `sandbox.write` in .aigon/config.json"
         yield Notice(
-            now, f"{turn.agent} may have met the sandbox: {grant}; --sandbox none shows whether it did", "warning"
+            now, f"the sandbox may have blocked {turn.agent}: {grant}; --sandbox none shows whether it did", "warning"
         )
 
 

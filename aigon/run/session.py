@@ -211,7 +211,7 @@ def _kept_views(folder: Path, found: Opened) -> Sequence[Event]:
         if not found.resumed or views_whole(folder, {**found.past.turns.titles, **titles()}):
             return ()
         done = [each for each in views_again(folder, found.records.each, behind=False) if each.kept_as]
-        text = "{} was damaged: it is kept as {} and made anew"
+        text = "{} was damaged: renamed {} and rebuilt"
         return [Notice(World.now(), text.format(Path(e.path).name, Path(e.kept_as).name), "warning") for e in done]
     return ()
 

@@ -48,4 +48,4 @@ def kept_state(path: Path) -> tuple[Event, ...]:
     if state_of(path) != "damaged":
         return ()
     kept = keep_damaged(path)
-    return (Notice(World.now(), f"{path.name} was damaged: it is kept as {kept.name} and written anew", "warning"),)
+    return (Notice(World.now(), f"{path.name} was damaged: renamed {kept.name} and rebuilt", "warning"),)

@@ -77,7 +77,7 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
     if found:
         ref = world.workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-branch", found)
         yield Parked(world.now(), number, ref, found, "the branch as the agent had rewritten it")
-    notes.append(f"the branch had been rewritten; it goes on from {state.checkpoint[:12]}")
+    notes.append(f"the branch had been rewritten; continuing from {state.checkpoint[:12]}")
     return Tip(state.checkpoint, found or "0" * len(state.checkpoint))
 
 

@@ -113,7 +113,7 @@ UNDONE = (
     Leak("keys.txt", "it holds a private key", 3).sentence,
     "HEAD had left the branch x; it was put back",
     "your edits to .aigon/config.json were put back: they decide what is proven, and are not yours to change",
-    "the branch had been rewritten; it goes on from 123456789abc",
+    "the branch had been rewritten; continuing from 123456789abc",
     "your commits were written again without the secrets they held; the files are where they were",
 )
 

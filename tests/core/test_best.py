@@ -87,11 +87,11 @@ def test_what_was_green_on_the_base_and_is_red_or_gone_is_lost_and_a_skipped_che
 def test_it_is_said_what_tells_two_looks_apart() -> None:
     base = look(0, 0, lint("pass"))
     assert (
-        how_far(look(2, 3, lint("fail"), reviews=1), base) == "3 of 4 proven, 1 to review, 1 lost of what the base had"
+        how_far(look(2, 3, lint("fail"), reviews=1), base) == "3 of 4 proven, 1 to review, 1 regression from the base"
     )
     assert compared(look(2, 3), look(4, 1), None) == "iteration 4 has 1 of 4 proven"
     assert compared(look(1, 1, lint("pass")), look(2, 1, lint("fail")), None) == (
-        "iteration 2 has 0 checks green of the 1 there"
+        "iteration 2 has 0 checks green instead of 1"
     )
     assert compared(look(1, 1), look(2, 1), None) == "nothing more was proven after it"
 

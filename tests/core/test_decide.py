@@ -480,7 +480,7 @@ ARENA = Limits(iterations=20, repeated_error=0, stall=0, max_cost=5.0)
             Probe(elsewhere=3.5, set_aside=0.5, reckoned=1.0),
             "$4.20 of $5.00 is spent by all agents of the arena together ($0.50 more are set aside for turns ",
         ),
-        (4.5, Probe(reckoned=1.0), "$4.50 of $5.00 are spent, and the next turn is reckoned to cost $1.00"),
+        (4.5, Probe(reckoned=1.0), "$4.50 of $5.00 is spent, and the next turn is estimated at $1.00"),
         (0.0, Probe(elsewhere=10 / 3, set_aside=10 / 3, reckoned=5 / 3), ""),
     ],
 )
@@ -498,7 +498,7 @@ def test_the_usual_cost_of_ones_own_turns_comes_before_what_others_turns_cost() 
     state = replace(OPEN, spend=Spend(1.0), paid=(Paid("mine", "", 0.5),))
     assert decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.5, reckoned=2.0)) is None
     dear = decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.6, reckoned=0.1))
-    assert isinstance(dear, Stopped) and dear.reason.endswith("and such a turn used to cost $0.50")
+    assert isinstance(dear, Stopped) and dear.reason.endswith("and such a turn costs about $0.50")
 
 
 def test_what_others_spend_does_not_undo_a_proof() -> None:

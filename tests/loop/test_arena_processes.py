@@ -187,7 +187,7 @@ def test_the_first_ctrl_c_lets_each_finish_its_iteration_and_starts_nobody(ring:
     whole = ring.whole(parallel=2, cc="waits", cx="waits", gg="met")
     assert [one.status for one in whole.candidates] == ["interrupted", "interrupted", "not_started"]
     assert whole.candidates[0].criteria_met == 1 and whole.exit_code == 130
-    assert whole.candidates[2].summary == "not started: SIGINT asked for the end"
+    assert whole.candidates[2].summary == "not started: stopped by SIGINT"
     assert "end SIGINT cc" in ring.order() and "begin gg" not in ring.order()
 
 
@@ -219,7 +219,7 @@ def test_a_stop_file_starts_nobody_and_those_that_run_see_it_themselves(ring: Ri
 
     beside((lambda: ring.begun("cc"), stop))
     ended = ring.whole(parallel=1, cc="waits", gg="met").candidates
-    assert ended[1].summary == "not started: a stop file is there" and ended[1].exit_code == 3
+    assert ended[1].summary == "not started: a stop file exists" and ended[1].exit_code == 3
     assert ring.order() == ["begin cc", "end cc"]
 
 

@@ -305,7 +305,7 @@ def test_a_turn_starts_only_if_what_is_left_covers_what_such_a_turn_used_to_cost
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-cost", "1.2")
     assert ran.code == 5, ran.out + ran.err
     assert len(starts(lab)) == 2
-    assert "such a turn used to cost $0.50" in lab.state()["stop_reason"]
+    assert "such a turn costs about $0.50" in lab.state()["stop_reason"]
     budgets = [line.partition("--max-budget-usd ")[2] for line in starts(lab)]
     assert budgets == ["1.20", "0.70"]
     again = lab.aigon("feature-implement", "42", "--loop", "--max-cost", "0.6")
@@ -321,7 +321,7 @@ def test_unknown_cost_under_a_limit_is_refused_unless_allowed(open_feature: Lab)
     assert lab.state()["iteration"] == 1 and "allowUnknownCost" in lab.state()["stop_reason"]
     lab.write(".aigon/agents/silent.yaml", "title: Silent\nprogram: 'true'\nreads: text\n")
     refused = lab.aigon("feature-implement", "42", "--loop", "--max-cost", "1", "--agent", "silent")
-    assert (refused.code, "does not say what its turns cost" in refused.err) == (2, True)
+    assert (refused.code, "does not report what its turns cost" in refused.err) == (2, True)
     lab.config(guards={"allowUnknownCost": True})
     allowed = lab.aigon("feature-implement", "42", "--loop", "--max-cost", "1", "--max-iterations", "2")
     assert allowed.code == 3, allowed.out + allowed.err

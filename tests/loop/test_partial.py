@@ -114,7 +114,7 @@ def test_the_command_that_the_summary_offers_continues_from_the_best_checkpoint(
 @pytest.mark.slow
 def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) -> None:
     ran = faded(lab, "--on-partial", "ask")
-    assert "the branch stays as it is, since nobody said yes; its best checkpoint is iteration 2" in ran.out
+    assert "the branch stays as it is because nobody said yes; its best checkpoint is iteration 2" in ran.out
     assert parked(lab) == [] and lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
 
 
@@ -301,7 +301,7 @@ def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off:
     cut_after(lab, "rolled_back")
     (ref,), found = parked(lab), checkpoints(lab)
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
-    assert f"the branch is back at iteration 2; what came after it is kept as {ref}" in ran.out
+    assert f"the branch is back at iteration 2; what came after it is parked as {ref}" in ran.out
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", ref) == found[4]
     assert lab.read("work.txt") == "second\n" and lab.path("two.txt").exists() and not lab.path("more.txt").exists()
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "4", "5"]

@@ -116,7 +116,7 @@ def test_a_resume_keeps_a_damaged_state_file_and_writes_all_iterations_anew(lab:
     lab.write(STATE, damage)
     lab.write(f"{STATE}.corrupt", "an older one")
     done = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
-    assert "loop-state-42.json was damaged: it is kept as loop-state-42.json.corrupt-2" in done.out
+    assert "loop-state-42.json was damaged: renamed loop-state-42.json.corrupt-2" in done.out
     assert lab.path(f"{STATE}.corrupt-2").read_bytes() == damage and lab.read(f"{STATE}.corrupt") == "an older one"
     assert [each["number"] for each in lab.state()["iterations"]] == [0, 1, 2, 3, 4]
     assert lab.git("status", "--porcelain", "--untracked-files=all") == ""
@@ -392,7 +392,7 @@ def test_the_pages_of_a_run_are_made_anew_as_they_were(lab: Lab) -> None:
     (folder / "step_01.md").unlink()
     (folder / "step_02.md").write_bytes(b"\xff\0")
     went_on = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
-    assert "step_02.md was damaged: it is kept as step_02.md.corrupt" in went_on.out
+    assert "step_02.md was damaged: renamed step_02.md.corrupt" in went_on.out
     assert [(folder / f"step_0{n}.md").read_bytes() for n in (1, 2)] == [
         pages[folder / f"step_0{n}.md"] for n in (1, 2)
     ]

@@ -121,7 +121,7 @@ def test_an_agent_that_fails_over_a_path_may_have_met_the_sandbox_which_is_said_
     box = Box(tmp_path, "set -e; cat ~/Documents/diary", mechanism)
     box.lab.config(proof="in-place")
     done = box.lab.aigon("feature-implement", "42", "--loop", "--max-consec-fails", "2", env=box.env)
-    assert done.out.count("may have met the sandbox: if it needs that path, grant it by `sandbox.read`") == 1, done.out
+    assert done.out.count(": if it needs that path, grant it by `sandbox.read`") == 1, done.out
 
 
 def test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing(mechanism: Mechanism, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_one_that_fails_is_given_up_and_that_is_said_once(tmp_path: Path, script
     scanner = Scanner(fake(tmp_path / "bin", script), {"PATH": "/usr/bin:/bin"})
     assert scanner.leaks([("a", b"hush-123456")], NOBODY) == ()
     [said] = scanner.said()
-    assert said.startswith("gitleaks is not asked any more, aigon's own list of token shapes goes on: ")
+    assert said.startswith("gitleaks is no longer asked; aigon keeps looking for known token shapes: ")
     assert why in said
     assert scanner.leaks([("a", b"x")], NOBODY) == () and [*scanner.said()] == []
 

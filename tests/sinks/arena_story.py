@@ -46,7 +46,7 @@ def ended(label: str, status: str, code: int, summary: str, **more: Any) -> Ende
 ENDS = (
     ended("cc-opus", "met", 0, "Every criterion is proven"),
     ended("cx", "broken_off", 1, "broken off by SIGKILL: no memory", criteria_met=0, resumable=True, own_word=False),
-    ended("gg", "not_started", 130, "not started: SIGINT asked for the end", criteria_met=0, criteria_total=0,
+    ended("gg", "not_started", 130, "not started: stopped by SIGINT", criteria_met=0, criteria_total=0,
           iterations=0, spend=Spend(), seconds=0.0, own_word=False),
 )  # fmt: skip
 END = ArenaEnded(ENDS, 0)

@@ -85,7 +85,7 @@ def test_what_a_loop_did_not_say_itself_is_said_for_it() -> None:
     told = lines(begin(), *(lambda o, one=one: o.ended(one) for one in ENDS))
     assert [line[9:] for line in told[1:]] == [
         "cx       broken off by SIGKILL: no memory",
-        "gg       not started: SIGINT asked for the end",
+        "gg       not started: stopped by SIGINT",
     ]
 
 
@@ -105,7 +105,7 @@ def test_the_summary_says_how_each_ended_and_what_is_next() -> None:
         "",
         "cx: broken off by SIGKILL: no memory",
         "  output: .aigon/runs/arena-42/cx.err",
-        "gg: not started: SIGINT asked for the end",
+        "gg: not started: stopped by SIGINT",
         "Next: aigon feature-eval 42",
         "  resume cx: aigon feature-implement 42 --resume --agent cx",
         "  start gg: aigon feature-implement 42 --loop --agent gg",
@@ -218,7 +218,7 @@ def test_how_each_ended_stays_in_its_line() -> None:
     shown = drawn(now)
     assert shown[5].startswith("✓ cc-opus") and shown[5].endswith("proven")
     assert shown[6].startswith("✗ cx") and shown[6].endswith("broken off by SIGKILL: no memory")
-    assert shown[7].startswith("· gg") and shown[7].endswith("not started: SIGINT asked for the end")
+    assert shown[7].startswith("· gg") and shown[7].endswith("not started: stopped by SIGINT")
 
 
 def test_a_run_that_has_said_its_end_shows_it_before_its_process_is_gone() -> None:
