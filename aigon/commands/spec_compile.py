@@ -55,9 +55,9 @@ def command(
     command (verify), a number with a bound (metric), one of the project's checks (check), a person (human), or the
     judge after all. It asks the judge's model where one is configured, and goes by plain rules where not.
 
-    Every proposed command is run once on the files as they are. Red is good: once the feature is there it turns
-    green, and that shows something. What is green already is vacuous. A command that may do more than look is only
-    shown, unless you say --run-all.
+    Every proposed command is run once on the files as they are. It should fail: once the feature is built it passes,
+    and that shows something. What passes already proves nothing. A command that may do more than look is only shown,
+    unless you say --run-all.
 
     Nothing is written until you say so: in a terminal you are asked about each proposal, --yes takes those that are
     sure or likely and red now (with --only also the guesses that you name), and otherwise you only see them. Only the

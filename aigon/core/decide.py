@@ -355,7 +355,8 @@ def _waiting(red: Sequence[Finding], verdicts: Sequence[Verdict]) -> NeedsHuman:
     numbers = tuple(v.criterion for v in verdicts)
     said = [f.summary for f in red]
     if numbers:
-        said.append(f"criteria {', '.join(map(str, numbers))} wait for a person: {verdicts[0].reason}")
+        verb = "waits" if len(numbers) == 1 else "wait"
+        said.append(f"{list_criteria(numbers)} {verb} for a person: {verdicts[0].reason}")
     return NeedsHuman(numbers, "; ".join(said))
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from aigon.core.counting import list_criteria
 from aigon.core.errors import usage
 from aigon.core.model import ROLES, Finding, Role, Verdict
 
@@ -62,10 +63,10 @@ def _judged(
     roles = _roles(phrase)
     concerned = [f for f in findings if f.role in roles or (not roles and f.check not in forgiven)]
     red = [f.title for f in concerned if f.status != "pass"]
-    open_ = [] if roles else [str(v.criterion) for v in verdicts if v.status != "met"]
+    open_ = [] if roles else [v.criterion for v in verdicts if v.status != "met"]
     without = [role for role in roles if role not in {f.role for f in concerned}]
     why = [f"not green: {', '.join(red)}"] if red else []
-    why += [f"not proven: criteria {', '.join(open_)}"] if open_ else []
+    why += [f"not proven: {list_criteria(open_)}"] if open_ else []
     why += [f"there is no check of the role {', '.join(without)}"] if without else []
     return Promise(phrase, not why, "; ".join(why))
 

@@ -5,6 +5,7 @@ from textwrap import wrap
 from unicodedata import east_asian_width
 
 from aigon.core.amounts import count_checks, duration, many, spent
+from aigon.core.counting import list_criteria
 from aigon.core.model import Criterion, Finding, Spec, Turn, Verdict
 from aigon.core.outcome import Met, NeedsHuman, Outcome, describe
 from aigon.core.problem_words import few
@@ -118,7 +119,7 @@ def _see_also(
     spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], log: str, turn: Turn | None, root: str
 ) -> list[str]:
     unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
-    lines = [f"for a person to decide: criteria {', '.join(map(str, unclear))}"] if unclear else []
+    lines = [f"for a person to decide: {list_criteria(unclear)}"] if unclear else []
     lines += [f"output of {f.title}: {f.log.removeprefix(f'{root}/')}" for f in findings if is_red(f) and f.log]
     lines += [f"output of {turn.agent}: {turn.log}"] if turn and turn.log else []
     lines += [f"{p.rule}: {p.message}" for f in findings if f.role == "integrity" for p in f.problems[:NOTES]]

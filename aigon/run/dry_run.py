@@ -183,6 +183,7 @@ def _text(
         "Criteria:",
         *criteria,
         *(f"Warning, line {warning.line}: {warning.message}" for warning in warnings_of(prepared.spec)),
+        *(["Accepted: criteria that all pass before the first turn (--accept-passing)"] * job.demand.accept_passing),
         "Protected from the agent:",
         *protected_files.lines(job.protection, tracked),
         f"Proof: {_proof(job)}",

@@ -10,8 +10,7 @@ from aigon.core.quoting import clean, folded
 from aigon.run.asked_model import Model
 from aigon.run.compiled import Compilation, Row
 
-VACUOUS = "green already, so it cannot show that the feature works"
-_MILD = "green already: it shows that nothing broke, and not that the feature is there"
+VACUOUS = "passes already, so it cannot show that the feature was built"
 _TEXT = 160
 """Characters of a criterion that are shown: the spec is at hand."""
 
@@ -112,10 +111,9 @@ def _how(made: Proposal | None, criterion: Criterion) -> str:
 
 def _now(row: Row) -> str:
     detail = folded(row.standing.detail)
-    kind = row.proposal.kind if row.proposal else row.criterion.kind
     match row.standing.base:
         case "green":
-            return f"{_MILD if kind == 'check' else VACUOUS} ({detail})"
+            return f"{VACUOUS} ({detail})"
         case "red":
             return f"red, so it can show the feature ({detail})"
         case "error":

@@ -297,7 +297,7 @@ def test_a_first_look_without_anything_found_goes_on() -> None:
 
 def test_only_unclear_criteria_after_a_turn_wait_for_a_person() -> None:
     outcome = decide(demand(), NO_LIMITS, replace(UNCLEAR, told=("criterion 1",)), Probe())
-    assert outcome == NeedsHuman((1,), "criteria 1 wait for a person: looks odd")
+    assert outcome == NeedsHuman((1,), "criterion 1 waits for a person: looks odd")
 
 
 def test_a_judge_s_doubt_goes_back_to_the_agent_once() -> None:

@@ -50,7 +50,7 @@ Commits (2)
   bbbbbbbbbb feat(feature-42): iteration 2
   aaaaaaaaaa feat(feature-42): iteration 1
 See also (4)
-  for a person to decide: criteria 3
+  for a person to decide: criterion 3
   output of Lint: .aigon/runs/r1/2/lint.log
   output of cc: .aigon/runs/r1/002/agent.log
   iteration log: docs/log.md

@@ -1,6 +1,8 @@
 """What the page and the Markdown say in the same words."""
 
-from aigon.core.account import Account, Work
+from dataclasses import replace
+
+from aigon.core.account import Account, Item, Work
 from aigon.core.amounts import count_checks, many, spent
 from aigon.core.candidate import run_command
 from aigon.core.history import Step
@@ -128,7 +130,17 @@ def cost(work: Work) -> str:
 
 def passing(work: Work) -> tuple[str, ...]:
     """Return the warnings about criteria that passed before anything was built."""
-    return describe_passing(work.items, work.last.look.passed_at_base) if work.last else ()
+    if not work.last:
+        return ()
+    return describe_passing([_as_decided(work, item) for item in work.items], work.last.look.passed_at_base)
+
+
+def _as_decided(work: Work, item: Item) -> Item:
+    """Return the criterion with the check that a run bound it to; the spec alone does not tell."""
+    verdict = work.verdict(item.number)
+    if item.kind == "judge" and verdict and verdict.method.startswith("check:"):
+        return replace(item, kind="check", command=verdict.method.removeprefix("check:"))
+    return item
 
 
 def decided(verdict: Verdict | None) -> str:

@@ -7,11 +7,14 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.core.events import RolledBack
+from aigon.core.account import Item
+from aigon.core.events import CheckFinished, RolledBack
+from aigon.core.model import Finding
 from aigon.core.outcome import Met
 from aigon.views.report.bounds import LARGEST
+from aigon.views.report.markdown import markdown
 from aigon.views.report.page import page
-from tests.core.tried import at
+from tests.core.tried import GREEN, at, begun, looked, turned
 from tests.views.report.accounts import account, commit, empty, hostile, iterations, long, one, three, work
 
 
@@ -84,6 +87,23 @@ def test_a_criterion_has_how_it_was_decided_its_command_output_and_commit() -> N
     assert "proven since iteration 1 01010101" in text
     assert "pytest -q tests/test_toggle.py 1 passed 1 passed in 0.1s" in text
     assert f'href="https://github.com/ada/tea/commit/{commit(1)}"' in made
+
+
+def test_a_number_that_is_out_of_bounds_is_not_said_to_have_passed() -> None:
+    metric = Item(1, "There are enough tests", "metric", "grep -c def tests.py >= 9")
+    ran = CheckFinished(at(1), 1, Finding("criterion-1", "script", "c", "pass", "passed", "grep -c def tests.py"))
+    last = looked(1, GREEN, met=0, checkpoint=commit(1))
+    done = work([looked(0, GREEN, met=0, checkpoint=""), begun(1), turned(1), ran, last])
+    text = Seen(page(account(replace(done, items=(metric,))))).text
+    assert "grep -c def tests.py exit code 0" in text and "grep -c def tests.py passed" not in text
+
+
+def test_criteria_that_passed_at_the_base_are_named_in_page_and_markdown() -> None:
+    look = replace(looked(0, GREEN, met=1, checkpoint=""), passed_at_base=(1,))
+    built = replace(looked(1, GREEN, met=2, checkpoint=commit(1)), passed_at_base=(1,))
+    shown = account(work([look, begun(1), turned(1), built], outcome=Met()))
+    assert "which already passes. It cannot show that the feature was built." in Seen(page(shown)).text
+    assert "> Criterion 1 only runs `pytest -q tests/test_toggle.py`, which already passes." in markdown(shown)
 
 
 def test_without_a_known_forge_there_are_no_links_but_within_the_page() -> None:
