@@ -2,13 +2,16 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aigon.commands.common import answer, here, json_option
 from aigon.core.errors import AigonError
 from aigon.core.model import Criterion, Spec
-from aigon.core.spec import warnings_of
+
+if TYPE_CHECKING:
+    from aigon.run.spec_places import Place
 
 
 @click.command("spec-show")
@@ -24,29 +27,32 @@ def command(spec: str, as_json: bool) -> int:
 def _parsed(wanted: str) -> tuple[str, Spec, str]:
     """Return name, spec and judge ("" for none). A file by its path needs no repository around it."""
     from aigon.run import specs
+    from aigon.run.spec_places import find_place
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
         return wanted, *_in_project(wanted, specs.read_file(path, wanted), path.parent)
     with here() as checkout:
-        feature = specs.locate(checkout.root, wanted)
-        spec = specs.read_file(checkout.root / feature.path, feature.path)
-        return feature.path, *_in_project(wanted, spec, checkout.root)
+        place = find_place(checkout.root, checkout.common_dir, wanted)
+        return place.feature.path, *_in_project(wanted, place.parse(), checkout.root, place)
 
 
-def _in_project(wanted: str, spec: Spec, folder: Path) -> tuple[Spec, str]:
+def _in_project(wanted: str, spec: Spec, folder: Path, place: "Place | None" = None) -> tuple[Spec, str]:
     """Return the spec as a run would read it, and the judge; as it is where there is no sound project around it."""
     from aigon.ports.git import Checkout
     from aigon.run.options import Options
     from aigon.run.prepare import prepare
 
     with suppress(AigonError), Checkout.open(folder) as checkout:
-        prepared = prepare(checkout, Options(wanted), with_agent=False)
+        given = (place.feature, place.files) if place else (None, None)
+        prepared = prepare(checkout, Options(wanted), with_agent=False, feature=given[0], read=given[1])
         return prepared.spec, prepared.judge.backend if prepared.judge else ""
     return spec, "judge"
 
 
 def _document(name: str, spec: Spec) -> dict[str, object]:
+    from aigon.core.spec import warnings_of
+
     return {
         "spec": name,
         "title": spec.title,
@@ -68,6 +74,8 @@ def _criterion(criterion: Criterion) -> dict[str, object]:
 
 
 def _text(name: str, spec: Spec, judge: str) -> str:
+    from aigon.core.spec import warnings_of
+
     rows = [f"{spec.title or name}  ({name})"]
     for criterion in spec.criteria:
         box = "x" if criterion.checked else " "

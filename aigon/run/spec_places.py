@@ -34,6 +34,14 @@ class Place:
             return self.content
         return bounded.content(self.root / self.feature.path, LARGEST, "The spec", hint=TOO_MUCH)
 
+    def files(self, path: str) -> bytes | None:
+        """Return a file of the project: the spec from its branch, any other from the work tree."""
+        if self.branch and path == self.feature.path:
+            return self.content
+        from aigon.run.settings import work_tree  # a board needs no configuration, which takes long to import
+
+        return work_tree(self.root)(path)
+
     def parse(self) -> Spec:
         """Return the spec, which has at least one criterion. Raises AigonError (exit 2) otherwise."""
         if self.branch:
@@ -59,12 +67,16 @@ def find_place(root: Path, common_dir: Path, wanted: str) -> Place:
 
 
 def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
-    """Return the feature whose spec the work tree at `root` has as far on as any branch. Raises AigonError (exit 2)."""
+    """Return the feature whose spec the work tree at `root` has as far on as any branch, or on its own branch.
+
+    Raises AigonError (exit 2) for one that is unknown, or worked on on another branch.
+    """
     place = find_place(root, common_dir, wanted)
     if not place.branch:
         return place.feature
     with suppress(AigonError):
-        if (here := specs.locate(root, wanted)).stage == place.feature.stage:
+        here = specs.locate(root, wanted)
+        if here.stage == place.feature.stage or _is_branch_of(branch_at(root), here):
             return here
     raise usage(
         f"Feature {place.feature.name_for_people} is on another branch than the one that is checked out",
@@ -117,7 +129,8 @@ def list_places(root: Path, common_dir: Path) -> list[Place]:
     base = target_of(common_dir, owner)
     places = _Places(here)
     for each in _on_branches(root, branches, base):
-        if _is_branch_of(head, each.feature) or (owner and _is_same(owner, each.feature)):
+        is_own = _is_branch_of(head, each.feature) or bool(owner and _is_same(owner, each.feature))
+        if is_own and each.feature.stage in UNDER_WAY:
             continue
         if each.branch == each.feature.name:
             places.advance(each)

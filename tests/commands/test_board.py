@@ -298,4 +298,7 @@ def test_a_feature_is_shown_by_the_branch_it_is_worked_on_whichever_is_checked_o
     assert lab.aigon("approve", "42", "2", "--yes").code == 0
     assert lab.aigon("feature-implement", "42", "--resume").code == 0
     assert lab.aigon("feature-done", "42").code == 0
-    assert features(lab)["42"]["stage"] == "done", "a branch that is merged says nothing any more"
+    for place in ("main", "feature-42-dark-mode"):
+        lab.git("switch", "-q", place)
+        assert features(lab)["42"]["stage"] == "done", "a branch that is merged says nothing any more"
+    assert lab.aigon("feature-validate", "42").code == 0
