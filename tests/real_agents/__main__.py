@@ -162,10 +162,16 @@ def _marked(process: psutil.Process, mark: str) -> bool:
 
 def _table(results: dict[str, dict[str, str]]) -> str:
     names = list(next(iter(results.values())))
-    rows = [f"| {agent} | {PROGRAMS[agent].package} | " + " | ".join(_mark(row[name]) for name in names) + " |"
+    rows = [f"| `{agent}` | {_package(PROGRAMS[agent])} | " + " | ".join(_mark(row[name]) for name in names) + " |"
             for agent, row in results.items()]  # fmt: skip
     head = f"| agent | package | {' | '.join(names)} |\n|{'---|' * (len(names) + 2)}"
     return "\n".join([head, *rows]) + "\n"
+
+
+def _package(program: Program) -> str:
+    """Its name and its version."""
+    name, _, version = program.package.replace("==", "@").rpartition("@")
+    return f"{name} {version}"
 
 
 def _mark(result: str) -> str:
