@@ -23,7 +23,8 @@ def configuration(read: Read) -> Config:
     `read` gives the project's files: those of the work tree, or those of a commit.
     """
     if other := next((name for name in MISTAKEN if read(name) is not None), ""):
-        raise usage(f"aigon does not read {other}", where=other, hint=f"Write it as JSON into {PROJECT_FILE}, and remove it")
+        hint = f"Write it as JSON into {PROJECT_FILE}, and remove it"
+        raise usage(f"aigon does not read {other}", where=other, hint=hint)
     contents = ((str(user_file()), user_content()), (PROJECT_FILE, read(PROJECT_FILE)))
     return load([(name, content) for name, content in contents if content is not None])
 
