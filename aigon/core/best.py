@@ -8,6 +8,7 @@ Of equals the earliest is the best: what came after it has to show something for
 from collections.abc import Callable, Iterable
 
 from aigon.core.amounts import many
+from aigon.core.attempt import Attempt
 from aigon.core.events import IterationFinished
 from aigon.core.model import OWN, Finding
 from aigon.core.red_check import is_red
@@ -27,6 +28,12 @@ def best(
     # `max` keeps the first of equals.
     found = max(known, key=lambda look: (order or worth)(look, base), default=None)
     return None if found is None or found is known[0] else found
+
+
+def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
+    """Whether no iteration after that one changed a file: then there is nothing to go back from."""
+    later = [attempt.changed for attempt in attempts if attempt.number > number]
+    return bool(later) and not any(later)
 
 
 def worth(look: IterationFinished, base: IterationFinished | None) -> Worth:

@@ -272,8 +272,14 @@ def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome
     """The agent failed too many turns in a row."""
     if state.failed_turns < limits.consecutive_failures:
         return None
+    return Stopped("consecutive-failures", _failed(state))
+
+
+def _failed(state: State) -> str:
+    """Say how often in a row the agent failed, and why the last time."""
     why = state.turn.detail if state.turn and state.turn.detail else "see the agent's output"
-    return Stopped("consecutive-failures", f"the agent failed {state.failed_turns} turns in a row ({why})")
+    turns = "its turn" if state.failed_turns == 1 else f"{state.failed_turns} turns in a row"
+    return f"the agent failed {turns} ({why})"
 
 
 def repeated_error(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
@@ -295,9 +301,9 @@ def iterations(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """This invocation's iterations are used up."""
     if state.used < limits.iterations:
         return None
-    unchanged = _unchanged(state, state.used)
+    why = _failed(state) if state.failed_turns >= state.used else _unchanged(state, state.used)
     reached = f"the limit of {many(limits.iterations, 'iteration')} is reached"
-    return Stopped("iterations", reached + (f", and {unchanged}" if unchanged else ""))
+    return Stopped("iterations", reached + (f", and {why}" if why else ""))
 
 
 def _unchanged(state: State, iterations: int) -> str:

@@ -41,8 +41,7 @@ def better(state: State) -> IterationFinished | None:
     if len(looks) < 2:
         return None
     found = best.best(looks, state.base) or looks[0]
-    later = [attempt for attempt in state.tried.done if attempt.number > found.number]
-    unchanged = bool(later) and not any(attempt.changed for attempt in later)
+    unchanged = best.is_unchanged_since(state.tried.done, found.number)
     return None if unchanged or found.number == looks[-1].number else found
 
 

@@ -41,9 +41,7 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
         events += caught_up(workspace, state, started.feature_id)
     tip = str(workspace.tip())
     if tip != state.checkpoint:
-        events.append(
-            Notice(World.now(), f"keeping the commits made since the last checkpoint; continuing from {tip[:12]}")
-        )
+        events.append(Notice(World.now(), f"commits since the last checkpoint are kept; continuing from {tip[:12]}"))
     feature = _feature(opening, workspace, started.spec_path, tip)
     spec, edited = _spec(opening, workspace, feature, state, tip)
     keep = state.half_turn and _keep(opening, state)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from aigon.core.best import Worths, best, proven
+from aigon.core.best import Worths, best, is_unchanged_since, proven
 from aigon.core.concern import Concern
 from aigon.core.events import (
     CheckStarted,
@@ -208,7 +208,7 @@ def _best(state: State, worths: Worths) -> dict[str, object] | None:
     if look is None:
         return None
     met, total = proven(look), len(look.verdicts)
-    latest = look.number == looks[-1].number
+    latest = look.number == looks[-1].number or is_unchanged_since(state.tried.done, look.number)
     return {
         "number": look.number,
         "checkpoint": look.checkpoint,

@@ -15,7 +15,8 @@ from aigon.run.partial import stopped_short
 from tests.lab import BRANCH, LOG, Lab, Ran, until
 from tests.loop.processes import LOOP, RESUME, answer_in_terminal, parked, turns
 
-BACK = ("--on-partial", "rollback")
+BACK, KEEP = ("--on-partial", "rollback"), ("--on-partial", "keep")
+"""A resume continues as the run was started, unless it is told otherwise."""
 CRITERIA = (
     "one <!-- verify: test -f one.txt -->",
     "two <!-- verify: test -f two.txt -->",
@@ -157,7 +158,7 @@ def test_state_summary_and_resume_agree_and_the_numbers_go_on(lab: Lab) -> None:
     assert (state["rolled_back"]["number"], state["best"]["number"]) == (2, 2)
     assert state["rolled_back"]["undone"] == [3, 4]
     assert [i["number"] for i in state["iterations"]] == [0, 1, 2, 3, 4]
-    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert "rewritten" not in ran.err and "commits since the last checkpoint" not in ran.out
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "4", "5"]
     assert "more.txt" not in (lab.home / "found").read_text().split()
@@ -174,9 +175,9 @@ def test_state_summary_and_resume_agree_and_the_numbers_go_on(lab: Lab) -> None:
 @pytest.mark.slow
 def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -> None:
     faded(lab, *BACK)
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     cut_after(lab, "iteration_started")
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert (lab.home / "numbers").read_text().split()[-2:] == ["5", "5"]
     lab.sound()
 
@@ -189,7 +190,7 @@ def test_where_nothing_was_proven_it_goes_back_to_where_the_run_began(lab: Lab) 
     base = lab.state()["base_commit"]
     assert lab.git("rev-parse", "HEAD") == base and not lab.path("work.txt").exists()
     assert lab.git("show", f"{parked(lab)[0]}:work.txt") == "2"
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.read("work.txt") == "3\n" and lab.state()["iteration"] == 3
     lab.sound()
 
@@ -300,7 +301,7 @@ def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off:
     broken_off(lab)
     cut_after(lab, "rolled_back")
     (ref,), found = parked(lab), checkpoints(lab)
-    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert f"the branch is back at iteration 2; what came after it is parked as {ref}" in ran.out
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", ref) == found[4]
     assert lab.read("work.txt") == "second\n" and lab.path("two.txt").exists() and not lab.path("more.txt").exists()
@@ -314,7 +315,7 @@ def test_a_kill_after_parking_and_before_the_record_of_it_leaves_the_branch(lab:
     as_before_it_moved(lab)
     found = checkpoints(lab)
     cut_after(lab, "iteration_finished")
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.git("rev-parse", "HEAD^") == found[4] and lab.read("work.txt") == "fourth\n"
     lab.sound()
 
@@ -330,7 +331,7 @@ def test_a_run_that_is_really_killed_on_the_way_back_goes_on_from_the_best(lab: 
     process.send_signal(signal.SIGKILL)
     process.communicate()
     found = checkpoints(lab)
-    ok(lab.aigon(*RESUME, "--max-iterations", "1", "--on-partial", "keep"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", parked(lab)[0]) == found[4]
     assert (lab.read("work.txt"), lab.state()["iteration"]) == ("second\n", 5)
     lab.sound()
@@ -347,7 +348,7 @@ def test_a_branch_that_cannot_be_moved_ends_the_run_and_the_resume_goes_back(lab
     assert "git could not move the branch" in ran.err
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[4] and lab.read("work.txt") == "fourth\n"
     lock.unlink()
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.git("rev-parse", "HEAD^") == checkpoints(lab)[2] and lab.read("work.txt") == "second\n"
     lab.sound()
 
@@ -358,7 +359,7 @@ def test_what_a_person_wrote_since_the_kill_is_parked_and_not_lost(lab: Lab) -> 
     as_when_only_the_branch_had_moved(lab)
     cut_after(lab, "rolled_back")
     lab.write("theirs.txt", "a person's\n")
-    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     (ref,) = (each for each in parked(lab) if each.endswith("-going-back"))
     assert lab.git("show", f"{ref}:theirs.txt") == "a person's"
     lab.sound()
@@ -371,7 +372,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
     cut_after(lab, "rolled_back")
     lab.write("theirs.txt", "a person's\n")
     theirs = lab.commit("by hand")
-    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert "commits since the last checkpoint are kept" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
     lab.sound()
@@ -381,7 +382,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
 def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     faded(lab, *BACK)
     lab.git("merge", "-q", "--ff-only", parked(lab)[0])
-    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert "commits since the last checkpoint are kept" in ran.out
     assert lab.read("work.txt") == "fourth\n"
     lab.sound()
@@ -413,7 +414,7 @@ def test_in_a_worktree_it_is_that_branch_and_those_files_that_go_back(lab: Lab) 
     assert (there / "work.txt").read_text() == "second\n" and not (there / "more.txt").exists()
     assert lab.git("-C", str(there), "status", "--porcelain") == ""
     assert lane["next"] == "aigon feature-implement 42 --resume --agent mine"
-    ok(lab.aigon(*lane["next"].split()[1:], "--max-iterations", "1"), 3)
+    ok(lab.aigon(*lane["next"].split()[1:], "--max-iterations", "1", *KEEP), 3)
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "4", "5"]
     assert lab.git("rev-parse", f"{lane['branch']}^") == state["checkpoint"]
     assert lab.state(".aigon/loop-state-42-mine.json")["label"] == "mine"
