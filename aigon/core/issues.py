@@ -76,7 +76,7 @@ def plan(issues: Sequence[Issue]) -> list[str]:
     return [*steps[:STEPS], *more, "Re-run validation"] if steps else []
 
 
-def advice(state: State, folders: Mapping[str, str], spec_path: str) -> list[str]:
+def advice(state: State, folders: Mapping[str, str]) -> list[str]:
     """Return what a person can do about checks that passed in no look of the run; nothing where each passed once.
 
     `folders` are those that checks run in, by the check's name.
@@ -89,7 +89,7 @@ def advice(state: State, folders: Mapping[str, str], spec_path: str) -> list[str
     lines = [f"{f.title} never passed, not even before the first turn. Run it: {_by_hand(f, folders)}" for f in never]
     if never:
         names = ", ".join(f.check for f in never)
-        lines.append(f"If it is broken anyway: `known_failures: [{names}]` in the frontmatter of {spec_path}")
+        lines.append(f"If it may stay broken: `known_failures: [{names}]` in the spec's frontmatter")
         lines.append(f'If it does not belong here: "checks": {{"{never[0].check}": {{"enabled": false}}}} in {CONFIG}')
         lines.append("If a tool, a service or a login is missing: aigon doctor")
     return lines

@@ -62,7 +62,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
 def _advice(job: Job, outcome: Outcome, state: State) -> Sequence[str]:
     if not state.done or isinstance(outcome, Met | Interrupted):
         return ()
-    return advice(state, {check.name: check.cwd for check in job.checks}, job.spec_path)
+    return advice(state, {check.name: check.cwd for check in job.checks})
 
 
 def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:

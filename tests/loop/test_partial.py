@@ -310,6 +310,21 @@ def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("broken_off", [as_before_it_moved, as_when_only_the_branch_had_moved])
+def test_a_kill_while_the_last_iteration_is_taken_back_is_made_good_by_any_resume(lab: Lab, broken_off: Any) -> None:
+    ready(lab)
+    ok(lab.aigon(*LOOP, "--max-iterations", "2"), 3)
+    ok(lab.aigon(*RESUME, "--resume-from", "last-iteration", "--max-iterations", "1"), 3)
+    broken_off(lab)
+    cut_after(lab, "rolled_back")
+    (ref,), found = parked(lab), checkpoints(lab)
+    ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
+    assert lab.git("rev-parse", "HEAD^") == found[1] and lab.git("rev-parse", ref) == found[2]
+    assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "3"]
+    lab.sound()
+
+
+@pytest.mark.slow
 def test_a_kill_after_parking_and_before_the_record_of_it_leaves_the_branch(lab: Lab) -> None:
     faded(lab, *BACK)
     as_before_it_moved(lab)
@@ -373,7 +388,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
     lab.write("theirs.txt", "a person's\n")
     theirs = lab.commit("by hand")
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "commits since the last checkpoint are kept" in ran.out
+    assert "keeping the commits made since the last checkpoint" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
     lab.sound()
 
@@ -383,7 +398,7 @@ def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     faded(lab, *BACK)
     lab.git("merge", "-q", "--ff-only", parked(lab)[0])
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "commits since the last checkpoint are kept" in ran.out
+    assert "keeping the commits made since the last checkpoint" in ran.out
     assert lab.read("work.txt") == "fourth\n"
     lab.sound()
 
