@@ -425,6 +425,8 @@ def test_an_approval_is_enough_to_be_proven_without_a_turn(lab: Lab) -> None:
     ok(lab.aigon(*RESUME))
     assert lab.state()["proven_commit"] == state["proven_commit"]
     lab.sound()
+    assert lab.subjects()[-1] == "docs(feature-42): tick the criteria proven after iteration 1"
+    assert len(set(lab.subjects())) == len(lab.subjects())
 
 
 def test_in_a_terminal_a_decision_shows_the_evidence_and_asks(lab: Lab) -> None:
