@@ -388,7 +388,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
     lab.write("theirs.txt", "a person's\n")
     theirs = lab.commit("by hand")
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "keeping the commits made since the last checkpoint" in ran.out
+    assert "commits since the last checkpoint are kept" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
     lab.sound()
 
@@ -398,7 +398,7 @@ def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     faded(lab, *BACK)
     lab.git("merge", "-q", "--ff-only", parked(lab)[0])
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "keeping the commits made since the last checkpoint" in ran.out
+    assert "commits since the last checkpoint are kept" in ran.out
     assert lab.read("work.txt") == "fourth\n"
     lab.sound()
 
