@@ -35,19 +35,18 @@ def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, a
 def _branch(feature: str, how: "Committing", as_json: bool) -> int:
     from aigon.run.actors import has_judge
     from aigon.run.bookkeeping import set_up
+    from aigon.run.configured import loop_command
     from aigon.run.locks import alone
 
     with here() as checkout, alone(checkout):
         moved, branch = set_up(checkout, feature, how)
         judged = has_judge(checkout.root)
-    text = (
-        f"On branch {branch}\nSpec: {moved.path}\n"
-        f"Next: write its acceptance criteria, then aigon feature-implement {moved.name_for_people} --loop"
-    )
+        start = loop_command(checkout.root, moved.name_for_people)
+    text = f"On branch {branch}\nSpec: {moved.path}\nNext: write its acceptance criteria, then {start}"
     if not judged:
         text += (
             "\nNo judge is configured (judge.backend), so a person decides criteria without a command. "
-            f"aigon spec-compile {moved.name_for_people} proposes commands."
+            f"`aigon spec-compile {moved.name_for_people}` proposes commands."
         )
     answer({"id": moved.id or None, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
     return 0

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from aigon.core.git_config import entries, less_sparse, unwanted
+from aigon.ports.home import NOTE, names
 from aigon.ports.kept_places import Opinion, Places
 from aigon.ports.trusted import TrustedGit
 
@@ -30,7 +31,7 @@ def places(
     common, own = git.common_dir, git.directory
     roots = (git.root, common, git.git_dir, own)
     files = [common / name for name in _SHARED] + [own / name for name in (*_SHARED, "HEAD", "attributes")]
-    files += [common / "aigon" / "id", common / "aigon" / "home.json"]
+    files += [common / "aigon" / "id", common / "aigon" / NOTE]
     if git.git_dir != common:
         files += [git.root / ".git", *(git.git_dir / name for name in _WORKTREE)]
     folders = [common / name for name in _FOLDERS] + [own / "hooks", *_hooks(git, hooks_path)]
@@ -102,6 +103,8 @@ def opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
     here = git.git_dir if git.git_dir != git.common_dir else None
 
     def said(path: Path, before: bytes | None, after: bytes | None) -> str | None:
+        if path == git.common_dir / "aigon" / NOTE and names(after, git.common_dir):
+            return None  # an aigon of another state home added that one
         elsewhere = path.is_relative_to(others) and here not in path.parents
         if shared and elsewhere and _of_its_own(path, after):
             return None

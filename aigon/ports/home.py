@@ -143,10 +143,22 @@ class _Noted:
 def _noted(common_dir: Path) -> _Noted:
     """What the repository's own note says; nothing where it is damaged."""
     try:
-        known = json.loads((common_dir / "aigon" / NOTE).read_text())
-        return _Noted(Path(known["git_dir"]), tuple(map(str, known["state_homes"]))[:HOMES])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return _read((common_dir / "aigon" / NOTE).read_bytes())
+    except OSError:
         return _Noted()
+
+
+def _read(note: bytes) -> _Noted:
+    try:
+        known = json.loads(note)
+        return _Noted(Path(known["git_dir"]), tuple(map(str, known["state_homes"]))[:HOMES])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return _Noted()
+
+
+def names(note: bytes | None, common_dir: Path) -> bool:
+    """Whether a repository's note says that the repository is where it is."""
+    return note is not None and _read(note).git_dir == common_dir
 
 
 def _note(common_dir: Path) -> None:

@@ -22,7 +22,9 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     """Put the checkout onto the feature's branch and commit what is aigon's to commit. Raises AigonError (exit 7)."""
     checkout = opening.checkout
     _refuse_unfinished(opening, prepared, old)
-    elsewhere = "" if opening.seat.candidate or old.started else beside(prepared.feature)
+    elsewhere = (
+        "" if opening.seat.candidate or old.started else beside(checkout.root, prepared.feature, opening.options.agents)
+    )
     own = branch.own_changes(checkout, [prepared.feature.path], elsewhere=elsewhere)
     name = opening.branch_of(prepared.feature)
     events: tuple[Event, ...] = ()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.core import features
-from aigon.core.candidate import run_command
 from aigon.core.errors import AigonError, environment, usage
 from aigon.core.features import FOLDERS, ROOT, Feature
 from aigon.ports.commit_paths import FIRST_COMMIT, commit_as_person
@@ -17,6 +16,7 @@ from aigon.ports.home import repository_home
 from aigon.ports.resources import resource
 from aigon.ports.trusted import TrustedGit
 from aigon.run import branch, specs
+from aigon.run.configured import loop_command
 from aigon.run.locks import alone
 from aigon.run.records import Origin, records_of
 from aigon.run.spec_places import find_owner, find_place, find_to_begin, list_places, next_id, target_of
@@ -89,7 +89,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     raise usage(
         "The spec of a new feature is written. An agent can start once it has acceptance criteria",
         where=feature.path,
-        hint=f"Write them there, then: aigon feature-implement {feature.slug} --loop",
+        hint=f"Write them there, then: {loop_command(checkout.root, feature.slug)}",
     )
 
 
@@ -126,7 +126,7 @@ def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, s
     current = branch.require_sound(checkout)
     if checkout.commit_of(f"refs/heads/{feature.name}") is None:
         branch.require_configuration(checkout)
-    own = branch.own_changes(checkout, [feature.path], elsewhere=beside(feature))
+    own = branch.own_changes(checkout, [feature.path], elsewhere=beside(checkout.root, feature))
     with _entered(checkout, feature.name):
         branch.ignore_runtime_files(checkout)
         with moved_to(checkout.root, feature, "in-progress") as (moved, paths):
@@ -137,13 +137,13 @@ def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, s
     return moved, feature.name
 
 
-def beside(feature: Feature) -> str:
+def beside(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
     """Return the command that lets an agent work on a feature without touching this checkout."""
     known = features.feature_at(feature.path)
     name = (
         known.name_for_people if known else feature.name_for_people
     )  # an ID that is still to be assigned finds nothing
-    return run_command(name, option="--loop --worktree")
+    return loop_command(root, name, agents, "--loop --worktree")
 
 
 @contextmanager

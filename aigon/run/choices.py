@@ -100,6 +100,8 @@ def _warnings(config: Config, given: Options, continued: Options, agent: str, ch
         yield f"{chosen} continues a run that {agent} started. Without --agent, {agent} continues it."
     if continued.skip_validation and not given.skip_validation:
         yield "No checks run, because the run was started with --skip-validation. --no-skip-validation runs them."
+    if continued.accept_passing and not given.accept_passing:
+        yield "Passing criteria are accepted, because the run was started with --accept-passing."
     if continued.sandbox == "none" != _in_force(config, given)["sandbox"]:
         yield "No sandbox, because the run was started with --sandbox none. --sandbox auto turns it on."
 

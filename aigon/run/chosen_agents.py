@@ -76,8 +76,10 @@ def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[st
         (name,) = options.agents
         if not there and not options.worktree:
             return ()  # it may be an agent of the feature's branch, which is not checked out yet
-        named_ = agents(main, [name])[0]
-        fits = meant(there, named_.name) or meant(there, named_.label) or meant(there, name)
+        fits = meant(there, name)  # the label of a worktree need not name an agent
+        if fits is None:
+            named_ = agents(main, [name])[0]
+            fits = meant(there, named_.name) or meant(there, named_.label)
         if fits or not (resumed_by_name and there):
             return (fits.agent,) if fits else (name,) if options.worktree else ()
     if here and here in there:

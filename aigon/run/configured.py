@@ -1,16 +1,18 @@
 """Agents by their names: configured ones of the project, and kinds that ship or are somebody's own."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.agents import checked, kind, kinds
 from aigon.core import agent_kind
 from aigon.core.agent import Agent
 from aigon.core.agent_kind import Kind
+from aigon.core.candidate import run_command
 from aigon.core.config import Config
 from aigon.core.errors import AigonError, usage
 from aigon.ports.resources import agent_kinds
-from aigon.run.settings import Read, user_file
+from aigon.run.settings import Read, configuration, user_file, work_tree
 
 NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
 SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
@@ -75,6 +77,17 @@ def _of_project(name: str, read: Read) -> Kind | None:
 def person_folder() -> Path:
     """Where a person has kinds of their own: `agents` beside their configuration."""
     return user_file().parent / "agents"
+
+
+def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: str = "--loop") -> str:
+    """Return the command that starts the loop with the agents that were named.
+
+    Without any it asks for a NAME if several are configured and none is the default. Raises AigonError (exit 2) for a
+    malformed configuration.
+    """
+    config = configuration(work_tree(root))
+    is_open = len(config.agents) > 1 and not config.default_agent and not os.environ.get("AIGON_AGENT")
+    return run_command(feature, " --agent ".join(agents) or ("NAME" if is_open else ""), option)
 
 
 def every_kind(root: Path | None) -> dict[str, Kind]:

@@ -16,6 +16,7 @@ from aigon.core.quoting import clean, folded
 from aigon.core.state import State, replay
 from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
+from aigon.run.configured import loop_command
 from aigon.run.elsewhere import command_elsewhere, describe_search
 from aigon.run.meant import candidate_meant
 from aigon.run.records import Records, records_of
@@ -163,7 +164,7 @@ def _require_looked_at(checkout: Checkout, root: Path, name: str, records: Recor
             f"Feature {name} has not been looked at yet: there is nothing to decide on",
             where="" if state.started else describe_search(root, name, records.journal),
             hint=command_elsewhere(checkout.common_dir, name, f"aigon feature-status {name}")
-            or f"aigon feature-implement {name} --loop",
+            or loop_command(root, name),
         )
     return state
 

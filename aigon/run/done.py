@@ -83,7 +83,7 @@ def _landing(main: Checkout, chosen: Chosen, request: Request) -> Landing:
         if how.changed:
             what = f"The branch {chosen.branch} has changed since it was proven"
             where = f"{how.ended[:12]}..{how.tip[:12]}"
-        command = build_something(chosen.name, chosen.label, feature.path) if how.nothing_built else chosen.resume
+        command = build_something(chosen.name, chosen.label, feature.path) if how.nothing_built else chosen.resume(main)
         hint = f"{command}   (or --force, if you know better)"
         if not chosen.records.journal.exists():
             where = f"{chosen.branch}; {describe_search(main.root, chosen.name, chosen.records.journal)}"

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.core.candidate import Candidate, meant
+from aigon.core.candidate import Candidate, meant, run_command
 from aigon.core.errors import AigonError, Exit, usage
 from aigon.core.features import ROOT, Feature, feature_at
 from aigon.core.quoting import folded
@@ -14,6 +14,7 @@ from aigon.ports.git import Checkout
 from aigon.ports.home import repository_home
 from aigon.run import branch, candidates, specs
 from aigon.run.chosen_agents import agents, known, solo_since
+from aigon.run.configured import loop_command
 from aigon.run.done_proven import standing
 from aigon.run.done_request import Request
 from aigon.run.done_spec import refuse_done
@@ -39,12 +40,12 @@ class Chosen:
         """What tells it from others of the feature; "" in solo mode."""
         return self.candidate.label if self.candidate else ""
 
-    @property
-    def resume(self) -> str:
-        """The command that lets its agent go on."""
-        who = f" --agent {self.candidate.agent}" if self.candidate else ""
-        how = "--resume" if self.records.journal.exists() else "--loop"
-        return f"aigon feature-implement {self.name}{who} {how}"
+    def resume(self, main: Checkout) -> str:
+        """The command that lets its agent continue, or begin."""
+        begun = self.records.journal.exists()
+        if not begun and not self.candidate:
+            return loop_command(main.root, self.name)
+        return run_command(self.name, self.label, "--resume" if begun else "--loop")
 
     def bring(self, target: str) -> str:
         """The command that merges `target` into it, for a person to bring both together."""

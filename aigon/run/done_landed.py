@@ -107,6 +107,6 @@ def _unproven(landing: Landing, found: Sequence[str]) -> AigonError:
     return AigonError(
         f"{target} has moved on, and with it {chosen.branch} is not proven; nothing was merged",
         where="; ".join(found),
-        hint=f"{chosen.bring(target)}, then `{chosen.resume}`, then `{chosen.again}`",
+        hint=f"{chosen.bring(target)}, then `{chosen.resume(landing.main)}`, then `{chosen.again}`",
         code=Exit.STOPPED,
     )

@@ -156,8 +156,9 @@ def conflicting(landing: Landing, conflicts: list[str], error: AigonError) -> Ai
     """Both sides changed the same: an agent, or a person, has to bring them together on the feature's branch."""
     chosen, target = landing.chosen, landing.target
     listed = ", ".join(folded(path, 200) for path in conflicts[:SHOWN]) or target
+    resume = chosen.resume(landing.main)
     hint = (
-        f"Merge {target} into {chosen.branch} ({chosen.bring(target)}), resolve and commit, then `{chosen.resume}`, "
+        f"Merge {target} into {chosen.branch} ({chosen.bring(target)}), resolve and commit, then `{resume}`, "
         f"then `{chosen.again}`. {'' if conflicts else error.hint}"
     )
     return environment(f"{chosen.branch} does not merge into {target}", where=listed, hint=hint.rstrip())

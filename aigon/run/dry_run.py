@@ -34,7 +34,9 @@ def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     prepared = ready(checkout, options)
     branch.require_sound(checkout)
     if not options.worktree:
-        branch.own_changes(checkout, [prepared.feature.path], elsewhere=beside(prepared.feature))
+        branch.own_changes(
+            checkout, [prepared.feature.path], elsewhere=beside(checkout.root, prepared.feature, options.agents)
+        )
     job = job_of(prepared, options, checkout.head or "")
     prompt = _first_prompt(job)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]

@@ -8,7 +8,6 @@ from typing import Literal
 
 from aigon.core.agent import Agent
 from aigon.core.annotating import takes_annotation
-from aigon.core.candidate import run_command
 from aigon.core.config import Config, JudgeConfig
 from aigon.core.errors import usage
 from aigon.core.features import Feature
@@ -23,6 +22,7 @@ from aigon.ports import machine, prices, secrets
 from aigon.ports.git import Checkout
 from aigon.ports.resources import resource
 from aigon.run import actors, guarding, limits, specs
+from aigon.run.configured import loop_command
 from aigon.run.job import Job, ProofPlan
 from aigon.run.kept_back import kept_back
 from aigon.run.neighbours import brought
@@ -115,7 +115,9 @@ def prepare(
         proof=guarding.proof_of(root, config),
         fallback=others,
         prices=prices.load(read) if agent else NO_PRICES,
-        said=tuple(filter(None, (chosen, _kept_back(main, config, env, agent, others), _one_turn(feature, options)))),
+        said=tuple(
+            filter(None, (chosen, _kept_back(main, config, env, agent, others), _one_turn(main, feature, options)))
+        ),
         warned=warned,
     )
 
@@ -126,10 +128,12 @@ def _without_bytecode(checkout: Checkout) -> dict[str, str]:
     return {} if ignored else {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _one_turn(feature: Feature, options: Options) -> str:
+def _one_turn(main: Path, feature: Feature, options: Options) -> str:
     """Return what a person should know who leaves --loop out."""
-    again = run_command(feature.name_for_people, option="--loop")
-    return "" if options.loop else f"this is one turn; to go on until everything is proven: {again}"
+    if options.loop:
+        return ""
+    again = loop_command(main, feature.name_for_people, options.agents)
+    return f"this is one turn; to go on until everything is proven: {again}"
 
 
 def _bind_criteria(spec: Spec, checks: Checks) -> Spec:

@@ -20,6 +20,7 @@ from aigon.ports.store import is_held
 from aigon.ports.view_file import write_view
 from aigon.run import branch, candidates
 from aigon.run import report_sources as sources
+from aigon.run.configured import loop_command
 from aigon.run.elsewhere import command_elsewhere
 from aigon.run.evaluation_kept import remembered
 from aigon.run.records import Records, records_of
@@ -41,7 +42,7 @@ def gather(checkout: Checkout, wanted: str) -> Account:
     works = [_work(checkout, root, home, feature, r, c) for c, r in _those_that_ran(home, name, known)] if home else []
     if not works or not any(work.history.runs for work in works):
         hint = command_elsewhere(checkout.common_dir, name, f"aigon report {name}")
-        hint = hint or f"aigon feature-implement {name} --loop"
+        hint = hint or loop_command(root, name)
         raise usage(f"Feature {name} has not run yet: there is nothing to report", where=feature.path, hint=hint)
     return _account(checkout, root, feature, works, home)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.core import iteration_log
+from aigon.core.candidate import run_command
 from aigon.core.decisions import ticked_by_a_person
 from aigon.core.errors import AigonError, usage
 from aigon.core.events import Event, Notice, RunStarted
@@ -24,6 +25,7 @@ from aigon.ports.store import lock
 from aigon.run import branch, leftovers, recover, specs
 from aigon.run.begin import begin
 from aigon.run.choices import choices_of
+from aigon.run.configured import loop_command
 from aigon.run.earlier_durations import earlier_durations
 from aigon.run.earlier_spend import is_lost
 from aigon.run.elsewhere import command_elsewhere, describe_search
@@ -116,7 +118,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
             raise usage(
                 f"There is nothing to resume for feature {name}",
                 where=describe_search(opening.seat.main, name, records.journal),
-                hint=elsewhere or f"Start it: {opening.command(name, '--loop')}",
+                hint=elsewhere or f"Start it: {_start_command(opening, name)}",
             )
         _end_leftovers(opening, name, past.state)
         return take_up(opening, records, past)
@@ -129,6 +131,11 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
     old = _readable(records)
     _end_leftovers(opening, prepared.feature.name_for_people, old)
     return begin(opening, records, prepared, old)
+
+
+def _start_command(opening: Opening, name: str) -> str:
+    label = opening.seat.label
+    return run_command(name, label, "--loop") if label else loop_command(opening.seat.main, name)
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:

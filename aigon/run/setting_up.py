@@ -16,6 +16,7 @@ from aigon.run import bookkeeping, branch, candidates, specs
 from aigon.run.bookkeeping import Committing
 from aigon.run.chosen_agents import agents as agents_named
 from aigon.run.chosen_agents import known
+from aigon.run.configured import loop_command
 from aigon.run.editable import installed_from
 from aigon.run.locks import checkout_lock, one_set_up
 from aigon.run.records import Origin, records_of
@@ -119,9 +120,9 @@ def _feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature
         hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
         raise usage(f"Worktrees are for features whose spec is under {ROOT}/", where=feature.path, hint=hint)
     if not feature.id:
-        hint = f"Work on it in this checkout: aigon feature-implement {feature.slug} --loop --no-worktree"
+        here = loop_command(main.root, feature.slug, option="--loop --no-worktree")
         what = f"'{feature.slug}' is in progress without an ID, and a worktree needs one"
-        raise usage(what, where=feature.path, hint=hint)
+        raise usage(what, where=feature.path, hint=f"Work on it in this checkout: {here}")
     return feature
 
 
@@ -156,7 +157,7 @@ def _target(main: Checkout, feature: Feature) -> str:
         raise environment(
             f"Feature {name} has been worked on in this checkout, so no worktree can begin where it did",
             where=f"{main.root} (on {feature.name})",
-            hint=f"Go on here: aigon feature-implement {name} --loop --no-worktree",
+            hint=f"Go on here: {loop_command(main.root, name, option='--loop --no-worktree')}",
         )
     return origin.branch
 

@@ -55,6 +55,8 @@ def show(columns: Sequence[Column], stream: TextIO, width: int | None = None) ->
         console.print(*([""] if first else []), _band(shown[first : first + beside], wide), sep="\n")
     for line in _remarks(shown):
         console.print(line, style="dim")
+    for command in _resumes(shown):
+        console.print(f"Next: {command}", soft_wrap=True)
 
 
 def _band(columns: Sequence[Column], width: int) -> RenderableType:
@@ -88,9 +90,9 @@ def _lines(card: Card) -> Iterator[Text]:
         if not (card.lanes and loop.label):
             yield from _loop(loop)
     for lane in card.lanes:
-        yield from _lane(card, lane)
+        yield from _lane(lane)
     if card.ended and not card.lanes:
-        yield _end(card, card.ended)
+        yield _end(card.ended)
     if card.problem:
         yield Text(folded(card.problem, _LONGEST["problem"]), style="red")
 
@@ -114,14 +116,13 @@ def _all_proven(lanes: Sequence[Lane]) -> Text:
     return text.append(" proven")
 
 
-def _lane(card: Card, lane: Lane) -> Iterator[Text]:
+def _lane(lane: Lane) -> Iterator[Text]:
     """A line for an agent of several: what it does, or how it ended."""
     label = folded(lane.label, 40)
     if lane.working:
         yield from _loop(lane.working, label)
     elif lane.ended:
-        again = run_command(card.feature.name_for_people, label)
-        yield Text.assemble(f"{label}: ", _end(card, lane.ended, again))
+        yield Text.assemble(f"{label}: ", _end(lane.ended))
 
 
 def _loop(loop: Working, label: str = "") -> Iterator[Text]:
@@ -133,10 +134,9 @@ def _loop(loop: Working, label: str = "") -> Iterator[Text]:
         yield Text(f"waiting for {folded(loop.waiting_for)}{until}", style="yellow")
 
 
-def _end(card: Card, end: Ended, again: str = "") -> Text:
+def _end(end: Ended) -> Text:
     words, colour = _ENDS.get(end.status, (folded(end.status), "yellow"))
-    again = again or f"aigon feature-implement {card.feature.name_for_people} --resume"
-    more = {"met": "", "broken_off": f"; {again}"}
+    more = {"met": "", "broken_off": ""}
     why = more.get(end.status, f" {_reason(end)}" if end.status == "elsewhere" else f": {_reason(end)}")
     text = Text(words, style=colour)
     text.append(why.rstrip(": "), style="none")
@@ -156,6 +156,17 @@ def _remarks(columns: Sequence[Column]) -> Iterator[str]:
     cards = [card for column in columns for card in column.cards]
     if any(card.proven is None and card.ticked for card in cards):
         yield "ticked: boxes in a spec that no run has checked yet"
+
+
+def _resumes(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the command for each run that broke off: under the board, where no column cuts it."""
+    for card in (card for column in columns for card in column.cards):
+        name = card.feature.name_for_people
+        if card.ended and card.ended.status == "broken_off" and not card.lanes:
+            yield run_command(name)
+        for lane in card.lanes:
+            if lane.ended and not lane.working and lane.ended.status == "broken_off":
+                yield run_command(name, folded(lane.label, 40))
 
 
 def _moment(at: str) -> str:

@@ -273,7 +273,7 @@ def test_one_that_has_not_run_is_told_how_it_begins(lab: Lab) -> None:
     lab.commit("spec")
     lab.aigon("feature-setup", "42", "one")
     refused = lab.aigon("feature-done", "42", "one")
-    assert refused.code == 3 and "aigon feature-implement 42 --agent one --loop" in refused.err, refused.err
+    assert refused.code == 3 and "aigon feature-implement 42 --loop --agent one" in refused.err, refused.err
 
 
 def test_once_one_is_merged_nobody_is_advised_to_let_another_go_on(arena: Lab) -> None:

@@ -1,5 +1,6 @@
 """What only people and aigon write is put back byte for byte, and costs nothing while nobody touches it."""
 
+import json
 import os
 import shutil
 import stat
@@ -294,6 +295,17 @@ def test_what_git_and_editors_write_by_themselves_is_let_be(lab: Lab, keys: dict
         an_alias(lab)
         assert told(keepsake.put_back()) == ["changed .git/config"]
         assert {lab.git("config", name) for name in keys} == {*keys.values()}
+
+
+def test_another_state_home_may_add_itself_to_the_note_and_no_other_place(lab: Lab) -> None:
+    own = {"git_dir": str(lab.path(".git")), "state_homes": ["/a"]}
+    note = lab.write(".git/aigon/home.json", json.dumps(own))
+    with keeping(lab) as keepsake:
+        note.write_text(json.dumps({**own, "state_homes": ["/b", "/a"]}))
+        assert keepsake.put_back() == ()
+        note.write_text(json.dumps({**own, "git_dir": "/elsewhere"}))
+        assert told(keepsake.put_back()) == ["changed .git/aigon/home.json"]
+    assert json.loads(note.read_text())["git_dir"] == str(lab.path(".git"))
 
 
 @pytest.mark.parametrize(
