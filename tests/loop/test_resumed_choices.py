@@ -11,6 +11,7 @@ from tests.lab import DONE_WHEN, Lab, until
 from tests.loop.processes import LOOP, RESUME, begun, go, left_behind
 from tests.loop.test_held_up import claude, starts
 from tests.loop.test_resume import events, journal, kill, named, ok
+from tests.scripted_judges import decision, decisions
 
 WAITS = """
     echo "{name} $AIGON_ITERATION" >> "$HOME/workers"
@@ -61,7 +62,7 @@ def test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run(l
     ran = ok(lab.aigon(*RESUME, env={"AIGON_AGENT": "mine", "AIGON_MODEL": "big", "AIGON_MAX_ITERATIONS": "9"}), 3)
     assert workers(lab) == ["other 1", "other 1", "other 2"]
     assert lab.state()["max_iterations"] == 2
-    assert "2 of 2 iterations are used" in lab.state()["stop_reason"]
+    assert "limit of 2 iterations" in lab.state()["stop_reason"]
     first, second = choices(lab)
     assert first == second
     assert (first["max_cost"], first["idle_timeout"], first["promises"]) == (5.0, 90.0, ["YES"])
@@ -115,7 +116,8 @@ def test_what_is_dangerous_to_inherit_is_said_and_can_be_turned_off(lab: Lab) ->
 
 
 def test_model_ladder_and_judge_are_those_of_the_run(lab: Lab) -> None:
-    (lab.home / "judge").write_text("#!/bin/sh\ncat > /dev/null; echo no\n")
+    answer = decisions(decision(2, "unmet"))
+    (lab.home / "judge").write_text(f"#!/bin/sh\ncat > /dev/null; echo '{answer}'\n")
     (lab.home / "judge").chmod(0o755)
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "it reads well <!-- judge -->")
     claude(lab, "echo $RANDOM > turn.txt; echo $OK")
@@ -131,3 +133,17 @@ def test_model_ladder_and_judge_are_those_of_the_run(lab: Lab) -> None:
     models = [line.partition("--model ")[2].split()[0] for line in starts(lab)]
     assert models[3:] == ["chosen", "chosen"]
     assert choices(lab)[-1]["model"] == "chosen" and choices(lab)[-1]["judge"] == "command"
+
+
+def test_an_arena_is_resumed_under_the_limits_that_all_share(lab: Lab) -> None:
+    go(lab)
+    lab.commit("the feature")
+    both = ("--agent", "mine", "--agent", "other")
+    ok(lab.aigon(*LOOP, *both, "--max-iterations", "1", "--max-cost", "5", "--max-time", "10m", timeout=100), 3)
+    ran = ok(lab.aigon(*RESUME, env={"AIGON_MAX_COST": "9", "AIGON_MAX_ITERATIONS": "3"}, timeout=100), 3)
+    assert "$5.00 and 10m 00s for all together" in ran.out
+    for journal_ in lab.home.glob("state/repos/*/features/42-*/journal.jsonl"):
+        started = [line for line in journal_.read_text().splitlines() if '"event":"run_started"' in line]
+        first, second = (json.loads(line.partition(" ")[2])["choices"] for line in started)
+        assert first == second
+        assert (second["max_iterations"], second["max_cost"], second["max_time"]) == (1, 5.0, 600.0)
