@@ -327,14 +327,18 @@ def test_a_lock_that_a_killed_loop_held_is_free_again(ready: Lab) -> None:
     ready.sound()
 
 
+LOCKED_MEANWHILE = 'touch done.txt "$HOME/begun"; until [ -e .git/index.lock ]; do sleep 0.02; done'
+
+
 def test_an_index_that_another_git_holds_is_waited_for(ready: Lab) -> None:
-    ready.agent("touch done.txt; touch .git/index.lock")
+    ready.agent(LOCKED_MEANWHILE)
     ready.commit("agent")
     loop = ready.start(*LOOP)
     lock = ready.path(".git/index.lock")
-    until(lock.exists)
-    time.sleep(1.0)
-    assert loop.poll() is None
+    until((ready.home / "begun").exists)
+    with lock.open("x"):
+        time.sleep(1.0)
+        assert loop.poll() is None
     lock.unlink()
     ran = finish(loop)
     assert ran.code == 0, ran.err
@@ -343,12 +347,15 @@ def test_an_index_that_another_git_holds_is_waited_for(ready: Lab) -> None:
 
 
 def test_an_index_held_for_long_is_refused_by_name_and_the_lock_stays(ready: Lab) -> None:
-    ready.agent("touch done.txt; touch .git/index.lock")
+    ready.agent(LOCKED_MEANWHILE)
     ready.commit("agent")
-    ran = ready.aigon(*LOOP)
+    loop = ready.start(*LOOP)
+    lock = ready.path(".git/index.lock")
+    until((ready.home / "begun").exists)
+    with lock.open("x"):
+        ran = finish(loop)
     assert ran.code == 7, ran.out
     assert "holds the index" in ran.err and "index.lock" in ran.err and "--resume" in ran.err
-    lock = ready.path(".git/index.lock")
     assert lock.read_bytes() == b""
     assert ready.subjects() == ["first", "ready", "agent"]
     lock.unlink()

@@ -594,11 +594,15 @@ def test_a_kill_before_the_branch_moved_publishes_the_same_tree(lab: Lab, lock: 
 
 def test_a_lock_that_is_not_aigons_own_is_waited_for_and_never_removed(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
-    lab.agent("touch done.txt; echo somebody > .git/index.lock")
+    lab.agent('touch done.txt "$HOME/begun"; until [ -e .git/index.lock ]; do sleep 0.02; done')
     process = lab.start(*LOOP)
     lock = lab.path(".git/index.lock")
-    until(lambda: lock.exists() and lock.read_text(errors="replace") == "somebody\n")
-    time.sleep(0.5)
+    until((lab.home / "begun").exists)
+    with lock.open("x") as held:
+        held.write("somebody")
+        held.flush()
+        time.sleep(0.5)
+        assert lock.read_text() == "somebody"
     lock.unlink()
     ok(finish(process))
     lab.write(".git/index.lock", "somebody")
@@ -696,9 +700,14 @@ def test_after_a_branch_that_could_not_be_moved_aigons_own_writing_is_not_called
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "more <!-- verify: test -f more.txt -->")
     lab.agent(f"""
         cat > "$HOME/prompt"
-        [ -e done.txt ] && touch more.txt || touch done.txt .git/refs/heads/{BRANCH}.lock
+        [ -e done.txt ] && exec touch more.txt
+        touch done.txt "$HOME/begun"
+        until [ -e .git/refs/heads/{BRANCH}.lock ]; do sleep 0.02; done
     """)
-    ran = ok(lab.aigon(*LOOP), 7)
+    process = lab.start(*LOOP)
+    until((lab.home / "begun").exists)
+    with lab.path(f".git/refs/heads/{BRANCH}.lock").open("x"):
+        ran = ok(finish(process), 7)
     assert f"could not move the branch {BRANCH}" in ran.err and f"{BRANCH}.lock" in ran.err
     lab.path(f".git/refs/heads/{BRANCH}.lock").unlink()
     ran = ok(lab.aigon(*RESUME))
