@@ -70,7 +70,8 @@ def test_no_form_of_a_secret_that_is_told_anywhere_is_written_down(lab: Lab) -> 
     judge.write_text(
         "#!/usr/bin/env python3\nimport json, os, pathlib, sys\ncase = json.load(sys.stdin)\n"
         "text = pathlib.Path(os.environ['HOME'], 'told').read_text()\nprint(text, file=sys.stderr)\n"
-        "print(json.dumps({'verdicts': [{'criterion': 2, 'verdict': 'not_met', 'reason': text, 'quotes': []}]}))\n"
+        "verdict = {'criterion': 2, 'status': 'unmet', 'reason': text, 'missing': text, 'quotes': []}\n"
+        "print(json.dumps({'verdicts': [verdict]}))\n"
     )
     judge.chmod(0o755)
     lab.config(judge={"backend": "command", "command": [str(judge)]})
