@@ -62,6 +62,8 @@ def scrubbed(home: Path, **more: str) -> dict[str, str]:
 class Lab:
     """A repository at `root` with one commit, and a person whose HOME is beside it."""
 
+    configured = True
+
     def __init__(self, folder: Path) -> None:
         self.root = folder / "repo"
         self.home = folder / "home"
@@ -71,17 +73,20 @@ class Lab:
 
     def init(self, *options: str) -> "Lab":
         """A repository as `git init`, an identity and a first commit make it: a copy of one that was made so."""
-        shutil.copytree(Path(_made(options).name) / "repo", self.root, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(
+            Path(_made(options, self.configured).name) / "repo", self.root, symlinks=True, dirs_exist_ok=True
+        )
         self.git("update-index", "-q", "--refresh")
         return self
 
     def make(self, *options: str) -> None:
-        """`git init`, an identity, a first commit with an empty configuration."""
+        """`git init`, an identity, a first commit with an empty configuration if it is `configured`."""
         self.git("-c", "init.defaultBranch=main", "init", "-q", *options)
         self.git("config", "user.name", "Ada")
         self.git("config", "user.email", "ada@example.invalid")
         self.write("README.md", "# sample\n")
-        self.write(".aigon/config.json", "{}\n")
+        if self.configured:
+            self.write(".aigon/config.json", "{}\n")
         self.commit("first")
 
     def path(self, name: str) -> Path:
@@ -208,10 +213,12 @@ class Lab:
 
 
 @functools.cache
-def _made(options: tuple[str, ...]) -> "tempfile.TemporaryDirectory[str]":
+def _made(options: tuple[str, ...], configured: bool) -> "tempfile.TemporaryDirectory[str]":
     """A folder, there until this process ends, in which a laboratory was set up with these options of `git init`."""
     folder = tempfile.TemporaryDirectory(prefix="aigon-lab-")
-    Lab(Path(folder.name)).make(*options)
+    lab = Lab(Path(folder.name))
+    lab.configured = configured
+    lab.make(*options)
     return folder
 
 

@@ -113,9 +113,8 @@ class StateFileSink:
         return b"".join(self._parts(event, state))
 
     def _parts(self, event: Event, state: State) -> Sequence[bytes]:
-        head = json.dumps(_head(event, state, self._worths, self._phase), ensure_ascii=False, indent=2).encode(
-            "utf-8", "replace"
-        )
+        values = _head(event, state, self._worths, _phase(event) or self._phase)
+        head = json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace")
         first = head[: head.rindex(b"\n}")] + b',\n  "iterations": [\n    '
         texts = [text for each in self._iterations.texts.values() for text in (b",\n    ", each)][1:]
         return [first, *texts, b"\n  ]\n}\n"]

@@ -139,7 +139,7 @@ def test_an_agent_is_measured_outside_of_any_repository_and_one_that_is_spent_en
     env = {"PATH": f"{claude.parent}{os.pathsep}{lab.env['PATH']}", "NOTES": str(lab.home)}
     ran = lab.aigon("judge-eval", "--judge", "agent", cwd=lab.home, env=env)
     assert ran.code == 6, ran.out + ran.err
-    assert "bad credentials: Invalid API key" in ran.err
+    assert "bad credentials (401): Invalid API key" in ran.err
     assert "--tools" in (lab.home / "argv").read_text()
 
 

@@ -536,7 +536,7 @@ def test_a_branch_that_an_agent_rewrote_is_parked_and_put_back(lab: Lab, script:
     assert lab.git("branch", "--show-current") == BRANCH
     if "update-ref" not in script and "--detach" not in script:
         assert any(ref.endswith("-branch") for ref in parked(lab))
-    assert "put back" in ran.out or "goes on from" in ran.out
+    assert "put back" in ran.out or "continuing from" in ran.out
     lab.sound()
 
 

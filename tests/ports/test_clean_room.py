@@ -23,6 +23,8 @@ from aigon.ports.trusted import TrustedGit
 from tests.lab import Lab
 from tests.projects import files
 
+CONFIGURED = False
+
 
 @pytest.fixture(autouse=True)
 def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from aigon.ports.git import Checkout
 from aigon.ports.workspace import Workspace
 from tests.lab import Lab
 
+CONFIGURED = False
+
 HIDING = """\
 * -diff binary linguist-generated=true diff=evil -text export-ignore
 *.py diff=evil

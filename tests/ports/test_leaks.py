@@ -15,6 +15,8 @@ from aigon.ports.rewrite import without
 from aigon.ports.trusted import TrustedGit
 from tests.lab import Lab
 
+CONFIGURED = False
+
 # Put together here, so that this file holds none of them.
 TOKEN = "sk-ant-" + "api03-" + "FAKE" * 20 + "AA"
 KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEFAKEFAKEFAKEFAKE\n-----END RSA PRIVATE " + "KEY-----\n"

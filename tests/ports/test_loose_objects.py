@@ -7,6 +7,8 @@ from pathlib import Path
 
 from aigon.ports.loose_objects import _fresh, write_out
 
+CONFIGURED = False
+
 
 def test_a_folder_is_looked_into_again_once_something_came_into_it(tmp_path: Path) -> None:
     seen: dict[str, int] = {}

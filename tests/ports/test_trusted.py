@@ -13,6 +13,8 @@ from aigon.ports.git import LOCAL_VARIABLES, Checkout
 from aigon.ports.trusted import FIXED, IMPORTED, TrustedGit, refuse_unsupported
 from tests.lab import Lab
 
+CONFIGURED = False
+
 
 @pytest.fixture(autouse=True)
 def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from aigon.ports.git import LOCAL_VARIABLES, Checkout
 from aigon.ports.workspace import Workspace
 from tests.lab import Lab
 
+CONFIGURED = False
+
 
 @pytest.fixture
 def work(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:

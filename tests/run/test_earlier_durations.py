@@ -100,10 +100,10 @@ def test_the_slow_check_that_is_listed_last_starts_first_in_the_second_run(lab: 
     commands = {"quick": "true", "brief": "true", "slow": "sleep 0.8"}
     checks = {name: {"command": command, "timeout": 60} for name, command in commands.items()}
     lab.config(checks=checks, proof="in-place")
-    lab.agent("true")
+    lab.agent("touch built.txt")
     specs = "docs/specs/features/03-in-progress/feature-{}-x.md".format
     for number in ("42", "43"):
-        lab.spec("it works <!-- verify: true -->", name=specs(number))
+        lab.spec("it works <!-- verify: test -f built.txt -->", name=specs(number))
     lab.commit("specs")
     assert order(lab, "42") == ["quick", "brief", "slow"]
     lab.git("switch", "-q", "main")
