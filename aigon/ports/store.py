@@ -79,7 +79,7 @@ def _second_name(path: Path, kept: Path) -> None:
             os.fsync(file.fileno())
 
 
-def write_whole(path: Path, data: bytes, asides: Sequence[Path]) -> None:
+def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path]) -> None:
     """Like `write_atomic` for a file that git commits: what a kill leaves must be where git does not look.
 
     The temporary file is in the first of the folders `asides` that is on the file system of `path`. Nothing is

@@ -28,7 +28,7 @@ from aigon.core.model import Finding, Turn, Verdict
 from aigon.core.outcome import describe
 from aigon.core.state import Spend, State
 from aigon.core.state_document import NEWEST
-from aigon.ports.store import write_atomic
+from aigon.ports.store import write_atomic, write_whole
 from aigon.ports.view_file import write_view
 
 WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordMended, RunFinished)
@@ -102,7 +102,11 @@ class StateFileSink:
     def write(self, event: Event, state: State) -> None:
         """Write the file whole, and what is polled of it into the run folder, where nobody relies on it."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(self._path, self._parts(event, state))
+        parts = self._parts(event, state)
+        if isinstance(event, WRITTEN_AT):
+            write_atomic(self._path, parts)
+        else:  # a phase alone is not worth a flush
+            write_whole(self._path, parts, [self._path.parent])
         head = _head(event, state, self._worths, self._phase)
         with contextlib.suppress(OSError):
             folder = self._path.parent / "runs" / str(head["run_id"])
