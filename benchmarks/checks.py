@@ -28,17 +28,17 @@ from functools import reduce
 from pathlib import Path
 from typing import TypeVar
 
-from aigon.core.events import Event
-from aigon.core.state import State
-from aigon.ports import reaper
-from aigon.ports.git import Checkout
-from aigon.ports.stop import Stop
-from aigon.run.assess import assess
-from aigon.run.look import Look
-from aigon.run.options import Options
-from aigon.run.seat import Seat
+from aigon.git.person import Checkout
+from aigon.job.assessment import Look
+from aigon.job.options import Options
+from aigon.job.seat import Seat
+from aigon.journal.events import Event
+from aigon.journal.state import State
+from aigon.loop.assess import assess
+from aigon.loop.take import take
+from aigon.process import reaper
+from aigon.process.stop import Stop
 from aigon.run.session import Session, opened
-from aigon.run.take import take
 
 SIDE_BY_SIDE = 0.8
 """Bound on the time beside the sum of the parts, on a machine with two processors."""

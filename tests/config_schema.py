@@ -1,6 +1,6 @@
 """The JSON Schema of the configuration, made of the models that check it and of the page that explains its keys.
 
-Written anew by: AIGON_UPDATE_SCHEMAS=1 pytest tests/run/test_schemas.py
+Written anew by: AIGON_UPDATE_SCHEMAS=1 pytest tests/config/test_schemas.py
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from aigon.core.config import Config
+from aigon.config.models import Config
 
 Schema = dict[str, Any]
 ROOT = Path(__file__).parents[1]

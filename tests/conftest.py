@@ -10,9 +10,11 @@ from tests.lab import Lab
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    """A repository with one commit on main."""
-    return Lab(tmp_path).init()
+def lab(tmp_path: Path, request: pytest.FixtureRequest) -> Lab:
+    """A repository with one commit on main, which configures aigon unless the module says `CONFIGURED = False`."""
+    lab = Lab(tmp_path)
+    lab.configured = getattr(request.module, "CONFIGURED", True)
+    return lab.init()
 
 
 @pytest.fixture(scope="session", autouse=True)

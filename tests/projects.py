@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.core.model import Check
-from aigon.core.profile import Profile, available, detect, resolve
-from aigon.core.resolution import Resolution
-from aigon.ports.project import ProjectOnDisk
-from aigon.ports.resources import profiles
+from aigon.checks.project import ProjectOnDisk
+from aigon.files.resources import profiles
+from aigon.model.values import Check
+from aigon.profiles.profile import Profile, available, detect, resolve
+from aigon.profiles.resolution import Resolution
 
 
 def files(root: Path, contents: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from aigon.agents import kinds
+from aigon.agents.adapters import kinds
 
 TOOLS = ("git", "sh", "cat", "ls", "sleep")
 

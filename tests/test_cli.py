@@ -11,7 +11,7 @@ import pytest
 from aigon import __version__
 from aigon.cli import VERBS
 from aigon.commands.root import root, run
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 from tests.lab import Lab, scrubbed
 
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from aigon.core.config import Config, load
-from aigon.core.errors import AigonError
-from aigon.core.model import Criterion
-from aigon.core.profile import available, detect, resolve
-from aigon.core.resolution import Resolution
-from aigon.core.spec import metric_parts, parse, require_criteria
-from aigon.ports.project import ProjectOnDisk
-from aigon.ports.resources import profiles
+from aigon.checks.project import ProjectOnDisk
+from aigon.config.models import Config, load
+from aigon.errors import AigonError
+from aigon.files.resources import profiles
+from aigon.model.values import Criterion
+from aigon.profiles.profile import available, detect, resolve
+from aigon.profiles.resolution import Resolution
+from aigon.spec.document import metric_parts, parse, require_criteria
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "templates" / "demo"

@@ -10,7 +10,7 @@ import pytest
 
 from aigon.cli import ALIASES, VERBS
 from aigon.commands.root import root
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -115,7 +115,7 @@ def test_every_option_that_a_page_names_is_one(name: str) -> None:
         "--max-budget-usd",
     }
     # What can stand in `agents.NAME.args` of the agent that is built in.
-    built_in = {f"--{name}" for name in re.findall(r'"(?:--)?([a-z-]+)"', page("aigon/agents/_api/settings.py"))}
+    built_in = {f"--{name}" for name in re.findall(r'"(?:--)?([a-z-]+)"', page("aigon/agents/api_agent/settings.py"))}
     assert sorted({one or other for one, other in said} - known - foreign - built_in) == []
 
 
@@ -126,7 +126,7 @@ def test_the_readme_names_every_verb_of_the_way_of_a_feature() -> None:
 
 def test_the_loop_that_the_design_shows_is_the_loop() -> None:
     (shown,) = re.findall(r"(?ms)^```python\n(.*?)^```$", page("DESIGN.md"))
-    assert textwrap.indent(shown, "    ") in page("aigon/run/loop.py")
+    assert textwrap.indent(shown, "    ") in page("aigon/loop/loop.py")
 
 
 def _built(text: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aigon.ports import reaper
+from aigon.process import reaper
 from tests.lab import DONE_WHEN, Lab, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins from nothing")

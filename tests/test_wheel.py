@@ -82,7 +82,7 @@ def test_the_wheel_holds_every_file_of_the_data_folders(wheel: Path) -> None:
 
 def test_aigon_and_its_data_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = (
-        "import json, aigon; from aigon.ports.resources import resource, profiles; "
+        "import json, aigon; from aigon.files.resources import resource, profiles; "
         f"places = [str(resource(name)) for name in {DATA}]; "
         "print(json.dumps([aigon.__file__, *places])); assert 'library' in profiles()"
     )

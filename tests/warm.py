@@ -318,15 +318,18 @@ def _import_everything() -> None:
 
 def _read_what_ships() -> None:
     """What a command reads of aigon's own data, and keeps, since it cannot change while it runs."""
-    from aigon.core import glob, leaks, profile
-    from aigon.ports import prices, resources
+    from aigon.config import price_loading
+    from aigon.files import resources
+    from aigon.profiles import profile
+    from aigon.secrets import leaks
+    from aigon.text import globs
 
     shipped = resources.profiles()
     profile.available(shipped, {})
     for pattern in (pattern for rule in profile.protections(shipped, {}) for pattern in rule.paths):
-        glob.compiled(pattern)
+        globs.compiled(pattern)
     leaks.leak("docs/credentials.json", b"")
-    prices.shipped()
+    price_loading.shipped()
 
 
 def _end(code: object) -> NoReturn:

@@ -1,0 +1,1 @@
+"""One thin file per verb: arguments in, one function called, an answer out."""

@@ -6,7 +6,7 @@ from typing import Literal
 import click
 
 from aigon.commands.common import answer, confirm, here, json_option, yes_option
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 
 
 @click.command("approve")

@@ -7,11 +7,11 @@ import click
 
 from aigon.commands import feature_implement
 from aigon.commands.common import from_environment, here
-from aigon.core.errors import AigonError, explained, usage
-from aigon.run.options import Options
+from aigon.errors import AigonError, explained, usage
+from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from aigon.run.arena import ArenaObserver
+    from aigon.arena.arena import ArenaObserver
 
 _LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "as_json")
 """Options of feature-implement that go without saying here, or that are others."""
@@ -54,8 +54,8 @@ def run(
 
 def _known(options: Options) -> tuple[str, ...]:
     """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
+    from aigon.job.seat import main_checkout
     from aigon.run.chosen_agents import known
-    from aigon.run.seat import main_checkout
 
     with here() as checkout, main_checkout(checkout) as (main, _):
         names = tuple(each.agent for each in known(main, options.feature))
@@ -77,7 +77,7 @@ def side_by_side(
 def _enter(
     options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool, observer: "ArenaObserver"
 ) -> int:
-    from aigon.run.arena_entry import enter
+    from aigon.arena.entry import enter
     from aigon.run.implement import say
 
     with here() as checkout:
@@ -87,7 +87,7 @@ def _enter(
 
 
 def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool) -> int:
-    from aigon.sinks.arena_json import ArenaNdjson
+    from aigon.views.arena.json import ArenaNdjson
 
     observer = ArenaNdjson(sys.stdout, sys.stderr)
     try:
@@ -101,10 +101,10 @@ def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int |
 def _observer() -> "ArenaObserver":
     """Who watches: a live view on a terminal, or lines."""
     if sys.stdout.isatty():
-        from aigon.sinks.arena_live import ArenaLive
+        from aigon.views.arena.live import ArenaLive
 
         return ArenaLive(sys.stdout)
-    from aigon.sinks.arena import ArenaLines
+    from aigon.views.arena.lines import ArenaLines
 
     return ArenaLines(sys.stdout)
 

@@ -19,15 +19,15 @@ def command(everything: bool, as_json: bool) -> int:
     linked worktree it shows the main checkout's.
     """
     from aigon.commands.leftovers import offer_around
-    from aigon.run.board import board
-    from aigon.views.board import document
+    from aigon.views.board.data import document
+    from aigon.views.board.gather import board
 
     columns = board(Path.cwd(), everything=everything or as_json)
     offer_around(Path.cwd())
     if as_json:
         answer(document(columns), "", as_json=True)
         return 0
-    from aigon.views.board_text import show
+    from aigon.views.board.text import show
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a title may hold what the terminal's encoding does not

@@ -5,7 +5,7 @@ import sys
 import click
 
 from aigon.commands.common import answer, here, json_option
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 
 
 @click.command("cleanup")
@@ -18,8 +18,8 @@ def command(feature: str, agents: tuple[str, ...], park: bool, as_json: bool) ->
 
     A worktree stays, and the exit code is 7, while a loop runs there and while it holds what is in no commit.
     """
-    from aigon.run.cleaning import clean_up
-    from aigon.run.seat import main_checkout
+    from aigon.job.seat import main_checkout
+    from aigon.worktrees.cleaning import clean_up
 
     with here() as checkout, main_checkout(checkout) as (main, _):
         done = clean_up(main, feature, agents, park=park, say=lambda line: print(line, file=sys.stderr))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from aigon.core import duration
-from aigon.ports.git import Checkout, forget_inherited_repository
-from aigon.run.options import Source
+from aigon.git.person import Checkout, forget_inherited_repository
+from aigon.job.options import Source
+from aigon.text import durations
 
 if TYPE_CHECKING:
-    from aigon.run.bookkeeping import Committing
+    from aigon.job.bookkeeping import Committing
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 verify_option = click.option(
@@ -45,7 +45,7 @@ class Duration(click.ParamType[float]):
         if self._zero and value in (0, "0"):
             return 0.0
         try:
-            return duration.seconds(value)
+            return durations.seconds(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -87,7 +87,7 @@ def from_environment() -> dict[str, Source]:
 
 def committing(*, commit: bool, verify: bool, as_json: bool) -> "Committing":
     """Return how a verb commits; what it says of that goes to standard error where the answer is JSON."""
-    from aigon.run.bookkeeping import Committing
+    from aigon.job.bookkeeping import Committing
 
     return Committing(lambda text: print(text, file=sys.stderr if as_json else sys.stdout, flush=True), commit, verify)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, here, json_option
-from aigon.core.errors import usage
+from aigon.errors import usage
 
 if TYPE_CHECKING:
     from aigon.run.config_origin import Given
@@ -91,17 +91,17 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
 
     With --write an editor finds them in the repository, where nothing of them is committed.
     """
-    from aigon.run import schema_files
+    from aigon.config import schemas
 
     if write:
         with here() as checkout:
-            written = schema_files.write_schemas(checkout.root)
+            written = schemas.write_schemas(checkout.root)
         answer({"written": list(written)}, "\n".join(f"Wrote {path}" for path in written), as_json)
         return 0
     if name is None:
-        answer({"schemas": list(schema_files.names())}, "\n".join(schema_files.names()), as_json)
+        answer({"schemas": list(schemas.names())}, "\n".join(schemas.names()), as_json)
         return 0
-    found = schema_files.schema(name)
+    found = schemas.schema(name)
     answer({"name": name, "schema": found}, json.dumps(found, indent=2, ensure_ascii=False), as_json)
     return 0
 
@@ -110,9 +110,9 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
 @json_option
 def path(as_json: bool) -> int:
     """Say where the configuration is read from, and where aigon keeps its own records."""
-    from aigon.ports.home import state_home
-    from aigon.run.repository_root import repository_root
-    from aigon.run.settings import PROJECT_FILE, user_file
+    from aigon.config.loading import PROJECT_FILE, user_file
+    from aigon.files.home import state_home
+    from aigon.git.repository_root import repository_root
 
     root = repository_root(Path.cwd())
     places = {"project": root / PROJECT_FILE if root else None, "user": user_file(), "state": state_home()}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import json_option
-from aigon.run.options import Options
+from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from aigon.core.events import RunFinished
-    from aigon.run.drive import Observer
+    from aigon.journal.events import RunFinished
+    from aigon.loop.drive import Observer
     from aigon.run.session import Session
 
 
@@ -24,7 +24,7 @@ def command(folder: str | None, agent: str | None, as_json: bool) -> int:
     Git, pytest, ruff, the commits, the verdicts are real; only the agent is a recording, unless you name one.
     """
     from aigon.commands.common import answer, confirm
-    from aigon.ports.git import Checkout, forget_inherited_repository
+    from aigon.git.person import Checkout, forget_inherited_repository
     from aigon.run.demo import RECORDED, after, before, make
     from aigon.run.implement import implement
 
@@ -44,7 +44,7 @@ def command(folder: str | None, agent: str | None, as_json: bool) -> int:
 def _observers(session: "Session", as_json: bool) -> "list[Observer]":
     """As in `feature-implement`; with `--json` the one document is for the end, and people read along elsewhere."""
     from aigon.commands.feature_implement import observers
-    from aigon.sinks.lines import LineSink
+    from aigon.views.terminal.lines import LineSink
 
     return [LineSink(sys.stderr)] if as_json else observers(session)
 

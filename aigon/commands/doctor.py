@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
-from aigon.core.errors import usage
+from aigon.errors import usage
 
 
 @click.command("doctor")
@@ -36,7 +36,7 @@ def command(feature: str | None, repair: bool, as_json: bool) -> int:
     if feature:
         raise usage("A feature is named for --repair only", hint=f"aigon doctor --repair {feature}")
     from aigon.commands.leftovers import offer_around
-    from aigon.ports.git import forget_inherited_repository
+    from aigon.git.person import forget_inherited_repository
     from aigon.run.doctor import diagnose
     from aigon.views.doctor import document, text
 
@@ -48,8 +48,8 @@ def command(feature: str | None, repair: bool, as_json: bool) -> int:
 
 
 def _repair(feature: str | None, as_json: bool) -> int:
-    from aigon.ports.git import forget_inherited_repository
-    from aigon.run.repair import repair
+    from aigon.git.person import forget_inherited_repository
+    from aigon.run.repair.repair import repair
     from aigon.views.repair import document, text
 
     forget_inherited_repository()

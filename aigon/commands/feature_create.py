@@ -13,9 +13,9 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 @json_option
 def command(title: tuple[str, ...], slug: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
-    from aigon.run.bookkeeping import create
-    from aigon.run.configured import loop_command
-    from aigon.run.locks import alone
+    from aigon.agents.configured import loop_command
+    from aigon.job.bookkeeping import create
+    from aigon.job.locks import alone
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):

@@ -9,7 +9,7 @@ import click
 from aigon.commands.common import answer, here, json_option, verify_option
 
 if TYPE_CHECKING:
-    from aigon.run.done_request import Done, How, Left, Request
+    from aigon.done.request import Done, How, Left, Request
 
 
 @click.command("feature-done")
@@ -46,9 +46,9 @@ def command(
     only one is proven. The others' last commits are kept under refs/aigon/arena/ID/, and worktrees that hold nothing
     else are removed. Where the branch that it is merged into has moved on, everything is run again on the result.
     """
-    from aigon.run.done import finish
-    from aigon.run.done_request import Request
-    from aigon.sinks.lines import LineSink
+    from aigon.done.done import finish
+    from aigon.done.request import Request
+    from aigon.views.terminal.lines import LineSink
 
     request = Request(
         feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force, verify=verify

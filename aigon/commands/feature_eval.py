@@ -3,7 +3,7 @@
 import click
 
 from aigon.commands.common import answer, here, json_option
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 
 ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
 
@@ -24,12 +24,12 @@ def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | N
 
     Exits with 0 where a winner is proposed, 4 for a tie that a person has to decide, 3 where nobody passes the gates.
     """
-    from aigon.ports.home import repository_home
-    from aigon.run.evaluation import Asked, evaluate, main_of
-    from aigon.run.evaluation_file import Kept, keep, said
-    from aigon.run.evaluation_kept import remember
-    from aigon.views.evaluation import text
-    from aigon.views.evaluation_data import document
+    from aigon.compare.evaluation import Asked, evaluate, main_of
+    from aigon.compare.file import Kept, keep, said
+    from aigon.compare.kept import remember
+    from aigon.compare.views.data import document
+    from aigon.compare.views.terminal import text
+    from aigon.files.home import repository_home
 
     with here() as checkout, main_of(checkout) as main:
         found = evaluate(main, Asked(feature, not no_cross_checks, judge))

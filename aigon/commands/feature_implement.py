@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aigon.commands.common import Dollars, Duration, answer, confirm, from_environment, here, yes_option
-from aigon.core.errors import AigonError, explained
-from aigon.run.options import Options
+from aigon.errors import AigonError, explained
+from aigon.job.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aigon.ports.git import Checkout
-    from aigon.run.drive import Observer
+    from aigon.git.person import Checkout
+    from aigon.loop.drive import Observer
     from aigon.run.session import Session
 
 
@@ -147,7 +147,7 @@ def own_part() -> dict[str, Any]:
     """What an arena tells this loop: the folder they share, and the time that is left. Its end is this loop's too."""
     arena, left = os.environ.pop("AIGON_ARENA", ""), os.environ.pop("AIGON_ARENA_LEFT", "")
     if os.environ.pop("AIGON_ARENA_STDIN", ""):
-        from aigon.ports.orphaned import watch_parent
+        from aigon.process.orphaned import watch_parent
 
         watch_parent()
     return {"arena": arena, "time_left": float(left) if left else None}
@@ -155,8 +155,8 @@ def own_part() -> dict[str, Any]:
 
 def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:
     """The agents that are to work side by side; none where it is one alone."""
+    from aigon.job.seat import main_checkout
     from aigon.run.chosen_agents import chosen
-    from aigon.run.seat import main_checkout
 
     if options.arena:
         return ()
@@ -195,9 +195,9 @@ def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
 
 def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
     """As NDJSON, whose last line is the end of the run, of one that was refused too."""
+    from aigon.job.world import World
+    from aigon.journal.ndjson import NdjsonSink
     from aigon.run.implement import implement
-    from aigon.run.world import World
-    from aigon.sinks.ndjson import NdjsonSink
 
     sink = NdjsonSink(sys.stdout)
     try:
@@ -217,7 +217,7 @@ def observers(session: "Session") -> "list[Observer]":
     """Who watches: a live view on a terminal, or one line per event."""
     done = session.state.last_number
     if sys.stdout.isatty():
-        from aigon.sinks.live import LiveSink
+        from aigon.views.terminal.live import LiveSink
 
         job = session.job
         sink = LiveSink(
@@ -231,6 +231,6 @@ def observers(session: "Session") -> "list[Observer]":
         )
         session.world.partial = replace(session.world.partial, confirm=sink.asking(confirm))
         return [sink]
-    from aigon.sinks.lines import LineSink
+    from aigon.views.terminal.lines import LineSink
 
     return [LineSink(sys.stdout, finished=done)]

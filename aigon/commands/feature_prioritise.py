@@ -12,9 +12,9 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 @json_option
 def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit that."""
-    from aigon.run.bookkeeping import prioritise
-    from aigon.run.configured import loop_command
-    from aigon.run.locks import alone
+    from aigon.agents.configured import loop_command
+    from aigon.job.bookkeeping import prioritise
+    from aigon.job.locks import alone
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):

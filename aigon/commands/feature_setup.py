@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
-from aigon.core.errors import usage
+from aigon.errors import usage
 
 if TYPE_CHECKING:
-    from aigon.run.bookkeeping import Committing
+    from aigon.job.bookkeeping import Committing
 
 
 @click.command("feature-setup")
@@ -33,10 +33,10 @@ def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, a
 
 
 def _branch(feature: str, how: "Committing", as_json: bool) -> int:
-    from aigon.run.actors import has_judge
-    from aigon.run.bookkeeping import set_up
-    from aigon.run.configured import loop_command
-    from aigon.run.locks import alone
+    from aigon.agents.configured import loop_command
+    from aigon.job.bookkeeping import set_up
+    from aigon.job.locks import alone
+    from aigon.loop.actors import has_judge
 
     with here() as checkout, alone(checkout):
         moved, branch = set_up(checkout, feature, how)
@@ -55,8 +55,8 @@ def _branch(feature: str, how: "Committing", as_json: bool) -> int:
 def _worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
     from dataclasses import asdict
 
-    from aigon.run.seat import main_checkout
-    from aigon.run.setting_up import set_up
+    from aigon.job.seat import main_checkout
+    from aigon.worktrees.setup import set_up
 
     with here() as checkout, main_checkout(checkout) as (main, _):
         made = set_up(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)

@@ -3,7 +3,7 @@
 import click
 
 from aigon.commands.common import answer, here, json_option
-from aigon.core.errors import usage
+from aigon.errors import usage
 
 
 @click.command("feature-status")
@@ -14,12 +14,12 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     """Say where feature ID stands, or all of them; of one with several agents, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
-    from aigon.ports.home import known_home
-    from aigon.ports.main_checkout import around
-    from aigon.run.candidates import every
-    from aigon.run.spec_places import find_place, list_places
+    from aigon.files.home import known_home
+    from aigon.git.main_checkout import around
+    from aigon.journal.candidates import every
     from aigon.views.status import document, read
     from aigon.views.status_text import text
+    from aigon.worktrees.specs import find_place, list_places
 
     with here() as checkout:
         root, common = checkout.root, checkout.common_dir
@@ -43,16 +43,17 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
 
 def _failures(feature: str | None, as_json: bool) -> int:
     """The failure log, from the journals of every run of the feature and every agent."""
-    from aigon.ports.home import known_home
-    from aigon.run import candidates, specs
-    from aigon.run.records import records_of
-    from aigon.sinks.journal import events
+    from aigon.files.home import known_home
+    from aigon.journal import candidates
+    from aigon.journal.records import records_of
+    from aigon.journal.sink import events
+    from aigon.spec import files
     from aigon.views.failures import document, read, text
 
     if not feature:
         raise usage("--failures is about one feature", hint="Name it: aigon feature-status ID --failures")
     with here() as checkout:
-        found = specs.locate(checkout.root, feature)
+        found = files.locate(checkout.root, feature)
         home = known_home(checkout.common_dir)
     journals = []
     if home:

@@ -6,8 +6,8 @@ import sys
 import click
 
 from aigon.commands.common import answer, here, json_option
-from aigon.core.errors import AigonError, as_document, explained
-from aigon.run.options import Options
+from aigon.errors import AigonError, as_document, explained
+from aigon.job.options import Options
 
 
 @click.command("feature-validate")
@@ -42,7 +42,7 @@ def command(
 def _for_people(options: Options, verbose: bool) -> int:
     """What happens line by line; with `verbose` what will be run before it, and how it was run after it."""
     from aigon.run.validate import validate
-    from aigon.sinks.lines import LineSink
+    from aigon.views.terminal.lines import LineSink
 
     width = shutil.get_terminal_size((80, 24)).columns if verbose else 0
     with here() as checkout:
@@ -56,7 +56,7 @@ def _for_people(options: Options, verbose: bool) -> int:
 def _as_data(options: Options) -> int:
     """One document; where no check can run, with what is known all the same."""
     from aigon.run.validate import validate
-    from aigon.sinks.lines import LineSink
+    from aigon.views.terminal.lines import LineSink
 
     planned: dict[str, object] = {}
     try:

@@ -54,8 +54,8 @@ def command(
     What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
     that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.
     """
+    from aigon.job.locks import alone
     from aigon.run.initialise import commit_own, initialise, uncommitted
-    from aigon.run.locks import alone
 
     with here() as checkout:
         done = initialise(checkout, profile, commands=not no_commands, agents=dict(agents))

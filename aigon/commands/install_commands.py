@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 
 
 @click.command("install-commands")
@@ -18,10 +18,10 @@ def command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     Running it again brings the files up to date. One that you edited is left as it is, with the newer version beside
     it (feature-implement.md.new); one that aigon did not write is never touched.
     """
-    from aigon.run.command_agents import named_kinds
-    from aigon.run.install_commands import Place, install
-    from aigon.run.repository_root import repository_root
-    from aigon.run.settings import configuration, work_tree
+    from aigon.agents.command_agents import named_kinds
+    from aigon.agents.install_commands import Place, install
+    from aigon.config.loading import configuration, work_tree
+    from aigon.git.repository_root import repository_root
     from aigon.views.install_commands import document, text
 
     root = repository_root(Path.cwd())

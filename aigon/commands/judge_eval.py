@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
-from aigon.core.errors import Exit
+from aigon.errors import Exit
 
 ENDS = {"": Exit.MET, "SIGTERM": Exit.TERMINATED}
 """The exit code by what ended it; whatever is not here is an interruption."""
@@ -44,7 +44,7 @@ def command(
       after/        the files that are new or changed, or change.diff in its place
     The set that ships is described in templates/judging/README.md.
     """
-    from aigon.ports.git import forget_inherited_repository
+    from aigon.git.person import forget_inherited_repository
     from aigon.run.judge_eval import Asked, evaluate
     from aigon.views.judge_eval import document, text
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import confirm
-from aigon.ports.home import known_home
-from aigon.ports.running import notes
+from aigon.files.home import known_home
+from aigon.process.running import notes
 
 
 def offer_to_end(root: Path, common_dir: Path) -> None:
@@ -30,8 +30,8 @@ def offer_to_end(root: Path, common_dir: Path) -> None:
 
 def offer_around(start: Path) -> None:
     """The same for a command that needs no repository, or opens none: it looks for one around a folder."""
-    from aigon.core.errors import AigonError
-    from aigon.ports.main_checkout import around
+    from aigon.errors import AigonError
+    from aigon.git.main_checkout import around
 
     try:
         repository = around(start)
@@ -44,8 +44,8 @@ def _own(context: click.Context | None, root: Path) -> str:
     """The feature whose own leftovers a run ends by itself; "" where none is about to begin."""
     if context is None or context.info_name not in ("feature-implement", "arena"):
         return ""
-    from aigon.core.errors import AigonError
-    from aigon.run.specs import locate
+    from aigon.errors import AigonError
+    from aigon.spec.files import locate
 
     try:
         return locate(root, str(context.params.get("feature"))).name_for_people

@@ -11,7 +11,7 @@ from aigon.commands.common import answer, here, json_option
 @json_option
 def command(action: str, ref: str | None, as_json: bool) -> int:
     """List what was parked under refs/aigon/parked/, or put one back as a branch of its own (`restore REF`)."""
-    from aigon.run.parked import listed, restore
+    from aigon.loop.parked import listed, restore
 
     with here() as checkout:
         if action == "restore":

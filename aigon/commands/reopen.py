@@ -18,10 +18,10 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """
+    from aigon.done.cancellation import reopen
+    from aigon.job.locks import alone
+    from aigon.job.seat import main_checkout
     from aigon.run.authority import require_outside_a_run
-    from aigon.run.cancellation import reopen
-    from aigon.run.locks import alone
-    from aigon.run.seat import main_checkout
 
     require_outside_a_run("reopen")
     how = committing(commit=commit, verify=verify, as_json=as_json)

@@ -22,7 +22,7 @@ def command(feature: str, form: str, output: Path | None, opened: bool, as_json:
 
     The page is one file that needs no network. It can be written while a loop is running.
     """
-    from aigon.run.report import written
+    from aigon.views.report.gather import written
 
     with here() as checkout:
         made = written(checkout, feature, form, output)

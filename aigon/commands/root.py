@@ -7,7 +7,7 @@ import sys
 import click
 
 from aigon.cli import ALIASES, VERBS, help_text
-from aigon.core.errors import AigonError, Exit, as_document, explained, usage
+from aigon.errors import AigonError, Exit, as_document, explained, usage
 
 SUGGESTIONS = {
     **dict.fromkeys(("list", "ls"), "aigon board lists every feature; aigon feature-status shows where each stands"),
@@ -100,7 +100,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.INTERNAL
     except OSError as error:  # a full disk, a file system that is read-only
-        from aigon.ports.lacking import refusal
+        from aigon.files.system_errors import refusal
 
         return _explain(refusal("The system refused", error), "--json" in arguments)
 

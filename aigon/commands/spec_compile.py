@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aigon.commands.common import Duration, answer, confirm, here, json_option
-from aigon.run.options import Options
+from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from aigon.run.compiled import Compilation, Row
+    from aigon.compile.compiled import Compilation, Row
 
 ANSWERS = "[y]es, [n]o, [a]ll from here that --yes would take, [q]uit"
 
@@ -63,9 +63,9 @@ def command(
     sure or likely and red now (with --only also the guesses that you name), and otherwise you only see them. Only the
     lines of those criteria change, and nothing is committed.
     """
+    from aigon.compile.compile import compile_spec, write
+    from aigon.compile.table import document, text
     from aigon.run.authority import require_person
-    from aigon.run.proposal_table import document, text
-    from aigon.run.spec_compile import compile_spec, write
 
     asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
     if yes:
@@ -105,7 +105,7 @@ def _taken(rows: "Sequence[Row]", only: Sequence[int], yes: bool) -> "Iterator[i
 
 def _said_yes(rows: "Sequence[Row]", only: Sequence[int]) -> Iterator[int]:
     """The numbers that a person said yes to, one question each."""
-    from aigon.run.proposal_table import asked_about
+    from aigon.compile.table import asked_about
 
     everything = False
     for row in (row for row in rows if row.writable):

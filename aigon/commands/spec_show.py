@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, here, json_option
-from aigon.core.errors import AigonError
-from aigon.core.model import Criterion, Spec
+from aigon.errors import AigonError
+from aigon.model.values import Criterion, Spec
 
 if TYPE_CHECKING:
-    from aigon.run.spec_places import Place
+    from aigon.worktrees.specs import Place
 
 
 @click.command("spec-show")
@@ -26,12 +26,12 @@ def command(spec: str, as_json: bool) -> int:
 
 def _parsed(wanted: str) -> tuple[str, Spec, str]:
     """Return name, spec and judge ("" for none). A file by its path needs no repository around it."""
-    from aigon.run import specs
-    from aigon.run.spec_places import find_place
+    from aigon.spec import files
+    from aigon.worktrees.specs import find_place
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
-        return wanted, *_in_project(wanted, specs.read_file(path, wanted), path.parent)
+        return wanted, *_in_project(wanted, files.read_file(path, wanted), path.parent)
     with here() as checkout:
         place = find_place(checkout.root, checkout.common_dir, wanted)
         return place.feature.path, *_in_project(wanted, place.parse(), checkout.root, place)
@@ -39,8 +39,8 @@ def _parsed(wanted: str) -> tuple[str, Spec, str]:
 
 def _in_project(wanted: str, spec: Spec, folder: Path, place: "Place | None" = None) -> tuple[Spec, str]:
     """Return the spec as a run would read it, and the judge; as it is where there is no sound project around it."""
-    from aigon.ports.git import Checkout
-    from aigon.run.options import Options
+    from aigon.git.person import Checkout
+    from aigon.job.options import Options
     from aigon.run.prepare import prepare
 
     with suppress(AigonError), Checkout.open(folder) as checkout:
@@ -51,7 +51,7 @@ def _in_project(wanted: str, spec: Spec, folder: Path, place: "Place | None" = N
 
 
 def _document(name: str, spec: Spec) -> dict[str, object]:
-    from aigon.core.spec import warnings_of
+    from aigon.spec.document import warnings_of
 
     return {
         "spec": name,
@@ -74,7 +74,7 @@ def _criterion(criterion: Criterion) -> dict[str, object]:
 
 
 def _text(name: str, spec: Spec, judge: str) -> str:
-    from aigon.core.spec import warnings_of
+    from aigon.spec.document import warnings_of
 
     rows = [f"{spec.title or name}  ({name})"]
     for criterion in spec.criteria:

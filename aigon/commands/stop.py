@@ -19,8 +19,8 @@ def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> 
 
     Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
     """
+    from aigon.job.seat import main_checkout
     from aigon.run.authority import require_outside_a_run
-    from aigon.run.seat import main_checkout
     from aigon.run.stopping import ask_to_stop
 
     require_outside_a_run("stop")

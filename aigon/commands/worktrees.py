@@ -18,8 +18,8 @@ def command(as_json: bool) -> int:
     """List the worktrees that aigon made in this repository."""
     from dataclasses import asdict
 
-    from aigon.run.seat import main_checkout
-    from aigon.run.worktree_rows import rows
+    from aigon.job.seat import main_checkout
+    from aigon.worktrees.rows import rows
 
     with here() as checkout, main_checkout(checkout) as (main, _):
         found = rows(main)

@@ -1,0 +1,1 @@
+"""A run around its loop: prepare, open, resume, recover, repair."""

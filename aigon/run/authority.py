@@ -3,7 +3,7 @@
 import os
 import sys
 
-from aigon.core.errors import AigonError, Exit
+from aigon.errors import AigonError, Exit
 
 
 def require_person(verb: str, yes: bool) -> None:

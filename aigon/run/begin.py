@@ -1,21 +1,21 @@
 """A new run: the spec in progress, on its branch, everything committed; an old run's record is put aside."""
 
-from aigon.core.errors import environment
-from aigon.core.events import Event, Notice
-from aigon.core.state import State
-from aigon.ports.workspace import Workspace
-from aigon.run import branch
-from aigon.run.baseline import find_baseline
-from aigon.run.bookkeeping import beside
+from aigon.errors import environment
+from aigon.git.workspace import Workspace
+from aigon.job import branch
+from aigon.job.bookkeeping import beside
+from aigon.job.world import World
+from aigon.journal.earlier_spend import earlier_spend
+from aigon.journal.events import Event, Notice
+from aigon.journal.records import Origin, Records
+from aigon.journal.run_id import new_run_id
+from aigon.journal.state import State
+from aigon.proof.baseline import find_baseline
 from aigon.run.earlier_attempts import earlier_attempts
-from aigon.run.earlier_spend import earlier_spend
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, relocated
-from aigon.run.records import Origin, Records
-from aigon.run.run_id import new_run_id
-from aigon.run.spec_places import find_owner
-from aigon.run.stages import to_stage
-from aigon.run.world import World
+from aigon.spec.stages import to_stage
+from aigon.worktrees.specs import find_owner
 
 
 def begin(opening: Opening, records: Records, prepared: Prepared, old: State) -> Opened:

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aigon.core.choices import Choices, Step
-from aigon.core.config import Config
-from aigon.core.events import RunStarted
-from aigon.core.ladder import Rung
-from aigon.run import limits
-from aigon.run.arena_line import spell_option
-from aigon.run.configured import configured
-from aigon.run.job import Job
-from aigon.run.options import Options
+from aigon.agents.configured import configured
+from aigon.arena.command_line import spell_option
+from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.models import Config
+from aigon.job import limits
+from aigon.job.job import Job
+from aigon.job.ladder import Rung
+from aigon.job.options import Options
+from aigon.journal.choices import Choices, Step
+from aigon.journal.events import RunStarted
 from aigon.run.prepare import Prepared
-from aigon.run.settings import Read, configuration, work_tree
 
 LIMITS = (
     "max_iterations", "max_cost", "max_time", "iteration_timeout", "idle_timeout", "max_wait",

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.core.candidate import Candidate, Named, distinct, meant, named
-from aigon.core.config import Config
-from aigon.core.errors import usage
-from aigon.core.features import Feature, feature_at, is_called
-from aigon.ports.git import Checkout
-from aigon.ports.home import known_home
-from aigon.run import candidates
-from aigon.run.configured import configured
-from aigon.run.options import Options
-from aigon.run.records import records_of
-from aigon.run.settings import Read, configuration, work_tree
+from aigon.agents.configured import configured
+from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.models import Config
+from aigon.errors import usage
+from aigon.files.home import known_home
+from aigon.git.person import Checkout
+from aigon.job.options import Options
+from aigon.journal import candidates
+from aigon.journal.records import records_of
+from aigon.model.candidates import Candidate, Named, distinct, meant, named
+from aigon.spec.features import Feature, feature_at, is_called
 
 SHORT = 3
 """Characters of a kind's alias that is short enough to be a label: `cc`."""
@@ -94,7 +94,7 @@ def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[st
 def _default(main: Checkout, options: Options) -> str:
     import os
 
-    from aigon.run.actors import agent_of
+    from aigon.loop.actors import agent_of
 
     read = work_tree(main.root)
     return agent_of(main.root, configuration(read), options, dict(os.environ), read)[0].name

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.core.config import Config, JudgeConfig, load
-from aigon.core.model import Check
-from aigon.ports.home import state_home
-from aigon.ports.resources import profiles
-from aigon.run import limits
-from aigon.run.config_keys import Keys, Leaf, dotted, is_set, leaves, plain
-from aigon.run.config_secrets import hidden
-from aigon.run.finding import shown
-from aigon.run.options import Options
-from aigon.run.project_checks import DEFAULT_SCRIPT, Checks, checks_of
-from aigon.run.settings import PROJECT_FILE, configuration, user_content, user_file, work_tree
+from aigon.checks.finding import shown
+from aigon.checks.project_checks import DEFAULT_SCRIPT, Checks, checks_of
+from aigon.config.keys import Keys, Leaf, dotted, is_set, leaves, plain
+from aigon.config.loading import PROJECT_FILE, configuration, user_content, user_file, work_tree
+from aigon.config.masking import hidden
+from aigon.config.models import Config, JudgeConfig, load
+from aigon.files.home import state_home
+from aigon.files.resources import profiles
+from aigon.job import limits
+from aigon.job.options import Options
+from aigon.model.values import Check
 
 OPTIONS: Mapping[str, Keys] = {
     "profile": ("profile",),

@@ -5,24 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.core.candidate import run_command
-from aigon.core.concern import Concern
-from aigon.core.decisions import Decision
-from aigon.core.errors import AigonError, usage
-from aigon.core.events import IterationFinished
-from aigon.core.features import ROOT
-from aigon.core.model import Spec
-from aigon.core.quoting import clean, folded
-from aigon.core.state import State, replay
-from aigon.ports.git import Checkout
-from aigon.ports.home import repository_home
-from aigon.run.configured import loop_command
-from aigon.run.elsewhere import command_elsewhere, describe_search
+from aigon.agents.configured import loop_command
+from aigon.errors import AigonError, usage
+from aigon.files.home import repository_home
+from aigon.git.person import Checkout
+from aigon.job.seat import main_checkout
+from aigon.job.world import World
+from aigon.journal.decisions import Decision
+from aigon.journal.events import IterationFinished
+from aigon.journal.other_homes import command_elsewhere, describe_search
+from aigon.journal.records import Records, records_of
+from aigon.journal.state import State, replay
+from aigon.model.candidates import run_command
+from aigon.model.concerns import Concern
+from aigon.model.values import Spec
 from aigon.run.meant import candidate_meant
-from aigon.run.records import Records, records_of
-from aigon.run.seat import main_checkout
-from aigon.run.spec_places import find_place
-from aigon.run.world import World
+from aigon.spec.features import ROOT
+from aigon.text.quoting import clean, folded
+from aigon.worktrees.specs import find_place
 
 DECIDABLE = ("human", "judge")
 SHOWN_FILES = 10

@@ -7,10 +7,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from aigon.core.errors import usage
-from aigon.ports import process
-from aigon.ports.git import Checkout
-from aigon.ports.resources import resource
+from aigon.errors import usage
+from aigon.files.resources import resource
+from aigon.git.person import Checkout
+from aigon.process import run
 
 RECORDED = "recorded"
 WHO = {"name": "aigon demo", "email": "demo@example.invalid"}
@@ -49,7 +49,7 @@ def _first_commit(root: Path) -> None:
         ("add", "-A"),
         ("commit", "-q", "--no-verify", "-m", "feat: a tea timer, and the spec of its next feature"),
     ):
-        code, _, err = process.output(("git", *arguments), cwd=root, env=dict(os.environ))
+        code, _, err = run.output(("git", *arguments), cwd=root, env=dict(os.environ))
         if code:
             raise usage(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
 

@@ -3,26 +3,26 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from aigon.agents import kinds
-from aigon.core.agent import Agent
-from aigon.core.agent_kind import Kind
-from aigon.core.config import Config, JudgeConfig
-from aigon.core.consulting import Consulting
-from aigon.core.diagnosis import Diagnosis, Fact
-from aigon.core.errors import AigonError, Exit
-from aigon.ports.git import Checkout
-from aigon.ports.resources import agent_kinds
-from aigon.ports.trusted import refuse_unsupported
-from aigon.run.actors import chosen_judge
-from aigon.run.agent_choice import choice
-from aigon.run.agent_health import Patient, health
-from aigon.run.configured import OWN, configured, person_folder
-from aigon.run.first_ready import NEVER, rank
-from aigon.run.judge_settings import named
+from aigon.agents.adapters import kinds
+from aigon.agents.choice import choice
+from aigon.agents.configured import OWN, configured, person_folder
+from aigon.agents.first_ready import NEVER, rank
+from aigon.agents.health import Patient, health
+from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.models import Config, JudgeConfig
+from aigon.errors import AigonError, Exit
+from aigon.files.resources import agent_kinds
+from aigon.git.person import Checkout
+from aigon.git.repository_root import repository_root
+from aigon.git.trusted import refuse_unsupported
+from aigon.judge.consulting import Consulting
+from aigon.judge.settings import named
+from aigon.loop.actors import chosen_judge
+from aigon.model.agent_types import Kind
+from aigon.model.diagnosis import Diagnosis, Fact
+from aigon.model.turns import Agent
 from aigon.run.machine_health import facts, worded
-from aigon.run.repair import broken
-from aigon.run.repository_root import repository_root
-from aigon.run.settings import Read, configuration, work_tree
+from aigon.run.repair.repair import broken
 
 
 def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:

@@ -2,27 +2,29 @@
 
 from collections.abc import Sequence
 
-from aigon.core.features import Feature, feature_at
-from aigon.core.ladder import Rung
-from aigon.core.model import Check
-from aigon.core.prompt import build, estimated_tokens, how_decided
-from aigon.core.spec import warnings_of
-from aigon.core.state import replay
-from aigon.ports import sandbox
-from aigon.ports.git import Checkout
-from aigon.ports.home import known_home
-from aigon.run import branch, protected_files, specs
-from aigon.run.bookkeeping import beside, require_feature
+from aigon.checks.one_check import shown
+from aigon.config.loading import work_tree
+from aigon.files.home import known_home
+from aigon.git.person import Checkout
+from aigon.isolation import sandbox
+from aigon.isolation.places import absent, unmade
+from aigon.job import branch
+from aigon.job.bookkeeping import beside, require_feature
+from aigon.job.job import Job
+from aigon.job.ladder import Rung
+from aigon.job.options import Options
+from aigon.journal.records import records_of
+from aigon.journal.state import replay
+from aigon.loop.prompt import build, estimated_tokens, how_decided
+from aigon.model.values import Check
+from aigon.proof import protected_files
 from aigon.run.choices import continue_choices
-from aigon.run.job import Job
-from aigon.run.one_check import shown
-from aigon.run.options import Options
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.price_tag import cost_of, price_tag
-from aigon.run.records import records_of
-from aigon.run.sandbox_places import absent, unmade
-from aigon.run.settings import work_tree
-from aigon.run.spec_places import require_open
+from aigon.spec import files
+from aigon.spec.document import warnings_of
+from aigon.spec.features import Feature, feature_at
+from aigon.worktrees.specs import require_open
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
@@ -51,7 +53,7 @@ def _as_resumed(checkout: Checkout, options: Options) -> Options:
     home = known_home(checkout.common_dir) if options.resume else None
     if home is None:
         return options
-    name = specs.name_of(checkout.root, options.feature, branch.branch_of(checkout, options.feature))
+    name = files.name_of(checkout.root, options.feature, branch.branch_of(checkout, options.feature))
     started = replay(records_of(home, name).each()).started
     return continue_choices(options, started, checkout.root, work_tree(checkout.root)).options if started else options
 

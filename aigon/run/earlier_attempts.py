@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from aigon.core.attempt import Attempt
-from aigon.core.attempts import Attempts
-from aigon.core.errors import AigonError
-from aigon.core.events import RunStarted
-from aigon.core.memory import WHOLE
-from aigon.core.state import State
-from aigon.run.records import Records
-from aigon.sinks.journal import each_event
+from aigon.errors import AigonError
+from aigon.journal.attempt import Attempt
+from aigon.journal.attempts import Attempts
+from aigon.journal.events import RunStarted
+from aigon.journal.memory import WHOLE
+from aigon.journal.records import Records
+from aigon.journal.sink import each_event
+from aigon.journal.state import State
 
 
 def earlier_attempts(records: Records, base: str, last: State | None = None) -> tuple[Attempt, ...]:

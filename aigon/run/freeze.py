@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from aigon.ports.workspace import Workspace
-from aigon.run import frozen, guards
-from aigon.run.frozen import Frozen
-from aigon.run.job import Job
+from aigon.git.workspace import Workspace
+from aigon.job.job import Job
+from aigon.proof import frozen, put_back
+from aigon.proof.frozen import Frozen
 from aigon.run.opening import Opened, Opening
 
 
@@ -46,4 +46,4 @@ def _guarded(found: Opened, job: Job, record: Frozen) -> dict[str, frozen.Guarde
     if (found.unjudged or found.suspect) and record.guarded:
         return dict(record.guarded)
     workspace: Workspace = found.workspace
-    return guards.recorded(workspace.root, workspace.tracked(), job.protection)
+    return put_back.recorded(workspace.root, workspace.tracked(), job.protection)

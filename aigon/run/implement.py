@@ -7,39 +7,40 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import get_args
 
-from aigon.core.amounts import many
-from aigon.core.binding import bound
-from aigon.core.candidate import run_command
-from aigon.core.decisions import applying
-from aigon.core.events import Notice, RunFinished
-from aigon.core.judging import describe_no_judge
-from aigon.core.prompt import estimated_tokens
-from aigon.core.spec import warnings_of
-from aigon.core.vacuity import criterion_key, describe_passing, own_proof
-from aigon.ports import reaper
-from aigon.ports.git import Checkout
-from aigon.ports.guardian import guarded
-from aigon.ports.running import noted
-from aigon.ports.stop import Stop
-from aigon.run import branch, sandbox
-from aigon.run.briefing import prompt_text
-from aigon.run.drive import Durable, Observer, Recorder, drive
-from aigon.run.fail_point import FailPoint, FailPoints, Stage, fail_points
-from aigon.run.hook_up import hooked, notified
-from aigon.run.job import Job
-from aigon.run.loop import Loop, run
-from aigon.run.options import Options
+from aigon.git.person import Checkout
+from aigon.hooks.setup import hooked, notified
+from aigon.isolation import run_grants
+from aigon.job import branch
+from aigon.job.job import Job
+from aigon.job.options import Options
+from aigon.job.seat import Seat
+from aigon.job.world import World
+from aigon.journal.amounts import many
+from aigon.journal.aside import Aside
+from aigon.journal.decisions import applying
+from aigon.journal.events import Notice, RunFinished
+from aigon.journal.fail_point import FailPoint, FailPoints, Stage, fail_points
+from aigon.journal.memory_sink import MemorySink
+from aigon.journal.sink import JournalSink
+from aigon.journal.state_file import StateFileSink
+from aigon.journal.step_sink import StepSink
+from aigon.loop.briefing import prompt_text
+from aigon.loop.drive import Durable, Observer, Recorder, drive
+from aigon.loop.loop import Loop, run
+from aigon.loop.prompt import estimated_tokens
+from aigon.model.binding import bound
+from aigon.model.candidates import run_command
+from aigon.model.judging import describe_no_judge
+from aigon.process import reaper
+from aigon.process.guardian import guarded
+from aigon.process.running import noted
+from aigon.process.stop import Stop
+from aigon.proof.vacuity import criterion_key, describe_passing, own_proof
 from aigon.run.price_tag import price_tag, warnings
 from aigon.run.recover import Confirm
-from aigon.run.seat import Seat
 from aigon.run.seating import seated
 from aigon.run.session import Session, opened
-from aigon.run.world import World
-from aigon.sinks.aside import Aside
-from aigon.sinks.journal import JournalSink
-from aigon.sinks.memory import MemorySink
-from aigon.sinks.state_file import StateFileSink
-from aigon.sinks.steps import StepSink
+from aigon.spec.document import warnings_of
 
 Observers = Callable[[Session], Sequence[Observer]]
 
@@ -117,7 +118,7 @@ def _said_before(session: Session) -> Iterator[Notice]:
             "this project has no checks: only verify and metric commands or a person can prove a criterion",
             "warning",
         )
-    yield from sandbox.said(session.world.boxed, now)
+    yield from run_grants.said(session.world.boxed, now)
     yield from _about_missing_checks(job, now)
     for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
         yield Notice(now, text, "warning")

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from aigon.core.config import Config
-from aigon.core.errors import AigonError, explained, usage
-from aigon.core.model import Check
-from aigon.core.placed import Placed
-from aigon.core.runtime_files import IGNORED_LINES
-from aigon.ports.commit_paths import FIRST_COMMIT
-from aigon.ports.git import Checkout
-from aigon.ports.store import write_atomic
-from aigon.run import bookkeeping, branch
-from aigon.run.bookkeeping import Committing
-from aigon.run.command_agents import kinds_here
-from aigon.run.install_commands import Place, install
-from aigon.run.one_check import shown
-from aigon.run.options import Options
-from aigon.run.project_checks import Checks, checks_of, unchecked
-from aigon.run.schema_files import FOLDER as SCHEMAS
-from aigon.run.settings import PROJECT_FILE, configuration, work_tree
+from aigon.agents.command_agents import kinds_here
+from aigon.agents.install_commands import Place, install
+from aigon.checks.one_check import shown
+from aigon.checks.project_checks import Checks, checks_of, unchecked
+from aigon.config.loading import PROJECT_FILE, configuration, work_tree
+from aigon.config.models import Config
+from aigon.config.schemas import FOLDER as SCHEMAS
+from aigon.errors import AigonError, explained, usage
+from aigon.files.runtime_files import IGNORED_LINES
+from aigon.files.store import write_atomic
+from aigon.git.commit_paths import FIRST_COMMIT
+from aigon.git.person import Checkout
+from aigon.job import bookkeeping, branch
+from aigon.job.bookkeeping import Committing
+from aigon.job.options import Options
+from aigon.model.placed import Placed
+from aigon.model.values import Check
 from aigon.views.install_commands import as_data, line
 
 HEADING = "# aigon's runtime files"

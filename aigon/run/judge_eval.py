@@ -1,6 +1,6 @@
 """Measure a judge: every change of a labelled set is judged as in a loop, and the verdicts are held against the truth.
 
-The questions, the checks of quotes and the refuting call are a loop's (`aigon.run.judgement`).
+The questions, the checks of quotes and the refuting call are a loop's (`aigon.judge.whole`).
 """
 
 import os
@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from aigon.core.config import Config, JudgeConfig
-from aigon.core.diff import FileDiff
-from aigon.core.errors import AigonError, unavailable
-from aigon.core.evaluation import Decided, Evaluation, Judged
-from aigon.core.judging import Answer, JudgeSettings, Question
-from aigon.judges import backend
-from aigon.ports import reaper
-from aigon.ports.git import Checkout
-from aigon.ports.resources import resource
-from aigon.ports.stop import POLL_SECONDS, Stop
-from aigon.run.actors import chosen_judge
-from aigon.run.judge_settings import named
-from aigon.run.judgement import judge_change
-from aigon.run.labelled import Labelled, cases
-from aigon.run.labelled_change import bench, change
-from aigon.run.settings import configuration, work_tree
+from aigon.config.loading import configuration, work_tree
+from aigon.config.models import Config, JudgeConfig
+from aigon.errors import AigonError, unavailable
+from aigon.files.resources import resource
+from aigon.git.person import Checkout
+from aigon.judge.accuracy import Decided, Evaluation, Judged
+from aigon.judge.backends import backend
+from aigon.judge.labelled import Labelled, cases
+from aigon.judge.labelled_change import bench, change
+from aigon.judge.settings import named
+from aigon.judge.whole import judge_change
+from aigon.loop.actors import chosen_judge
+from aigon.model.diff import FileDiff
+from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.process import reaper
+from aigon.process.stop import POLL_SECONDS, Stop
 
 Progress = Callable[[str], None]
 

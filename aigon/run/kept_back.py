@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents import adapter_of
-from aigon.core.agent import Agent
-from aigon.core.agent_env import kept_from, listed
-from aigon.core.config import Config
-from aigon.core.credential_names import holds_secret, is_credential
-from aigon.run.hook_list import FOLDER
+from aigon.agents.adapters import adapter_of
+from aigon.agents.environment import kept_from, listed
+from aigon.config.models import Config
+from aigon.hooks.list import FOLDER
+from aigon.model.turns import Agent
+from aigon.secrets.names import holds_secret, is_credential
 
 
 def kept_back(agents: Sequence[Agent], env: Mapping[str, str], config: Config, root: Path) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.ports import running
+from aigon.process import running
 
 REMEDY = "aigon doctor --repair"
 _SHOWN = 60
@@ -54,7 +54,7 @@ def end(found: Sequence[Left]) -> int:
 
     First SIGTERM, then SIGKILL. Notes of which nothing is left are removed.
     """
-    from aigon.ports import survivors
+    from aigon.process import survivors
 
     ended = 0
     for note in sorted({one.note for one in found}):
@@ -109,15 +109,15 @@ def _dead(home: Path) -> list[tuple[Path, running.Invocation]]:
 def _survivors(about: running.Invocation) -> Sequence[running.Started]:
     if running.passed(about):
         return ()
-    from aigon.ports.survivors import survivors
+    from aigon.process.survivors import survivors
 
     return survivors(about)
 
 
 def _command_of(pid: int) -> str:
     """Its command line, for people."""
-    from aigon.core.quoting import clean
-    from aigon.ports.survivors import command_line
+    from aigon.process.survivors import command_line
+    from aigon.text.quoting import clean
 
     words = " ".join(clean(command_line(pid)).split())
     return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}..."

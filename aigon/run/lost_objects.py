@@ -2,10 +2,10 @@
 
 from shlex import quote
 
-from aigon.core.errors import AigonError, environment
-from aigon.core.state import State
-from aigon.ports.git import Checkout
-from aigon.ports.loose_objects import remove_empty
+from aigon.errors import AigonError, environment
+from aigon.git.loose_objects import remove_empty
+from aigon.git.person import Checkout
+from aigon.journal.state import State
 
 _UNSTAGE = " && git reset -q"
 """The index names what was lost as well: from there it would get into the next commit without a look at the file."""

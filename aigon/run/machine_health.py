@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.core.config import Config
-from aigon.core.diagnosis import Fact
-from aigon.core.errors import AigonError
-from aigon.ports import home, isolation, machine, process, sandbox
-from aigon.run.versions import numbers, version_in
+from aigon.agents.versions import numbers, version_in
+from aigon.config.models import Config
+from aigon.errors import AigonError
+from aigon.files import home
+from aigon.isolation import mechanisms, sandbox
+from aigon.model.diagnosis import Fact
+from aigon.process import machine, run
 
 OLDEST_GIT = "2.36"
 """The first git that flushes refs and nothing else on demand (core.fsync), which every checkpoint asks for."""
@@ -25,7 +27,7 @@ def git(env: Mapping[str, str]) -> Fact:
     if program is None:
         return Fact("git", "git", "not installed", {"minimum": OLDEST_GIT},
                     problem=f"there is no git on PATH: install git {OLDEST_GIT} or newer")  # fmt: skip
-    code, out, _ = process.output([program, "--version"], env={**env, "LC_ALL": "C"})
+    code, out, _ = run.output([program, "--version"], env={**env, "LC_ALL": "C"})
     version = version_in(out)
     data = {"path": program, "version": version, "minimum": OLDEST_GIT}
     if code or not version:
@@ -52,7 +54,7 @@ def clean_room(root: Path | None, config: Config) -> Fact:
     """How commands are kept from the workspace when a feature is proven."""
     with tempfile.TemporaryDirectory(prefix="aigon-doctor-") as folder:
         try:
-            found = isolation.best(root or Path(folder), config.proof.isolation)
+            found = mechanisms.best(root or Path(folder), config.proof.isolation)
         except AigonError as error:
             return Fact("clean_room", "Clean room", "not as wanted", {"isolation": None}, problem=worded(error))
     remark = "" if found != "none" else 'proofs will say "not isolated": no bubblewrap, namespaces or Landlock here'

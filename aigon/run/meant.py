@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from aigon.core.candidate import Candidate, meant
-from aigon.core.errors import usage
-from aigon.ports.git import Checkout
-from aigon.ports.home import known_home
-from aigon.run import candidates
+from aigon.errors import usage
+from aigon.files.home import known_home
+from aigon.git.person import Checkout
+from aigon.journal import candidates
+from aigon.journal.records import records_of
+from aigon.model.candidates import Candidate, meant
 from aigon.run.chosen_agents import agents, known
-from aigon.run.records import records_of
 
 
 def candidate_meant(main: Checkout, here: Candidate | None, wanted: str, agent: str | None) -> Candidate | None:

@@ -3,20 +3,20 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.core.attempt import Attempt
-from aigon.core.candidate import run_command
-from aigon.core.events import Event
-from aigon.core.features import Feature
-from aigon.core.state import Spend
-from aigon.ports.git import Checkout
-from aigon.ports.home import git_directory
-from aigon.ports.workspace import Workspace
-from aigon.run.options import Options
-from aigon.run.past import Past
+from aigon.files.home import git_directory
+from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
+from aigon.job.options import Options
+from aigon.job.seat import Seat
+from aigon.journal.attempt import Attempt
+from aigon.journal.events import Event
+from aigon.journal.past import Past
+from aigon.journal.records import Origin, Records
+from aigon.journal.state import Spend
+from aigon.model.candidates import run_command
 from aigon.run.prepare import Prepared
-from aigon.run.records import Origin, Records
 from aigon.run.recover import Confirm
-from aigon.run.seat import Seat
+from aigon.spec.features import Feature
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,31 +6,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from aigon.core.agent import Agent
-from aigon.core.annotating import takes_annotation
-from aigon.core.config import Config, JudgeConfig
-from aigon.core.errors import usage
-from aigon.core.features import Feature
-from aigon.core.judging import JudgeSettings
-from aigon.core.model import Spec
-from aigon.core.prices import NO_PRICES, Table
-from aigon.core.promise import phrases
-from aigon.core.proposals import Surroundings
-from aigon.core.proposing.rules import bound_check
-from aigon.core.protection import Protection
-from aigon.ports import machine, prices, secrets
-from aigon.ports.git import Checkout
-from aigon.ports.resources import resource
-from aigon.run import actors, guarding, limits, specs
-from aigon.run.configured import loop_command
-from aigon.run.job import Job, ProofPlan
+from aigon.agents.configured import loop_command
+from aigon.checks.one_check import shown
+from aigon.checks.project_checks import Checks, checks_of, require_named, require_tools
+from aigon.compile.proposals import Surroundings
+from aigon.compile.rules.rules import bound_check
+from aigon.config import price_loading as prices
+from aigon.config.loading import Read, configuration, own_tools, work_tree
+from aigon.config.models import Config, JudgeConfig
+from aigon.config.prices import NO_PRICES, Table
+from aigon.errors import usage
+from aigon.files.resources import resource
+from aigon.git.person import Checkout
+from aigon.isolation.checkouts import brought
+from aigon.job import limits
+from aigon.job.job import Job, ProofPlan
+from aigon.job.options import Options
+from aigon.loop import actors
+from aigon.model.judging import JudgeSettings
+from aigon.model.promises import phrases
+from aigon.model.turns import Agent
+from aigon.model.values import Spec
+from aigon.process import machine
+from aigon.profiles.protection import Protection
+from aigon.proof import guarding
 from aigon.run.kept_back import kept_back
-from aigon.run.neighbours import brought
-from aigon.run.one_check import shown
-from aigon.run.options import Options
-from aigon.run.project_checks import Checks, checks_of, require_named, require_tools
-from aigon.run.settings import Read, configuration, own_tools, work_tree
-from aigon.run.spec_places import find_here, find_to_begin
+from aigon.secrets import environment
+from aigon.spec import files
+from aigon.spec.annotating import takes_annotation
+from aigon.spec.features import Feature
+from aigon.worktrees.specs import find_here, find_to_begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,9 @@ def prepare(
     phrases(options.promises)
     find = find_to_begin if with_agent else find_here
     feature = feature or find(root, checkout.common_dir, options.feature)
-    spec = specs.read(read, feature)
+    spec = files.read(read, feature)
     env = {**_without_bytecode(checkout), **brought(os.environ, main, root)}
-    check_env = {**secrets.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
+    check_env = {**environment.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
@@ -241,5 +246,5 @@ def prompt_template() -> str:
 
 def relocated(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """The same, after the spec has moved to another stage."""
-    spec = _bind_criteria(specs.read(work_tree(root), feature), prepared.checks)
+    spec = _bind_criteria(files.read(work_tree(root), feature), prepared.checks)
     return replace(prepared, feature=feature, spec=spec)

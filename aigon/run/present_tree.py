@@ -10,18 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.core.binding import bound
-from aigon.core.model import Check
-from aigon.core.state import State
-from aigon.ports import machine, reaper, secrets
-from aigon.ports.displaced import displace
-from aigon.ports.git import Checkout
-from aigon.ports.stop import Stop
-from aigon.ports.workspace import Workspace
-from aigon.run.checks import Plan, run_checks
+from aigon.checks.result import Result
+from aigon.checks.running import Plan, run_checks
+from aigon.files.displaced import displace
+from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
+from aigon.job.world import World
+from aigon.journal.state import State
+from aigon.model.binding import bound
+from aigon.model.values import Check
+from aigon.process import machine, reaper
+from aigon.process.stop import Stop
 from aigon.run.prepare import Prepared
-from aigon.run.result import Result
-from aigon.run.world import World
+from aigon.secrets import environment
 
 _NO_CACHE = "-p no:cacheprovider"
 
@@ -79,7 +80,7 @@ def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
             stop=stop,
             agent_env={},
             check_env=_quiet(prepared.check_env),
-            redact=secrets.redactor(prepared.env),
+            redact=environment.redactor(prepared.env),
             own_files={},
             keeps=False,
         )

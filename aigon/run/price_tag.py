@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from datetime import date
 
-from aigon.core.amounts import cost_range
-from aigon.core.price_age import stale
-from aigon.core.prices import quoted
-from aigon.core.spending import range_of
-from aigon.ports.prices import knowing
-from aigon.run.job import Job
+from aigon.config.price_age import stale
+from aigon.config.price_loading import knowing
+from aigon.config.prices import quoted
+from aigon.job.job import Job
+from aigon.journal.amounts import cost_range
+from aigon.journal.spending import range_of
 
 
 def cost_of(job: Job, tokens: int) -> tuple[float, float] | None:

@@ -5,20 +5,20 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from aigon.core.errors import AigonError, Exit, environment
-from aigon.core.events import Event, IterationFinished, Notice, Parked
-from aigon.core.features import Feature
-from aigon.core.model import Spec
-from aigon.core.spec import tick
-from aigon.core.state import State
-from aigon.ports.git import Checkout
-from aigon.ports.git_locks import GitLocks
-from aigon.ports.workspace import Workspace
-from aigon.run import specs
+from aigon.config.loading import work_tree
+from aigon.errors import AigonError, Exit, environment
+from aigon.git.person import Checkout
+from aigon.git.stale_locks import GitLocks
+from aigon.git.workspace import Workspace
+from aigon.job.world import World
+from aigon.journal.events import Event, IterationFinished, Notice, Parked
+from aigon.journal.records import Records
+from aigon.journal.state import State
+from aigon.model.values import Spec
 from aigon.run.lost_objects import broken
-from aigon.run.records import Records
-from aigon.run.settings import work_tree
-from aigon.run.world import World
+from aigon.spec import files as specs
+from aigon.spec.document import tick
+from aigon.spec.features import Feature
 
 Confirm = Callable[[str], bool]
 """Asks a person; False where nobody can be asked."""

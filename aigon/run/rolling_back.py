@@ -6,16 +6,16 @@ The steps, and what a crash between them leaves: the tip and what no commit hold
 
 from collections.abc import Generator
 
-from aigon.core import best
-from aigon.core.errors import usage
-from aigon.core.events import Event, IterationFinished, Notice, Parked, RolledBack
-from aigon.core.outcome import Outcome
-from aigon.core.state import State
-from aigon.ports.workspace import Workspace
+from aigon.errors import usage
+from aigon.git.workspace import Workspace
+from aigon.job.job import Job
+from aigon.job.partial import stopped_short
+from aigon.job.world import World
+from aigon.journal import best
+from aigon.journal.events import Event, IterationFinished, Notice, Parked, RolledBack
+from aigon.journal.state import State
+from aigon.model.outcomes import Outcome
 from aigon.run import recover
-from aigon.run.job import Job
-from aigon.run.partial import stopped_short
-from aigon.run.world import World
 
 
 def settle(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, State]:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from aigon.core.errors import usage
-from aigon.ports.git import Checkout
-from aigon.run.bookkeeping import require_feature
+from aigon.errors import usage
+from aigon.git.person import Checkout
+from aigon.job.bookkeeping import require_feature
+from aigon.job.options import Options
+from aigon.job.seat import Seat, main_checkout, worktree_of
 from aigon.run.chosen_agents import chosen, known, spelled_out
-from aigon.run.options import Options
-from aigon.run.seat import Seat, main_checkout, worktree_of
-from aigon.run.spec_places import require_open
+from aigon.worktrees.specs import require_open
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def seated(checkout: Checkout, options: Options, say: Callable[[str], None]) -> 
         if len(names) > 1:
             listed = ", ".join(each.label for each in known(main, options.feature)) or ", ".join(names)
             raise usage(f"Feature {options.feature} has several agents: {listed}", hint="Name one with --agent")
-        from aigon.run.setting_up import set_up
+        from aigon.worktrees.setup import set_up
 
         (candidate,) = set_up(main, options.feature, names, say)
         with worktree_of(main, candidate) as seat:

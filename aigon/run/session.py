@@ -9,51 +9,55 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.core import iteration_log
-from aigon.core.candidate import run_command
-from aigon.core.decisions import ticked_by_a_person
-from aigon.core.errors import AigonError, usage
-from aigon.core.events import Event, Notice, RunStarted
-from aigon.core.leaks import exclude_lines
-from aigon.core.state import State, replay
-from aigon.ports import reaper, scanner, secrets
-from aigon.ports.home import repository_home
-from aigon.ports.loops import loop_lock
-from aigon.ports.meter import Meter
-from aigon.ports.stop import Stop
-from aigon.ports.store import lock
-from aigon.run import branch, leftovers, recover, specs
+from aigon.agents.configured import loop_command
+from aigon.errors import AigonError, usage
+from aigon.files.home import repository_home
+from aigon.files.store import lock
+from aigon.git import secret_scanner
+from aigon.isolation.run_grants import boxed
+from aigon.job import branch
+from aigon.job.free_space import require_writable, written_to
+from aigon.job.job import Job
+from aigon.job.locks import checkout_lock
+from aigon.job.options import Options
+from aigon.job.partial import Partial
+from aigon.job.seat import Seat
+from aigon.job.world import World
+from aigon.journal.decisions import ticked_by_a_person
+from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.earlier_spend import is_lost
+from aigon.journal.events import Event, Notice, RunStarted
+from aigon.journal.memory_sink import titles
+from aigon.journal.other_homes import command_elsewhere, describe_search
+from aigon.journal.past import Past, past_of
+from aigon.journal.records import CANDIDATE, Records, records_of
+from aigon.journal.run_id import new_run_id
+from aigon.journal.sink import NewerJournal
+from aigon.journal.state import State, replay
+from aigon.loop import iteration_log
+from aigon.loop.turn_files import without_links
+from aigon.model.candidates import run_command
+from aigon.process import reaper
+from aigon.process.loops import loop_lock
+from aigon.process.meter import Meter
+from aigon.process.stop import Stop
+from aigon.proof.frozen import copy_of
+from aigon.proof.main_checkout import MainsOwn
+from aigon.proof.watch import Watch, watch
+from aigon.run import leftovers, recover
 from aigon.run.begin import begin
 from aigon.run.choices import choices_of
-from aigon.run.configured import loop_command
-from aigon.run.earlier_durations import earlier_durations
-from aigon.run.earlier_spend import is_lost
-from aigon.run.elsewhere import command_elsewhere, describe_search
 from aigon.run.freeze import freeze
-from aigon.run.frozen import copy_of
-from aigon.run.job import Job
-from aigon.run.locks import checkout_lock
-from aigon.run.mains_own import MainsOwn
 from aigon.run.opening import Opened, Opening
-from aigon.run.options import Options
-from aigon.run.partial import Partial
-from aigon.run.past import Past, past_of
 from aigon.run.prepare import Prepared, job_of, ready
-from aigon.run.records import CANDIDATE, Records, records_of
 from aigon.run.recover import Confirm
-from aigon.run.repair_views import views_again, views_whole
-from aigon.run.run_id import new_run_id
-from aigon.run.sandbox import boxed
-from aigon.run.seat import Seat
+from aigon.run.repair.views import views_again, views_whole
 from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.sound_records import kept_state, require_sound
-from aigon.run.standing_room import require_writable, written_to
 from aigon.run.take_up import take_up
-from aigon.run.turn_files import without_links
-from aigon.run.watch import Watch, watch
-from aigon.run.world import World
-from aigon.sinks.journal import NewerJournal
-from aigon.sinks.memory import titles
+from aigon.secrets import environment as secrets
+from aigon.secrets.leaks import exclude_lines
+from aigon.spec import files as specs
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,12 +279,12 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
     )
 
 
-def _scanner(found: Opened, base: str) -> scanner.Scanner:
+def _scanner(found: Opened, base: str) -> secret_scanner.Scanner:
     """A scanner for secrets where one is installed, with the project's own rules as the base has them."""
     prepared, workspace = found.prepared, found.workspace
-    made = scanner.found(prepared.config.secrets.scanner, prepared.check_env, workspace.root)
+    made = secret_scanner.found(prepared.config.secrets.scanner, prepared.check_env, workspace.root)
     if made.program and not made.chosen:
-        texts = (workspace.file_at(base, name, workspace.root) for name in scanner.RULES)
+        texts = (workspace.file_at(base, name, workspace.root) for name in secret_scanner.RULES)
         made.rules = next((text for text in texts if text), b"")
     return made
 
@@ -289,7 +293,7 @@ def _of_the_seat(seat: Seat, prepared: Prepared) -> dict[str, str]:
     """Ports and names of its own, and the folder that it is in, for what runs in a worktree."""
     if seat.candidate is None:
         return {}
-    from aigon.run.worktree import environment
+    from aigon.worktrees.worktree import environment
 
     return {**environment(seat.candidate, prepared.config), "PWD": str(seat.checkout.root)}
 

@@ -4,15 +4,16 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from aigon.core.candidate import Candidate, branch_of
-from aigon.core.config import Config
-from aigon.core.rivals import Rivals
-from aigon.ports import ledger_file, machine
-from aigon.ports.check_slots import CheckSlots
-from aigon.run import candidates
-from aigon.run.base_looks import BaseLooks
-from aigon.run.budget import LEDGER, ledger_of
-from aigon.run.world import World
+from aigon.config.models import Config
+from aigon.git.rivals import Rivals
+from aigon.job import ledger_file
+from aigon.job.base_assessments import BaseLooks
+from aigon.job.world import World
+from aigon.journal import candidates
+from aigon.loop.budget import LEDGER, ledger_of
+from aigon.model.candidates import Candidate, branch_of
+from aigon.process import machine
+from aigon.process.check_slots import CheckSlots
 
 BASE = "base"
 """The folder, in the arena's, of what its loops know from one another of the base."""

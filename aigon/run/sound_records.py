@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from aigon.core.errors import environment
-from aigon.core.events import Event, Notice
-from aigon.core.state_document import NewerState, whole_state
-from aigon.ports.store import damaged, keep_damaged
-from aigon.run.frozen import load
-from aigon.run.records import Records
-from aigon.run.world import World
+from aigon.errors import environment
+from aigon.files.store import damaged, keep_damaged
+from aigon.job.world import World
+from aigon.journal.events import Event, Notice
+from aigon.journal.records import Records
+from aigon.journal.state_document import NewerState, whole_state
+from aigon.proof.frozen import load
 
 
 def require_sound(records: Records, state_file: Path) -> None:

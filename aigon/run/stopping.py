@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from aigon.core.candidate import meant
-from aigon.core.errors import AigonError, environment
-from aigon.ports import running
-from aigon.ports.git import Checkout
-from aigon.ports.home import known_home
-from aigon.ports.running import Invocation, Request
-from aigon.run import candidates, specs
+from aigon.errors import AigonError, environment
+from aigon.files.home import known_home
+from aigon.git.person import Checkout
+from aigon.journal import candidates
+from aigon.model.candidates import meant
+from aigon.process import running
+from aigon.process.running import Invocation, Request
+from aigon.spec import files
 
 
 def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: Request) -> tuple[Invocation, ...]:
@@ -56,7 +57,7 @@ def _name_of(main: Checkout, home: Path | None, wanted: str) -> str:
         return named[0]
     if slug := next((each.feature for each in candidates.every(home) if each.slug == wanted), None):
         return slug
-    return specs.locate(main.root, wanted).name_for_people
+    return files.locate(main.root, wanted).name_for_people
 
 
 def _same_number(one: str, other: str) -> bool:

@@ -3,24 +3,26 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from aigon.core.events import Event, IterationFinished, Notice, RunStarted
-from aigon.core.features import Feature
-from aigon.core.model import Spec
-from aigon.core.state import State
-from aigon.ports.workspace import Workspace
-from aigon.run import branch, recover, specs
+from aigon.config.loading import Read, work_tree
+from aigon.git.workspace import Workspace
+from aigon.job import branch
+from aigon.job.world import World
+from aigon.journal.events import Event, IterationFinished, Notice, RunStarted
+from aigon.journal.past import Past
+from aigon.journal.records import Origin, Records
+from aigon.journal.sink import JournalSink
+from aigon.journal.state import State
+from aigon.model.values import Spec
+from aigon.proof.frozen import load
+from aigon.run import recover
 from aigon.run.choices import continue_choices
 from aigon.run.earlier_attempts import earlier_attempts
-from aigon.run.frozen import load
 from aigon.run.lost_objects import require_whole
 from aigon.run.opening import Opened, Opening
-from aigon.run.past import Past
 from aigon.run.prepare import ready
-from aigon.run.records import Origin, Records
 from aigon.run.rolling_back import caught_up, undo_to
-from aigon.run.settings import Read, work_tree
-from aigon.run.world import World
-from aigon.sinks.journal import JournalSink
+from aigon.spec import files as specs
+from aigon.spec.features import Feature
 
 
 def take_up(opening: Opening, records: Records, past: Past) -> Opened:

@@ -5,37 +5,38 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.core import decide
-from aigon.core.amounts import duration
-from aigon.core.decisions import ticked_by_a_person
-from aigon.core.errors import Exit
-from aigon.core.events import Event, IterationFinished
-from aigon.core.model import Check, Finding
-from aigon.core.outcome import Interrupted, Outcome, Stopped, describe, exit_code, status
-from aigon.core.problem_words import few
-from aigon.core.state import State
-from aigon.core.vacuity import describe_passing
-from aigon.ports import reaper, secrets
-from aigon.ports.git import Checkout
-from aigon.ports.home import known_home
-from aigon.ports.stop import Stop
-from aigon.ports.workspace import Tip, Workspace
-from aigon.run import candidates
-from aigon.run.assess import assess
-from aigon.run.baseline import find_baseline
-from aigon.run.drive import Observer, Recorder
-from aigon.run.earlier_durations import earlier_durations
-from aigon.run.frozen import load
-from aigon.run.job import Job
-from aigon.run.look import Look
-from aigon.run.one_check import shown
-from aigon.run.options import Options
+from aigon.checks.one_check import shown
+from aigon.checks.project_checks import require_tools
+from aigon.errors import Exit
+from aigon.files.home import known_home
+from aigon.git.person import Checkout
+from aigon.git.workspace import Tip, Workspace
+from aigon.job.assessment import Look
+from aigon.job.job import Job
+from aigon.job.options import Options
+from aigon.job.snapshot import Snapshot
+from aigon.job.world import World
+from aigon.journal import candidates
+from aigon.journal.amounts import duration
+from aigon.journal.decisions import ticked_by_a_person
+from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.events import Event, IterationFinished
+from aigon.journal.records import Origin, records_of
+from aigon.journal.state import State
+from aigon.loop import decide
+from aigon.loop.assess import assess
+from aigon.loop.drive import Observer, Recorder
+from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe, exit_code, status
+from aigon.model.problems import few
+from aigon.model.values import Check, Finding
+from aigon.process import reaper
+from aigon.process.stop import Stop
+from aigon.proof.baseline import find_baseline
+from aigon.proof.frozen import load
+from aigon.proof.prove import prove
+from aigon.proof.vacuity import describe_passing
 from aigon.run.prepare import Prepared, job_of, prepare
-from aigon.run.project_checks import require_tools
-from aigon.run.prove import prove
-from aigon.run.records import Origin, records_of
-from aigon.run.snapshot import Snapshot
-from aigon.run.world import World
+from aigon.secrets import environment
 from aigon.views.validation import Row, data, table, wrapped
 
 
@@ -187,7 +188,7 @@ def _opened(
         stop=stop,
         agent_env={},
         check_env={**prepared.check_env, "AIGON_RUN": "validate"},
-        redact=secrets.redactor(prepared.env),
+        redact=environment.redactor(prepared.env),
         own_files={},
         keeps=False,
         rooms=folder / "rooms",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from aigon.core.diagnosis import Diagnosis, Fact, Health
-from aigon.core.fingerprint import plain
+from aigon.model.diagnosis import Diagnosis, Fact, Health
+from aigon.text.fingerprints import plain
 
 WIDTH = 80
 _INDENT = "      "

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.core.attempt import Attempt
-from aigon.core.errors import AigonError
-from aigon.core.events import Event
-from aigon.core.failure_log import Failed, failure_log
-from aigon.core.features import Feature
-from aigon.core.model import VERDICT_WORDS, Change
-from aigon.core.moment import moment
-from aigon.core.quoting import folded
-from aigon.core.tried import describe_changes
+from aigon.errors import AigonError
+from aigon.journal.attempt import Attempt
+from aigon.journal.attempt_words import describe_changes
+from aigon.journal.events import Event
+from aigon.journal.failure_log import Failed, failure_log
+from aigon.model.values import VERDICT_WORDS, Change
+from aigon.spec.features import Feature
+from aigon.text.quoting import folded
+from aigon.text.timestamps import moment
 
 SHORT = 8
 """Digits of a fingerprint that people are shown."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from aigon.core.placed import Placed
+from aigon.model.placed import Placed
 
 
 def document(found: Sequence[Placed], dry_run: bool) -> dict[str, object]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from aigon.core import amounts
-from aigon.core.evaluation import Calls, Decided, Evaluation, Judged, totals
-from aigon.core.model import Usage
+from aigon.journal import amounts
+from aigon.judge.accuracy import Calls, Decided, Evaluation, Judged, totals
+from aigon.model.values import Usage
 
 
 def document(found: Evaluation) -> dict[str, object]:

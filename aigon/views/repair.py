@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from aigon.core.repaired import Repair
+from aigon.model.repairs import Repair
 
 
 def document(done: Repair) -> dict[str, object]:

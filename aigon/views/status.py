@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aigon.core.candidate import Candidate, run_command
-from aigon.core.errors import environment
-from aigon.core.features import Feature
-from aigon.core.state_document import NewerState, state_document
-from aigon.ports.loops import alive
+from aigon.errors import environment
+from aigon.journal.state_document import NewerState, state_document
+from aigon.model.candidates import Candidate, run_command
+from aigon.process.loops import alive
+from aigon.spec.features import Feature
 
 SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
 """Keys without which a state says nothing."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from aigon.core.model import VERDICT_WORDS
-from aigon.core.outcome import status_words
-from aigon.core.quoting import folded
+from aigon.model.outcomes import status_words
+from aigon.model.values import VERDICT_WORDS
+from aigon.text.quoting import folded
 from aigon.views.status import Lane, Row, Standing, State
 
 _LONGEST = 400

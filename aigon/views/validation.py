@@ -4,10 +4,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from aigon.core.amounts import duration
-from aigon.core.fingerprint import plain
-from aigon.core.model import Check, Finding, Problem
-from aigon.core.quoting import folded
+from aigon.journal.amounts import duration
+from aigon.model.values import Check, Finding, Problem
+from aigon.text.fingerprints import plain
+from aigon.text.quoting import folded
 
 PROBLEMS = 50
 """Problems of one check that are listed as data; a linter on a new project may have thousands."""

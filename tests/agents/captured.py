@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents import Adapter, adapter
-from aigon.core.agent import Agent, Ask, Exited, Launch
-from aigon.core.model import Turn
+from aigon.agents.adapters import Adapter, adapter
+from aigon.model.turns import Agent, Ask, Exited, Launch
+from aigon.model.values import Turn
 from tests.agents.turns import Place, play, program
 
 FOLDER = Path(__file__).parent / "captures"

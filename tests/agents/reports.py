@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents import adapter
-from aigon.core.agent import Agent, Ask, Exited, Launch, Seen
-from aigon.core.model import Turn, Usage
+from aigon.agents.adapters import adapter
+from aigon.model.turns import Agent, Ask, Exited, Launch, Seen
+from aigon.model.values import Turn, Usage
 from tests.agents.captured import FOLDER, NOW
 from tests.agents.turns import Place, play, program
 

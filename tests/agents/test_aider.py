@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import aider
-from aigon.core.agent import Agent, Exited
+from aigon.agents.adapters import aider
+from aigon.model.turns import Agent, Exited
 from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
 from tests.agents.turns import place
 

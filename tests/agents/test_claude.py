@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import adapter
-from aigon.core.agent import Agent, Exited
-from aigon.core.model import Turn, Usage
+from aigon.agents.adapters import adapter
+from aigon.model.turns import Agent, Exited
+from aigon.model.values import Turn, Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
 
 claude = adapter("claude")

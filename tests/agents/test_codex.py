@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import adapter, codex
-from aigon.core.agent import Agent, Ask, Exited
-from aigon.core.model import Turn, Usage
+from aigon.agents.adapters import adapter, codex
+from aigon.model.turns import Agent, Ask, Exited
+from aigon.model.values import Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import command
-from aigon.core.agent import Agent, Exited, Find
-from aigon.core.model import Usage
+from aigon.agents.adapters import command
+from aigon.model.turns import Agent, Exited, Find
+from aigon.model.values import Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
 
 

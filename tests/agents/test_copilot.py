@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import copilot
-from aigon.core.agent import Agent, Exited
-from aigon.core.model import Turn, Usage
+from aigon.agents.adapters import copilot
+from aigon.model.turns import Agent, Exited
+from aigon.model.values import Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import cursor
-from aigon.core.agent import Agent, Exited
+from aigon.agents.adapters import cursor
+from aigon.model.turns import Agent, Exited
 from tests.agents.captured import events
 from tests.agents.reports import Seen, exited, play_stand_in
 from tests.agents.turns import PROMPT, place

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import adapter_of, kind, kinds
-from aigon.core import config
-from aigon.core.agent import Agent, Ask
-from aigon.core.agent_kind import Kind
+from aigon.agents.adapters import adapter_of, kind, kinds
+from aigon.config import models
+from aigon.model.agent_types import Kind
+from aigon.model.turns import Agent, Ask
 from tests.agents.turns import place, play, program
 from tests.real_agents.programs import PROGRAMS
 
@@ -55,13 +55,13 @@ def test_every_end_of_a_turn_is_explained() -> None:
 
 def test_its_configurations_are_good_ones_and_their_adapters_are_there() -> None:
     for text in code("json"):
-        found = config.load([("docs/agents.md", text.encode())])
+        found = models.load([("docs/agents.md", text.encode())])
         assert [kind(one.adapter).name for one in found.agents.values()]
         assert json.loads(text)["agents"]
 
 
 def test_its_words_that_may_stand_in_a_command_line_are_all_that_there_are() -> None:
-    from aigon.core.agent_kind import GROUPS, PLACEHOLDERS
+    from aigon.model.agent_types import GROUPS, PLACEHOLDERS
 
     text = PAGE.partition("A word of `argv`")[2].partition("Without a prompt")[0]
     assert set(re.findall(r"\{(\w+)\}", text)) == {*GROUPS, *PLACEHOLDERS} - {"session"}

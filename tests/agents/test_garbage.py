@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aigon.agents import modules
-from aigon.core.agent import Exited, Seen
-from aigon.core.model import TurnEnd
+from aigon.agents.adapters import modules
+from aigon.model.turns import Exited, Seen
+from aigon.model.values import TurnEnd
 
-READERS = [module for name in modules() if hasattr(module := import_module(f"aigon.agents.{name}"), "seen")]
+READERS = [module for name in modules() if hasattr(module := import_module(f"aigon.agents.adapters.{name}"), "seen")]
 CAPTURES = sorted(path for path in (Path(__file__).parent / "captures").iterdir() if path.is_file())
 NOW = 1_795_170_000.0
 DEEP = "[" * 700 + "]" * 700

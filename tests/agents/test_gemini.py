@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import gemini
-from aigon.core.agent import Agent, Exited
-from aigon.core.model import ModelUsage, Turn, Usage
-from aigon.core.spending import priced
-from aigon.ports.prices import shipped
+from aigon.agents.adapters import gemini
+from aigon.config.price_loading import shipped
+from aigon.journal.spending import priced
+from aigon.model.turns import Agent, Exited
+from aigon.model.values import ModelUsage, Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
 

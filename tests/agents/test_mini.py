@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import adapter, mini
-from aigon.core.agent import Agent, Ask, Exited
+from aigon.agents.adapters import adapter, mini
+from aigon.model.turns import Agent, Ask, Exited
 from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
 from tests.agents.turns import PROMPT, place
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import _program
-from aigon.core.agent import Agent, Ask, Exited, Seen
-from aigon.core.agent_kind import Kind
-from aigon.core.model import TurnEnd
+from aigon.agents.adapters import _program
+from aigon.model.agent_types import Kind
+from aigon.model.turns import Agent, Ask, Exited, Seen
+from aigon.model.values import TurnEnd
 from tests.agents.turns import place
 
 HOSTILE = '# Do {prompt} and {{that}}, {model}\n"quotes" $HOME `id` \\ é \U0001f600\n-x\n'

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import adapter, adapter_of, kind, kinds, modules
-from aigon.core.agent import Agent, Ask
-from aigon.core.errors import AigonError, Exit
+from aigon.agents.adapters import adapter, adapter_of, kind, kinds, modules
+from aigon.errors import AigonError, Exit
+from aigon.model.turns import Agent, Ask
 
 
 def test_every_shipped_kind_has_a_module_that_reads_it() -> None:
@@ -71,7 +71,7 @@ def test_a_malformed_kind_is_a_usage_error_that_names_file_and_key(tmp_path: Pat
 
 def test_naming_an_adapter_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from aigon.agents import adapter; [adapter(n) for n in ('claude', 'command', 'replay')];"
+        "import sys; from aigon.agents.adapters import adapter; [adapter(n) for n in ('claude', 'command', 'replay')];"
         "print([m for m in ('anthropic', 'pydantic', 'git', 'rich', 'click') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import replay
-from aigon.core.agent import Agent, Exited
+from aigon.agents.adapters import replay
+from aigon.model.turns import Agent, Exited
 from tests.agents.turns import Place, place, play
 
 

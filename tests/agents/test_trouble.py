@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aigon.agents._ending import last_words
-from aigon.agents._records import is_cut, last_document, records
-from aigon.agents._resets import FARTHEST, after
-from aigon.agents._trouble import innermost, kind_of, of_stderr, resets_at, status_in, trouble
-from aigon.core.agent import Exited, Seen
+from aigon.agents.adapters._ending import last_words
+from aigon.agents.adapters._records import is_cut, last_document, records
+from aigon.agents.adapters._resets import FARTHEST, after
+from aigon.agents.adapters._trouble import innermost, kind_of, of_stderr, resets_at, status_in, trouble
+from aigon.model.turns import Exited, Seen
 from tests.agents.captured import exited, turn_after, turn_of
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC).timestamp()  # a Friday

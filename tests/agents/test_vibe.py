@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents import adapter, vibe
-from aigon.core.agent import Agent, Exited
+from aigon.agents.adapters import adapter, vibe
+from aigon.model.turns import Agent, Exited
 from tests.agents.captured import events
 from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
 from tests.agents.turns import place

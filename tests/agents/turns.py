@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from aigon.core.agent import Agent, Ask, Exited, Launch
-from aigon.core.model import Turn
+from aigon.model.turns import Agent, Ask, Exited, Launch
+from aigon.model.values import Turn
 
 PROMPT = "Make the tests pass.\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aigon.core.account import Account
+from aigon.journal.account import Account
 from aigon.views.report.page import page
 from tests.views.report.accounts import empty, hostile, long, one, three
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.lab import SPEC, STATE, Lab, finish, until
 from tests.loop.processes import begun, go
-from tests.sinks.terminal import COLOUR, play
+from tests.views.terminal import COLOUR, play
 
 FEATURES = "docs/specs/features"
 WAITS = "touch $HOME/begun; until test -e $HOME/go; do sleep 0.02; done; touch done.txt"

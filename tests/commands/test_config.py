@@ -9,10 +9,10 @@ import pytest
 
 from aigon.cli import VERBS
 from aigon.commands.root import root
-from aigon.core.config import Config
-from aigon.run.config_keys import Keys, dotted, is_set, leaves
+from aigon.config.keys import Keys, dotted, is_set, leaves
+from aigon.config.masking import hidden
+from aigon.config.models import Config
 from aigon.run.config_origin import OPTIONS
-from aigon.run.config_secrets import hidden
 from tests.lab import Lab
 
 PROJECT = ".aigon/config.json"

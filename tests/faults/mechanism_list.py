@@ -12,10 +12,8 @@ CURIOUS = "test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing"
 GRANTED = "test_aigons_records_stay_hidden_in_a_folder_that_is_granted"
 PROCESSES = "tests/loop/test_processes.py"
 DAMAGED = f"{REPAIR}::test_a_journal_that_is_damaged_in_the_middle_is_repaired_and_the_run_goes_on_from_the_branch"
-DENIED = "tests/ports/test_sandbox.py::test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written"
-INDEX = (
-    "tests/ports/test_index_file.py::test_what_changed_in_the_moment_it_was_staged_is_seen_by_a_copy_of_the_index_too"
-)
+DENIED = "tests/isolation/test_sandbox.py::test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written"
+INDEX = "tests/git/test_index_file.py::test_what_changed_in_the_moment_it_was_staged_is_seen_by_a_copy_of_the_index_too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +35,29 @@ KILLED = (
         f"{RESUME}::test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn[False]",
     ),
     Mechanism(
-        "kill -9 of the loop", "the guardian ends what a killed loop left", "aigon/ports/guardian.py",
+        "kill -9 of the loop", "the guardian ends what a killed loop left", "aigon/process/guardian.py",
         'guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()', "guardian = Guardian()",
-        "tests/ports/test_guardian.py::test_a_killed_loop_leaves_no_agent_and_nothing_that_the_agent_hid",
+        "tests/process/test_guardian.py::test_a_killed_loop_leaves_no_agent_and_nothing_that_the_agent_hid",
     ),
     Mechanism(
-        "kill -9 inside git", "a killed git's lock on the private index goes", "aigon/ports/workspace.py",
+        "kill -9 inside git", "a killed git's lock on the private index goes", "aigon/git/workspace.py",
         '        self._index.with_name("index.lock").unlink(missing_ok=True)\n', "",
         f"{ROWS}/test_git_killed.py::"
         "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[write-tree-1-rename-1]",
     ),
     Mechanism(
-        "kill -9 inside git", "a killed git's lock on the branch goes", "aigon/ports/branch_ref.py",
+        "kill -9 inside git", "a killed git's lock on the branch goes", "aigon/git/branch_ref.py",
         '== commit.encode() + b"\\n":', '== b"":',
         f"{ROWS}/test_git_killed.py::"
         "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[update-ref-1-rename-1]",
     ),
     Mechanism(
-        "kill -9 inside git", "only a lock that holds the checkpoint is aigon's", "aigon/ports/branch_ref.py",
+        "kill -9 inside git", "only a lock that holds the checkpoint is aigon's", "aigon/git/branch_ref.py",
         'if self.lock.read_bytes() == commit.encode() + b"\\n":', "if self.lock.exists():",
         f"{ROWS}/test_foreign_locks.py::test_a_lock_on_the_branch_is_removed_only_where_it_holds_our_commit",
     ),
     Mechanism(
-        "kill -9 inside git", "a branch that moved has moved, however git ended", "aigon/ports/workspace.py",
+        "kill -9 inside git", "a branch that moved has moved, however git ended", "aigon/git/workspace.py",
         "if code and self.tip() != commit:", "if code:",
         f"{ROWS}/test_foreign_locks.py::test_a_git_that_dies_after_it_moved_the_branch_has_moved_it",
     ),
@@ -75,45 +73,45 @@ KILLED = (
         "test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run",
     ),
     Mechanism(
-        "index.lock held", "a lock of the agent's ended git is moved aside", "aigon/ports/git_locks.py",
+        "index.lock held", "a lock of the agent's ended git is moved aside", "aigon/git/stale_locks.py",
         "        place = displace(lock, self.displaced)\n", "        place = lock\n",
         "tests/loop/test_stale_locks.py::test_locks_of_the_agents_ended_git_are_moved_aside_and_named",
     ),
     Mechanism(
-        "index.lock held", "a lock that a living process may hold stays", "aigon/ports/git_locks.py",
+        "index.lock held", "a lock that a living process may hold stays", "aigon/git/stale_locks.py",
         "        if who := holder(lock) or self._living_git():\n", '        if who := "":\n',
         "tests/loop/test_stale_locks.py::test_a_lock_from_before_the_turn_or_of_a_living_git_stays",
     ),
     Mechanism(
-        "another HOME", "the id of a repository stays", "aigon/ports/home.py",
+        "another HOME", "the id of a repository stays", "aigon/files/home.py",
         "    if home and not _is_copy(common_dir, home):\n", "    if home and not home:\n",
         f"{RESUME}::test_records_are_found_from_another_home_by_the_command_that_is_printed",
     ),
 )  # fmt: skip
 POWER = (
     Mechanism(
-        "power cut", "the intention is on the disk before the branch moves", "aigon/ports/store.py",
+        "power cut", "the intention is on the disk before the branch moves", "aigon/files/store.py",
         "        if durable:\n            os.fdatasync(self._fd)",
         "        if False:\n            os.fdatasync(self._fd)",
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
     ),
     Mechanism(
-        "power cut", "the branch's file is flushed before it is renamed", "aigon/ports/trusted.py",
+        "power cut", "the branch's file is flushed before it is renamed", "aigon/git/trusted.py",
         '"core.fsync=reference"', '"core.fsync=none"',
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
     ),
     Mechanism(
-        "power cut", "packs are written out too", "aigon/ports/trusted.py",
+        "power cut", "packs are written out too", "aigon/git/trusted.py",
         '"core.fsync": "loose-object"', '"core.fsync": "loose-object,-pack,-pack-metadata"',
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[packed]",
     ),
     Mechanism(
-        "power cut", "objects that the agent's git wrote are written out", "aigon/ports/branch_ref.py",
+        "power cut", "objects that the agent's git wrote are written out", "aigon/git/branch_ref.py",
         "        self.write_out()\n        code", "        code",
         f"{ROWS}/test_durability.py::test_objects_that_the_agents_own_git_wrote_are_handed_over_too",
     ),
     Mechanism(
-        "power cut", "the branch's name is flushed on a disk of its own", "aigon/ports/branch_ref.py",
+        "power cut", "the branch's name is flushed on a disk of its own", "aigon/git/branch_ref.py",
         "            sync_folder(folder)\n", "            pass\n",
         f"{ROWS}/test_durability.py::"
         "test_on_a_disk_of_its_own_the_journal_says_done_only_once_the_branchs_folder_is_flushed",
@@ -138,7 +136,7 @@ POWER = (
 )  # fmt: skip
 STOPPED = (
     Mechanism(
-        "SIGINT / SIGTERM / SIGHUP", "the first Ctrl+C only asks", "aigon/ports/stop.py",
+        "SIGINT / SIGTERM / SIGHUP", "the first Ctrl+C only asks", "aigon/process/stop.py",
         'if name == "SIGINT" and not self.reason:', "if False:",
         "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed[SIGINT]",
     ),
@@ -148,66 +146,66 @@ STOPPED = (
         "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed[aigon stop]",
     ),
     Mechanism(
-        "clock jump, suspend", "deadlines are counted on a monotonic clock", "aigon/ports/process.py",
+        "clock jump, suspend", "deadlines are counted on a monotonic clock", "aigon/process/run.py",
         "import time\n",
         "import time as _clock\nfrom types import SimpleNamespace\n\n"
         "time = SimpleNamespace(monotonic=lambda: _clock.time(), time=lambda: _clock.time())\n",
         f"{ROWS}/test_clock.py::test_a_deadline_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
     ),
     Mechanism(
-        "clock jump, suspend", "a run's time is counted on a monotonic clock", "aigon/run/world.py",
+        "clock jump, suspend", "a run's time is counted on a monotonic clock", "aigon/job/world.py",
         "return time.monotonic() - self.begun - self.waited", "return time.time() - self.begun - self.waited",
         f"{ROWS}/test_clock.py::test_a_runs_time_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
     ),
     Mechanism(
-        "agent hangs", "a deadline ends a turn", "aigon/ports/process.py",
+        "agent hangs", "a deadline ends a turn", "aigon/process/run.py",
         "elif waiting.due is not None and time.monotonic() >= waiting.due:", "elif False:",
         f"{ROWS}/test_clock.py::test_a_deadline_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
     ),
     Mechanism(
-        "agent forks daemons", "aigon adopts orphans", "aigon/ports/reaper.py",
+        "agent forks daemons", "aigon adopts orphans", "aigon/process/reaper.py",
         "libc.prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0", "False",
-        "tests/ports/test_reaper.py::test_a_daemon_that_forked_twice_and_left_its_session_is_ended",
+        "tests/process/test_reaper.py::test_a_daemon_that_forked_twice_and_left_its_session_is_ended",
     ),
     Mechanism(
-        "429, 529", "a usage limit is waited for", "aigon/run/waiting.py",
+        "429, 529", "a usage limit is waited for", "aigon/loop/waiting.py",
         "if math.isinf(until) or held.waited", "if True or held.waited",
         "tests/loop/test_held_up.py::test_a_usage_limit_is_waited_for_until_it_resets_and_uses_up_no_iteration",
     ),
 )  # fmt: skip
 MEANWHILE = (
     Mechanism(
-        "index.lock held", "a foreign lock is waited for", "aigon/ports/index_file.py",
+        "index.lock held", "a foreign lock is waited for", "aigon/git/index_file.py",
         "LOCK_SECONDS = 10.0", "LOCK_SECONDS = 0.0",
         f"{REFUSALS}::test_an_index_that_another_git_holds_is_waited_for",
     ),
     Mechanism(
-        "index.lock held", "the holder is named", "aigon/ports/index_file.py",
+        "index.lock held", "the holder is named", "aigon/git/index_file.py",
         "who = holder(lock)", 'who = ""',
         f"{ROWS}/test_foreign_locks.py::test_the_process_that_holds_the_index_is_named",
     ),
     Mechanism(
-        "index.lock held", "a foreign lock is not removed", "aigon/ports/index_file.py",
+        "index.lock held", "a foreign lock is not removed", "aigon/git/index_file.py",
         "left.read(100) == MARK", "True",
         f"{REFUSALS}::test_an_index_held_for_long_is_refused_by_name_and_the_lock_stays",
     ),
     Mechanism(
-        "dirty tree", "uncommitted work is refused", "aigon/run/branch.py",
+        "dirty tree", "uncommitted work is refused", "aigon/job/branch.py",
         "    if others:\n", "    if False:\n",
         f"{ROWS}/test_meanwhile.py::test_what_cannot_be_run_in_is_refused_with_every_byte_as_it_was[dirty]",
     ),
     Mechanism(
-        "detached HEAD", "a detached HEAD is refused", "aigon/run/branch.py",
+        "detached HEAD", "a detached HEAD is refused", "aigon/job/branch.py",
         "    if branch is None:\n", "    if branch is None and False:\n",
         f"{ROWS}/test_meanwhile.py::test_what_cannot_be_run_in_is_refused_with_every_byte_as_it_was[detached]",
     ),
     Mechanism(
-        "branch checked out elsewhere", "it is refused", "aigon/run/branch.py",
+        "branch checked out elsewhere", "it is refused", "aigon/job/branch.py",
         "if other := checkout.checked_out_elsewhere(branch):", "if other := None:",
         f"{REFUSALS}::test_a_branch_that_is_checked_out_elsewhere_is_refused",
     ),
     Mechanism(
-        "user commits meanwhile", "compare-and-swap", "aigon/ports/branch_ref.py",
+        "user commits meanwhile", "compare-and-swap", "aigon/git/branch_ref.py",
         "self._name, commit, old, headless=True", "self._name, commit, headless=True",
         f"{ROWS}/test_meanwhile.py::"
         "test_a_commit_that_a_person_makes_just_before_the_branch_moves_is_kept_and_so_is_aigons",
@@ -218,7 +216,7 @@ MEANWHILE = (
         f"{REFUSALS}::test_a_resume_in_another_checkout_names_the_holders_pid",
     ),
     Mechanism(
-        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/run/locks.py",
+        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/locks.py",
         'return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
         "import contextlib\n\n    return contextlib.nullcontext()",
         f"{REFUSALS}::test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid",
@@ -229,16 +227,16 @@ MEANWHILE = (
         f"{RESUME}::test_a_spec_that_a_person_edited_is_shown_and_waits_for_a_word",
     ),
     Mechanism(
-        "odd paths", "a path with a line end in git's configuration", "aigon/ports/trusted.py",
+        "odd paths", "a path with a line end in git's configuration", "aigon/git/trusted.py",
         '.replace("\\n", "\\\\n")', "", f"{ROWS}/test_places.py::test_a_repository_may_have_any_name[with\\na line]",
     ),
     Mechanism(
-        "odd paths", "a path with a dollar sign", "aigon/ports/git.py",
+        "odd paths", "a path with a dollar sign", "aigon/git/person.py",
         ", expand_vars=False", "",
         f'{ROWS}/test_places.py::test_a_repository_may_have_any_name[with "quotes" & $HOME]',
     ),
     Mechanism(
-        "LFS", "git-lfs that is missing is named", "aigon/ports/trusted.py",
+        "LFS", "git-lfs that is missing is named", "aigon/git/trusted.py",
         'if not shutil.which("git-lfs"):', "if False:", f"{REFUSALS}::test_lfs_without_git_lfs_is_refused_by_name",
     ),
 )  # fmt: skip
@@ -250,23 +248,23 @@ RECORDS = (
         '[{"schema_version": 1, "feature]',
     ),
     Mechanism(
-        "damaged journal", "it is kept as .corrupt", "aigon/run/repair_journal.py",
+        "damaged journal", "it is kept as .corrupt", "aigon/run/repair/journal.py",
         "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair_journal.py",
+        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair/journal.py",
         "for event in (*published, mark))", "for event in published)", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "no number of an iteration is given twice", "aigon/core/state.py",
+        "damaged journal", "no number of an iteration is given twice", "aigon/journal/state.py",
         "finished = max(self.last_number, event.number)", "finished = self.last_number", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "what was lost counts as unknown cost", "aigon/core/state.py",
+        "damaged journal", "what was lost counts as unknown cost", "aigon/journal/state.py",
         "spend=self.spend.plus(event.usd).plus(None)", "spend=self.spend.plus(event.usd)", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "checkpoints in what is left of it are aigon's own", "aigon/run/take.py",
+        "damaged journal", "checkpoints in what is left of it are aigon's own", "aigon/loop/take.py",
         "messages(state.checkpoint, found, state.regained)", "messages(state.checkpoint, found)",
         f"{REPAIR}::test_a_repaired_run_is_proven_only_by_a_look_of_its_own",
     ),
@@ -281,55 +279,55 @@ RECORDS = (
         f"{RESUME}::test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents[in the turn]",
     ),
     Mechanism(
-        "kill -9 of the loop", "aigon knows what it wrote before it intended a checkpoint", "aigon/run/take.py",
+        "kill -9 of the loop", "aigon knows what it wrote before it intended a checkpoint", "aigon/loop/take.py",
         "if world.workspace.wrote(path, there):", "if False:",
         f"{RESUME}::"
         "test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_of_the_agents[1]",
     ),
     Mechanism(
         "a file staged and changed in one moment", "a copy of the index is as old as the index",
-        "aigon/ports/index_file.py", "    _same_age(index, target)\n", "", f"{INDEX}[copied]",
+        "aigon/git/index_file.py", "    _same_age(index, target)\n", "", f"{INDEX}[copied]",
     ),
     Mechanism(
-        "a file staged and changed in one moment", "so is what a lock holds", "aigon/ports/index_file.py",
+        "a file staged and changed in one moment", "so is what a lock holds", "aigon/git/index_file.py",
         "                _same_age(new, draft)\n", "                pass\n", f"{INDEX}[locked]",
     ),
 )  # fmt: skip
 KEPT_IN = (
     Mechanism(
-        "secrets", "events are redacted where all of them pass", "aigon/run/drive.py",
+        "secrets", "events are redacted where all of them pass", "aigon/loop/drive.py",
         "        event = cleaned(event, self.redact)\n        after", "        after",
-        "tests/run/test_drive.py::test_nobody_is_told_a_secret_and_the_state_does_not_know_it_either",
+        "tests/loop/test_drive.py::test_nobody_is_told_a_secret_and_the_state_does_not_know_it_either",
     ),
     Mechanism(
-        "secrets", "an agent's environment is filtered", "aigon/run/turn.py",
+        "secrets", "an agent's environment is filtered", "aigon/loop/turn.py",
         "for_agent(world.agent_env, agent, adapter.kind)", "dict(world.agent_env)",
         f"{SECRETS}::test_an_agent_sees_no_credential_but_those_let_through_and_their_names_are_said",
     ),
     Mechanism(
-        "secrets", "the snapshot is kept free of them", "aigon/run/leaking.py",
+        "secrets", "the snapshot is kept free of them", "aigon/loop/leaking.py",
         "        keep_out(git, parent, [*found])\n", "        pass\n",
         f"{SECRETS}::test_a_secret_gets_into_no_commit[in UTF-16]",
     ),
     Mechanism(
-        "secrets", "an agent's own commits are written again without them", "aigon/run/take.py",
+        "secrets", "an agent's own commits are written again without them", "aigon/loop/take.py",
         "parent = without_secrets(job, world, state.checkpoint, found)", "parent = found",
         f"{SECRETS}::test_a_secret_gets_into_no_commit[forced]",
     ),
     Mechanism(
         "what an agent can reach", "bubblewrap: nothing can be written but what is granted",
-        "aigon/ports/sandbox_view.py", '"--ro-bind", "/", "/"', '"--bind", "/", "/"', f"{DENIED}[bwrap]",
+        "aigon/isolation/sandbox_view.py", '"--ro-bind", "/", "/"', '"--bind", "/", "/"', f"{DENIED}[bwrap]",
     ),
     Mechanism(
         "what an agent can reach", "Landlock: nothing can be written but what is granted",
-        "aigon/ports/sandbox_rights.py",
+        "aigon/isolation/sandbox_rights.py",
         "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, landlock.TO_READ)",
         "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, rights)",
         f"{DENIED}[landlock]",
     ),
     *(
         Mechanism(
-            "what an agent can reach", f"{mechanism}: {name}", "aigon/run/sandbox.py", text, instead,
+            "what an agent can reach", f"{mechanism}: {name}", "aigon/isolation/run_grants.py", text, instead,
             f"{SANDBOX}::{test}[{mechanism}]",
         )
         for mechanism in ("bwrap", "landlock")
@@ -340,19 +338,19 @@ KEPT_IN = (
         )
     ),
     Mechanism(
-        "huge files", "a file's size is asked before it is read", "aigon/ports/bounded.py",
+        "huge files", "a file's size is asked before it is read", "aigon/files/bounded.py",
         "if seen.st_size > largest:", "if False:",
         "tests/fuzz/test_sizes.py::test_a_huge_file_is_refused_by_its_size_and_not_read",
     ),
     Mechanism(
-        "huge files", "a report that is too large is no pass", "aigon/run/report_file.py",
+        "huge files", "a report that is too large is no pass", "aigon/checks/report_file.py",
         'return len(content or b"") > LARGEST', "return False",
         "tests/fuzz/test_sizes.py::test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass",
     ),
 )  # fmt: skip
 ROOM = (
     Mechanism(
-        "agent hangs", "one that is silent is ended before its deadline", "aigon/ports/process.py",
+        "agent hangs", "one that is silent is ended before its deadline", "aigon/process/run.py",
         "elif waiting.idle is not None and waiting.idle.over():", "elif False:",
         f"{PROCESSES}::test_an_agent_that_falls_silent_is_ended_long_before_its_deadline_if_that_was_asked_for",
     ),
@@ -362,18 +360,18 @@ ROOM = (
         "tests/loop/test_leftovers.py::test_a_resume_ends_what_was_left_of_its_feature_and_says_so",
     ),
     Mechanism(
-        "aigon and its guardian are killed", "a process is known by when it started", "aigon/ports/running.py",
+        "aigon and its guardian are killed", "a process is known by when it started", "aigon/process/running.py",
         "return bool(one.start) and start_of(one.pid) == one.start", "return bool(start_of(one.pid))",
         "tests/loop/test_leftovers.py::test_a_number_that_was_given_out_anew_is_nobody_of_ours",
     ),
     Mechanism(
-        "disk full", "the history of the run says what the next turn needs", "aigon/core/decide.py",
+        "disk full", "the history of the run says what the next turn needs", "aigon/loop/decide.py",
         "limits.disk_free, state.greed if limits.by_history else {})", "limits.disk_free, {})",
-        "tests/core/test_room.py::"
+        "tests/model/test_room.py::"
         "test_no_turn_begins_where_less_is_free_than_the_greediest_took_and_both_numbers_are_said",
     ),
     Mechanism(
-        "disk full", "a look that had no room decides nothing", "aigon/run/publish.py",
+        "disk full", "a look that had no room decides nothing", "aigon/loop/publish.py",
         "    require_room(world.meter, look)\n", "",
         "tests/faults/disk/test_full_disk.py::"
         "test_a_check_that_fails_on_a_full_disk_is_no_failure_of_the_agent_s[workspace]",
@@ -386,9 +384,9 @@ ROOM = (
 )  # fmt: skip
 BUILT = (
     Mechanism(
-        "every criterion passes at the base", "what passes without a change is not met", "aigon/core/decide.py",
+        "every criterion passes at the base", "what passes without a change is not met", "aigon/loop/decide.py",
         "    if look and proven and not is_hollow(demand, look):\n", "    if look and proven:\n",
-        "tests/core/test_decide.py::test_what_passed_at_the_base_and_changed_nothing_is_for_a_person[limits0]",
+        "tests/loop/test_decide.py::test_what_passed_at_the_base_and_changed_nothing_is_for_a_person[limits0]",
     ),
 )  # fmt: skip
 MECHANISMS = (*BUILT, *KILLED, *POWER, *STOPPED, *MEANWHILE, *RECORDS, *KEPT_IN, *ROOM)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from aigon.run.fail_point import NAMES
+from aigon.journal.fail_point import NAMES
 
 STAGES = (".before", ".between", "")
 _MOMENT = re.compile(r"(?P<point>[a-z_]+(?:\.before|\.between)?(?:@\d+)?)|~(?P<part>[01]\.\d+)(?:/(?P<whom>[\w-]+))?")

@@ -7,27 +7,28 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from aigon import parsers
-from aigon.agents import modules
-from aigon.agents._api.tool import Tool
-from aigon.agents._resets import after, resets_at
-from aigon.core import integrity, leaks
-from aigon.core.agent import Exited
-from aigon.core.edits import Edit, Edits
-from aigon.core.endpoints.answer import Answer
-from aigon.core.judge import pairwise_reply, reply
-from aigon.core.model import Criterion
-from aigon.core.proposals import Surroundings
-from aigon.core.proposing import question
-from aigon.core.unified_diff import parsed
-from aigon.judges import _one_object, command
-from aigon.ports.hidden import hidden
-from aigon.ports.submodules import listed
+from aigon.agents.adapters import modules
+from aigon.agents.adapters._resets import after, resets_at
+from aigon.agents.api_agent.tool import Tool
+from aigon.checks import parsers
+from aigon.checks.endpoints.answer import Answer
+from aigon.compile.proposals import Surroundings
+from aigon.compile.rules import question
+from aigon.git.hidden import hidden
+from aigon.git.submodules import listed
+from aigon.git.unified_diff import parsed
+from aigon.judge import pairwise_reply, reply
+from aigon.judge.backends import _one_object, command
+from aigon.model.edits import Edit, Edits
+from aigon.model.turns import Exited
+from aigon.model.values import Criterion
+from aigon.proof import integrity
+from aigon.secrets import leaks
 from tests.agents.test_garbage import CAPTURES, sound
+from tests.checks.parsers import seeds
+from tests.checks.parsers.soundness import sound as sound_reading
 from tests.fuzz.of_documents import JSON, files
 from tests.fuzz.target import Target
-from tests.parsers import seeds
-from tests.parsers.soundness import sound as sound_reading
 
 NOW = 1_795_170_000.0
 AGENT = (
@@ -126,7 +127,7 @@ def agent(module: ModuleType, data: bytes) -> None:
 
 def parser(name: str, data: bytes) -> None:
     """What a tool printed or reported, without the net that catches a parser's faults."""
-    read: Callable[[bytes, bytes | None], object] = import_module(f"aigon.parsers.{name}").read
+    read: Callable[[bytes, bytes | None], object] = import_module(f"aigon.checks.parsers.{name}").read
     read(data, None)
     read(b"", data)
     sound_reading(parsers.parse(name, data, data))
@@ -223,15 +224,15 @@ def _editor(folder: str) -> Tool:
     from io import StringIO
     from pathlib import Path
 
-    from aigon.agents._api.editor import DEFINITION, Editor
-    from aigon.agents._api.log import Log
+    from aigon.agents.api_agent.editor import DEFINITION, Editor
+    from aigon.agents.api_agent.log import Log
 
     Path(folder, "a.txt").write_bytes(b"one\ntwo\n")
     return Tool(cast(Any, DEFINITION), Editor(Path(folder)), Log(StringIO()))
 
 
 def _agents() -> list[Target]:
-    named = {name: import_module(f"aigon.agents.{name}") for name in modules()}
+    named = {name: import_module(f"aigon.agents.adapters.{name}") for name in modules()}
     return [
         Target(f"agent-{name}", partial(agent, module), _captured, AGENT)
         for name, module in named.items()
@@ -273,7 +274,7 @@ def _diffs() -> Sequence[bytes]:
 
 
 def _code() -> Sequence[bytes]:
-    return (*files("aigon/core/spec.py", "tests/cheats/*.py", "templates/report/*"), b"x = 1\n")
+    return (*files("aigon/spec/document.py", "tests/cheats/*.py", "templates/report/*"), b"x = 1\n")
 
 
 def _inputs() -> Sequence[bytes]:

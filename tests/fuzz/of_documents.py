@@ -7,15 +7,20 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from aigon.agents._api.servers import FILE, servers
-from aigon.core import agent_kind, command_file, entries, keyed, price_file, profile
-from aigon.core.config import Config, load
-from aigon.core.endpoints.documents import either
-from aigon.core.endpoints.documents import value as document
-from aigon.core.endpoints.plan import unpacked
-from aigon.core.errors import AigonError
-from aigon.ports.project import ProjectOnDisk
-from aigon.ports.resources import profiles
+from aigon.agents import command_file
+from aigon.agents.api_agent.servers import FILE, servers
+from aigon.checks.endpoints.data import either
+from aigon.checks.endpoints.data import value as document
+from aigon.checks.endpoints.plan import unpacked
+from aigon.checks.project import ProjectOnDisk
+from aigon.config import price_file
+from aigon.config.models import Config, load
+from aigon.errors import AigonError
+from aigon.files.resources import profiles
+from aigon.model import agent_types
+from aigon.profiles import profile
+from aigon.proof import keyed
+from aigon.text import entries
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
 
@@ -121,7 +126,7 @@ def overridden(data: bytes) -> None:
 
 def kind(data: bytes) -> None:
     """A kind of agent."""
-    agent_kind.read("mine", data, "agents/mine.yaml")
+    agent_types.read("mine", data, "agents/mine.yaml")
 
 
 def prices(data: bytes) -> None:
@@ -189,7 +194,7 @@ def _tools() -> Sequence[bytes]:
 
 
 def _plans() -> Sequence[bytes]:
-    from aigon.core.endpoints.plan import Plan, Request, packed
+    from aigon.checks.endpoints.plan import Plan, Request, packed
 
     return (packed(Plan((Request("a", "GET", "/"),))).encode(), packed(Plan()).encode())
 

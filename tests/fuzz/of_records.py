@@ -13,28 +13,31 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from aigon.core.candidate import Candidate
-from aigon.core.codec import decode, dumps
-from aigon.core.decisions import Decision
-from aigon.core.events import Event
-from aigon.core.features import feature_at
-from aigon.core.model import Check
-from aigon.core.state import replay
-from aigon.ports import ledger_file
-from aigon.ports.home import known_home
-from aigon.ports.ledger import Ledger
-from aigon.ports.ledger_file import Account
-from aigon.ports.main_checkout import Repository
-from aigon.ports.store import Journal, end_of_journal, read_journal
-from aigon.run import done_unfinished, frozen, new_tests_seen
-from aigon.run.base_looks import BaseLooks
-from aigon.run.earlier_durations import earlier_durations
-from aigon.run.evaluation_kept import remembered
-from aigon.run.loop_states import states
-from aigon.run.records import Records
-from aigon.sinks.journal import events
-from aigon.sinks.state_file import StateFileSink
-from aigon.views import board_text, status, status_text
+from aigon.compare import new_tests_seen
+from aigon.compare.kept import remembered
+from aigon.done import unfinished
+from aigon.files.home import known_home
+from aigon.files.store import Journal, end_of_journal, read_journal
+from aigon.git.main_checkout import Repository
+from aigon.job import ledger_file
+from aigon.job.base_assessments import BaseLooks
+from aigon.job.ledger import Ledger
+from aigon.job.ledger_file import Account
+from aigon.journal.codec import decode, dumps
+from aigon.journal.decisions import Decision
+from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.events import Event
+from aigon.journal.loop_states import states
+from aigon.journal.records import Records
+from aigon.journal.sink import events
+from aigon.journal.state import replay
+from aigon.journal.state_file import StateFileSink
+from aigon.model.candidates import Candidate
+from aigon.model.values import Check
+from aigon.proof import frozen
+from aigon.spec.features import feature_at
+from aigon.views import status, status_text
+from aigon.views.board import text
 from tests.fuzz.of_documents import JSON
 from tests.fuzz.target import Target
 
@@ -60,7 +63,7 @@ def put(name: str, data: bytes) -> Path:
 @cache
 def story() -> tuple[Event, ...]:
     """The events of a realistic run."""
-    from tests.sinks.story import story as told
+    from tests.views.story import story as told
 
     return tuple(told())
 
@@ -128,7 +131,7 @@ def small_records(data: bytes) -> None:
     put("looks/key.json", data)
     if found := records.candidate():
         assert isinstance(found, Candidate)
-    done_unfinished.noted(place())
+    unfinished.noted(place())
     remembered(place(), "42", {})
     looks = BaseLooks(place() / "looks", "mine")
     looks.failure("key", place(), place() / "log")
@@ -179,8 +182,8 @@ def _board() -> None:
     """The whole board: whatever a state says, it can be drawn."""
     from unittest.mock import patch
 
-    from aigon.run import board
-    from aigon.views.board import document
+    from aigon.views.board import gather
+    from aigon.views.board.data import document
 
     root = place() / "repo"
     spec = root / "docs/specs/features/03-in-progress/feature-42-a.md"
@@ -188,10 +191,10 @@ def _board() -> None:
     spec.write_bytes(b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n")
     here = Repository(root, root / ".git", ())
     states(here)
-    with patch.object(board, "around", lambda _start: here), patch.object(board, "known_home", lambda _dir: None):
-        columns = board.board(root, everything=True)
+    with patch.object(gather, "around", lambda _start: here), patch.object(gather, "known_home", lambda _dir: None):
+        columns = gather.board(root, everything=True)
     json.dumps(document(columns))
-    board_text.show(columns, StringIO(), 100)
+    text.show(columns, StringIO(), 100)
 
 
 @cache

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from aigon.core import annotation, frontmatter
-from aigon.core.annotating import annotated, takes_annotation
-from aigon.core.annotation import Annotation
-from aigon.core.errors import AigonError
-from aigon.core.model import Spec
-from aigon.core.proposals import Surroundings
-from aigon.core.proposing.rules import propose
-from aigon.core.spec import known_failures, parse, tick
-from aigon.run.specs import parsed
+from aigon.compile.proposals import Surroundings
+from aigon.compile.rules.rules import propose
+from aigon.errors import AigonError
+from aigon.model.values import Spec
+from aigon.spec import annotation, frontmatter
+from aigon.spec.annotating import annotated, takes_annotation
+from aigon.spec.annotation import Annotation
+from aigon.spec.document import known_failures, parse, tick
+from aigon.spec.files import parsed
 from tests.fuzz.target import Target
 
 ROOT = Path(__file__).parents[2]

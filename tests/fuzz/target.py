@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from aigon.core.errors import AigonError, Exit, explained
+from aigon.errors import AigonError, Exit, explained
 
 DOCUMENTED = (Exit.USAGE, Exit.ENVIRONMENT)
 """Exit codes with which a reader may refuse what it is given: a mistake of a person, a damaged record."""

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from aigon.core import entries
-from aigon.core.config import load
-from aigon.core.document import Node
-from aigon.core.duration import seconds
-from aigon.core.endpoints.documents import value
-from aigon.core.errors import AigonError, Exit, explained, usage
-from aigon.core.frontmatter import read as frontmatter
-from aigon.core.state_document import state_document
-from aigon.core.yaml_text import parsed
-from aigon.ports.home import known_home, repository_home
-from aigon.run.base_looks import BaseLooks
-from aigon.run.records import Records
+from aigon.checks.endpoints.data import value
+from aigon.config.models import load
+from aigon.errors import AigonError, Exit, explained, usage
+from aigon.files.home import known_home, repository_home
+from aigon.job.base_assessments import BaseLooks
+from aigon.journal.records import Records
+from aigon.journal.state_document import state_document
+from aigon.spec.frontmatter import read as frontmatter
+from aigon.text import entries
+from aigon.text.documents import Node
+from aigon.text.durations import seconds
+from aigon.text.yaml import parsed
 from tests.fuzz.of_documents import BOMB
 
 DEEP = b"[" * 100_000
@@ -34,7 +34,7 @@ def refused(document: bytes) -> AigonError:
 
 def test_brackets_without_end_in_yaml_end_no_process() -> None:
     """libyaml overflowed the C stack: a segmentation fault, and not a word. Hence a process of its own."""
-    program = "from aigon.core.yaml_text import parsed; parsed(b'[' * 100_000, 'mine.yaml')"
+    program = "from aigon.text.yaml import parsed; parsed(b'[' * 100_000, 'mine.yaml')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "nested more than 50 levels deep (mine.yaml:1)" in done.stderr
 

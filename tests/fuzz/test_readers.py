@@ -1,7 +1,7 @@
 """No reader of what others wrote ends in a traceback or takes for ever, whatever it is given.
 
 A short part of what `python -m tests.fuzz` does at length. Parsers and agents' outputs have tests of their own that do
-the same in the default suite (`tests/parsers/test_any_bytes.py`, `tests/agents/test_garbage.py`).
+the same in the default suite (`tests/checks/parsers/test_any_bytes.py`, `tests/agents/test_garbage.py`).
 """
 
 import pytest

@@ -7,20 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from aigon.core import config, spec, yaml_text
-from aigon.core.errors import AigonError, Exit
-from aigon.core.model import Check
-from aigon.core.size_limit import shown
-from aigon.core.yaml_text import parsed
-from aigon.ports import bounded
-from aigon.run import report_file, settings, specs
-from aigon.run.evidence import of_hidden_reports, of_own_report, of_placed_reports
+from aigon.checks import report_file
+from aigon.checks.evidence import of_hidden_reports, of_own_report, of_placed_reports
+from aigon.config import loading, models
+from aigon.errors import AigonError, Exit
+from aigon.files import bounded
+from aigon.model.values import Check
+from aigon.spec import document, files
+from aigon.text import yaml
+from aigon.text.size_limit import shown
+from aigon.text.yaml import parsed
 
 HUGE = 3 * 1024**3
 READERS: dict[str, tuple[Callable[[bytes], object], int]] = {
-    "The spec": (spec.parse, spec.LARGEST),
-    "The configuration": (lambda data: config.load([("config.json", data)]), config.LARGEST),
-    "The document": (lambda data: parsed(data, "mine.yaml"), yaml_text.LARGEST),
+    "The spec": (document.parse, document.LARGEST),
+    "The configuration": (lambda data: models.load([("config.json", data)]), models.LARGEST),
+    "The document": (lambda data: parsed(data, "mine.yaml"), yaml.LARGEST),
 }
 
 
@@ -37,7 +39,7 @@ def test_a_byte_too_many_is_refused_with_what_may_be(what: str) -> None:
 
 def test_a_spec_of_just_the_size_is_read() -> None:
     begun = b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n\n"
-    assert len(spec.parse((begun + (b"x" * 99 + b"\n") * 11_000)[: spec.LARGEST]).criteria) == 1
+    assert len(document.parse((begun + (b"x" * 99 + b"\n") * 11_000)[: document.LARGEST]).criteria) == 1
 
 
 def huge(path: Path) -> Path:
@@ -50,10 +52,10 @@ def huge(path: Path) -> Path:
 def test_a_huge_file_is_refused_by_its_size_and_not_read(tmp_path: Path) -> None:
     tracemalloc.start()
     with pytest.raises(AigonError, match=r"The spec is too large: 3072\.0 MiB") as caught:
-        specs.read_file(huge(tmp_path / "feature-1-a.md"), "feature-1-a.md")
+        files.read_file(huge(tmp_path / "feature-1-a.md"), "feature-1-a.md")
     assert "feature-1-a.md" in caught.value.where
     with pytest.raises(AigonError, match="too large"):
-        settings.work_tree(huge(tmp_path / "config.json").parent)("config.json")
+        loading.work_tree(huge(tmp_path / "config.json").parent)("config.json")
     assert tracemalloc.get_traced_memory()[1] < 10 * 1024**2
     tracemalloc.stop()
 
@@ -61,7 +63,7 @@ def test_a_huge_file_is_refused_by_its_size_and_not_read(tmp_path: Path) -> None
 def test_a_pipe_in_place_of_a_file_is_no_file_and_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "feature-1-a.md")
     with pytest.raises(AigonError, match="no ordinary file"):
-        specs.read_file(tmp_path / "feature-1-a.md", "feature-1-a.md")
+        files.read_file(tmp_path / "feature-1-a.md", "feature-1-a.md")
     with pytest.raises(OSError, match="no ordinary file"):
         bounded.content(Path("/dev/zero"), 10, "It", hint="")
 

@@ -16,15 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aigon.core.candidate import Candidate
-from aigon.core.events import IterationFinished, IterationStarted, RunFinished, TurnEnded
-from aigon.core.model import Turn
-from aigon.core.outcome import Interrupted, Met, Outcome, Stopped, exit_code, status
-from aigon.ports.orphaned import watch_parent
-from aigon.ports.stop import Stop
-from aigon.run.options import Options
-from aigon.sinks.ndjson import NdjsonSink
-from tests.sinks.story import run_started, verdicts
+from aigon.job.options import Options
+from aigon.journal.events import IterationFinished, IterationStarted, RunFinished, TurnEnded
+from aigon.journal.ndjson import NdjsonSink
+from aigon.model.candidates import Candidate
+from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, exit_code, status
+from aigon.model.values import Turn
+from aigon.process.orphaned import watch_parent
+from aigon.process.stop import Stop
+from tests.views.story import run_started, verdicts
 
 ROOT = Path(__file__).parents[2]
 
@@ -129,9 +129,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _arena(folder: Path, behaviours: dict[str, str]) -> int:
-    from aigon.ports.git import Checkout
-    from aigon.run.arena import run_arena
-    from aigon.sinks.arena_json import ArenaNdjson
+    from aigon.arena.arena import run_arena
+    from aigon.git.person import Checkout
+    from aigon.views.arena.json import ArenaNdjson
 
     with Checkout.open(Path.cwd()) as checkout:
         return run_arena(

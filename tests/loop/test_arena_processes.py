@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
-from aigon.core.arena import ArenaEnded, Ended, Plan
-from aigon.core.arena_lane import Lane
-from aigon.core.events import Event
-from aigon.ports.git import Checkout
-from aigon.ports.home import repository_home
-from aigon.run import arena_entrant, arena_line, candidates
-from aigon.run.arena import run_arena
-from aigon.run.options import Options
-from aigon.run.records import Origin
+from aigon.arena import command_line as arena_line
+from aigon.arena import entrant
+from aigon.arena.arena import run_arena
+from aigon.arena.lane import Lane
+from aigon.arena.outcome import ArenaEnded, Ended, Plan
+from aigon.files.home import repository_home
+from aigon.git.person import Checkout
+from aigon.job.options import Options
+from aigon.journal import candidates
+from aigon.journal.events import Event
+from aigon.journal.records import Origin
 from tests.lab import Lab, alive, until
 from tests.loop.arena_stand_in import ROOT, candidate, command_line
 
@@ -205,7 +207,7 @@ def test_other_signals_are_passed_on(ring: Ring, number: signal.Signals) -> None
 
 
 def test_one_that_does_not_want_to_end_is_killed(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arena_entrant, "END_SECONDS", 0.2)
+    monkeypatch.setattr(entrant, "END_SECONDS", 0.2)
     beside((lambda: ring.begun("cc"), kill(signal.SIGTERM)))
     ended = ring.run(cc="stubborn")["cc"]
     assert (ended.status, ended.summary) == ("broken_off", "broken off by SIGKILL")

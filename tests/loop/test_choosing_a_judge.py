@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.judges.test_agent import NOTES
+from tests.judge.backends.test_agent import NOTES
 from tests.lab import BRANCH, DONE_WHEN, Lab, Ran
 
 SCRIPT = str(Path(__file__).parents[1] / "judges" / "scripted.py")

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from aigon.core.candidate import Candidate
-from aigon.core.config import Config
-from aigon.ports.git import Checkout
-from aigon.ports.home import repository_home
-from aigon.ports.store import lock
-from aigon.run import candidates, cleanup_ignored
-from aigon.run.cleanup import remove_safely
-from aigon.run.locks import checkout_lock
-from aigon.run.worktree_lock import feature_lock
+from aigon.config.models import Config
+from aigon.files.home import repository_home
+from aigon.files.store import lock
+from aigon.git.person import Checkout
+from aigon.job.locks import checkout_lock
+from aigon.journal import candidates
+from aigon.model.candidates import Candidate
+from aigon.worktrees import cleanup_ignored
+from aigon.worktrees.cleanup import remove_safely
+from aigon.worktrees.lock import feature_lock
 from tests.lab import BRANCH, Lab, Ran, finish, until
-from tests.run.worktree_case import CLAUDE, Case, config, other, scrubbed_here
+from tests.worktrees.worktree_case import CLAUDE, Case, config, other, scrubbed_here
 
 CODEX = other(CLAUDE, "cx", 2)
 

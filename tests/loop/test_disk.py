@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aigon.ports.store import read_journal
+from aigon.files.store import read_journal
 from tests.lab import DONE_WHEN, Lab
 
 MB = 1_000_000

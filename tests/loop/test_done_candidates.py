@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aigon.ports.store import lock
+from aigon.files.store import lock
 from tests.lab import DONE_WHEN, Lab, until
 from tests.loop.test_done import DONE
 from tests.loop.test_done_broken_off import KILL

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.ports import sandbox
+from aigon.isolation import sandbox
 from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab
 
 

@@ -124,7 +124,7 @@ def test_what_a_hook_prints_is_bounded(lab: Lab) -> None:
 
 
 MOST_OF_FILES = 180 * MB
-"""With files of any size: of one 32 MiB are searched for secrets (`aigon.ports.leaks`), and held more than once."""
+"""With files of any size: secrets are searched for in 32 MiB of one (`aigon.git.secret_files`), which is held twice."""
 LEFT = {
     "a file of 300 MB": "head -c 300000000 /dev/zero > large.bin",
     "a spec of 50 MB": f"head -c 50000000 /dev/zero | tr '\\0' s >> {SPEC}",

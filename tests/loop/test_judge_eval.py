@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from aigon.run.labelled import cases
-from tests.judges.test_agent import NOTES
+from aigon.judge.labelled import cases
+from tests.judge.backends.test_agent import NOTES
 from tests.lab import Lab, Ran, alive, finish, until
 
 SCRIPT = str(Path(__file__).parents[1] / "judges" / "scripted.py")

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.ports import running
-from aigon.ports.running import Started, start_of
+from aigon.process import running
+from aigon.process.running import Started, start_of
 from aigon.run.leftovers import end, left, tidy
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 from tests.loop.processes import LOOP, RESUME, begun, left_behind
@@ -234,8 +234,8 @@ def test_one_that_ignores_the_polite_signal_is_killed_with_its_children(tmp_path
 
 
 def test_a_note_stays_while_something_of_it_could_not_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aigon.ports.survivors.LADDER", ((signal.SIGTERM, 0.01),))
-    monkeypatch.setattr("aigon.ports.survivors._tell", lambda _whom, _number: None)  # as of somebody else
+    monkeypatch.setattr("aigon.process.survivors.LADDER", ((signal.SIGTERM, 0.01),))
+    monkeypatch.setattr("aigon.process.survivors._tell", lambda _whom, _number: None)  # as of somebody else
     with bystander() as pid:
         note = note_of(tmp_path, Started(pid, start_of(pid)))
         assert end(left(tmp_path)) == 0

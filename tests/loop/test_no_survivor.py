@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.judges.test_command import SCRIPT
+from tests.judge.backends.test_command import SCRIPT
 from tests.lab import DONE_WHEN, Lab
 from tests.loop.processes import LOOP, left_behind
 
@@ -168,8 +168,8 @@ WITHOUT = """
     import json, sys, time
     from pathlib import Path
     from aigon.ports import reaper
-    from aigon.ports.process import Command, run
-    from aigon.ports.survivors import end_marked
+    from aigon.process.run import Command, run
+    from aigon.process.survivors import end_marked
     reaper.SUBREAPER = False
     assert not reaper.adopt_orphans()
     invocation, env = "inv-" + sys.argv[2], json.loads(sys.argv[3])

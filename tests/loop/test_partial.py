@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from aigon.core.errors import Exit
-from aigon.core.outcome import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
-from aigon.core.state import State
-from aigon.run.partial import stopped_short
+from aigon.errors import Exit
+from aigon.job.partial import stopped_short
+from aigon.journal.state import State
+from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
 from tests.lab import BRANCH, LOG, Lab, Ran, until
 from tests.loop.processes import LOOP, RESUME, answer_in_terminal, parked, turns
 

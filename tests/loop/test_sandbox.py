@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.core.sandbox import Mechanism
-from aigon.ports import sandbox
+from aigon.config.grants import Mechanism
+from aigon.isolation import sandbox
 from tests.lab import BRANCH, DONE_WHEN, Lab, alive, until
 
 HONEST = r"""

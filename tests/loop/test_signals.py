@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.judges.test_command import SCRIPT
+from tests.judge.backends.test_command import SCRIPT
 from tests.lab import DONE_WHEN, Lab, finish, interrupt, until
 from tests.loop.processes import LOOP, RESUME, go, left_behind
 from tests.loop.test_held_up import claude

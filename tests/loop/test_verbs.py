@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aigon.ports.store import lock
+from aigon.files.store import lock
 from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aigon.core.model import HELD
+from aigon.model.values import HELD
 from tests.lab import DONE_WHEN, Lab, Ran, finish, until
 from tests.real_agents.programs import Program
 

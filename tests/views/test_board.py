@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from aigon.core.features import FOLDERS, Feature
-from aigon.views.board import Card, Column, Ended, Lane, Working, document
-from aigon.views.board_text import show
+from aigon.spec.features import FOLDERS, Feature
+from aigon.views.board.data import Card, Column, Ended, Lane, Working, document
+from aigon.views.board.text import show
 
 NOW = datetime.now().astimezone().isoformat()
 LOOP = Working("claude", 2, 5, NOW)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from aigon.core.codec import dumps
-from aigon.core.events import Event
-from aigon.core.features import Feature
-from aigon.ports.store import Journal
-from aigon.sinks.journal import events
+from aigon.files.store import Journal
+from aigon.journal.codec import dumps
+from aigon.journal.events import Event
+from aigon.journal.sink import events
+from aigon.spec.features import Feature
 from aigon.views.failures import Failures, document, read, text
-from tests.core.tried import GREEN, begun, iteration, looked, red, turned
-from tests.sinks.story import run_started
+from tests.journal.tried import GREEN, begun, iteration, looked, red, turned
+from tests.views.story import run_started
 
 FEATURE = Feature("42", "dark-mode", "docs/specs/features/03-in-progress/feature-42-dark-mode.md", "in-progress")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from aigon.core.candidate import Candidate
-from aigon.core.errors import AigonError
-from aigon.core.features import Feature
+from aigon.errors import AigonError
+from aigon.model.candidates import Candidate
+from aigon.spec.features import Feature
 from aigon.views.status import Row, document, read
 from aigon.views.status_text import text
 

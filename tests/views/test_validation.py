@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.core.model import Check, Counts, Finding, Problem
+from aigon.model.values import Check, Counts, Finding, Problem
 from aigon.views.validation import PROBLEMS, Row, data, table
 
 CHECK = Check("tests", "tests", ("pytest",), timeout=600, source="profiles/ecosystems/python.yaml")

@@ -1,8 +1,8 @@
 """The criteria one by one: what was decided, how, and on what evidence."""
 
-from aigon.core.account import Account, Item, Work
-from aigon.core.amounts import many
-from aigon.core.model import Finding, Verdict
+from aigon.journal.account import Account, Item, Work
+from aigon.journal.amounts import many
+from aigon.model.values import Finding, Verdict
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.head import anchor
 from aigon.views.report.links import Links

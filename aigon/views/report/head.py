@@ -1,8 +1,8 @@
 """The first screen: which feature, how it ended, what to take, and the numbers that count."""
 
-from aigon.core.account import Account, Work
-from aigon.core.amounts import duration, many
-from aigon.core.progress import size
+from aigon.journal.account import Account, Work
+from aigon.journal.amounts import duration, many
+from aigon.journal.progress import size
 from aigon.views.report import words
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, joined, line, tag

@@ -1,14 +1,14 @@
 """Iterations one by one: who worked, what it cost, what was red after it, what it changed."""
 
-from aigon.core.account import Account, Work
-from aigon.core.amounts import cost, duration, many
-from aigon.core.failures import groups, where
-from aigon.core.history import Step
-from aigon.core.model import Finding, Problem, Turn
-from aigon.core.moment import moment
-from aigon.core.progress import size, tests_of
-from aigon.core.promise import Promise
-from aigon.core.red_check import is_red, relevant
+from aigon.journal.account import Account, Work
+from aigon.journal.amounts import cost, duration, many
+from aigon.journal.history import Step
+from aigon.journal.progress import size, tests_of
+from aigon.model.failure_groups import groups, where
+from aigon.model.promises import Promise
+from aigon.model.red_check import is_red, relevant
+from aigon.model.values import Finding, Problem, Turn
+from aigon.text.timestamps import moment
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.criteria import output
 from aigon.views.report.head import anchor

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aigon.core.account import Account, Work
+from aigon.journal.account import Account, Work
 from aigon.views.report.markup import Markup, tag
 
 SHORT = 8

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from aigon.core.account import Account, Item, Work
-from aigon.core.quoting import code
+from aigon.journal.account import Account, Item, Work
+from aigon.text.quoting import code
 from aigon.views.report.head import facts
 from aigon.views.report.plain import cell, plain
 from aigon.views.report.words import STANDINGS, VERDICTS, decided, lead, passing, reasons, score, taking

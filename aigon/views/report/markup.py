@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from aigon.core.quoting import clean, clipped
+from aigon.text.quoting import clean, clipped
 
 VOID = ("br", "circle", "col", "hr", "input", "line", "link", "meta", "path", "polygon", "polyline", "rect")
 _LONGEST = 4000

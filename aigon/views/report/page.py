@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from aigon.core.account import Account, Work
-from aigon.core.moment import moment
-from aigon.ports.resources import resource
+from aigon.files.resources import resource
+from aigon.journal.account import Account, Work
+from aigon.text.timestamps import moment
 from aigon.views.report import remains, words
 from aigon.views.report.bounds import LARGEST, STAGES, Bounds
 from aigon.views.report.criteria import criteria, matrix

@@ -2,7 +2,7 @@
 
 import re
 
-from aigon.core.quoting import folded
+from aigon.text.quoting import folded
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$!])")
 _CALLS = re.compile(r"(?<=@)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-)", re.I)

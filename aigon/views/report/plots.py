@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.core.account import Account, Work
-from aigon.core.amounts import dollars, duration
-from aigon.core.progress import Point, points
+from aigon.journal.account import Account, Work
+from aigon.journal.amounts import dollars, duration
+from aigon.journal.progress import Point, points
 from aigon.views.report import scale
 from aigon.views.report.charts import Chart, Series, svg
 from aigon.views.report.markup import Markup, folding, joined, tag

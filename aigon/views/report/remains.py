@@ -1,13 +1,13 @@
 """What is left to show of a work: the change by file, integrity, what was parked or said, earlier runs, the log."""
 
-from aigon.core.account import Account, Work, span
-from aigon.core.amounts import duration, many
-from aigon.core.concern import Concern, Level
-from aigon.core.history import Run, Step
-from aigon.core.model import Change
-from aigon.core.moment import moment
-from aigon.core.outcome import describe
-from aigon.core.progress import size
+from aigon.journal.account import Account, Work, span
+from aigon.journal.amounts import duration, many
+from aigon.journal.history import Run, Step
+from aigon.journal.progress import size
+from aigon.model.concerns import Concern, Level
+from aigon.model.outcomes import describe
+from aigon.model.values import Change
+from aigon.text.timestamps import moment
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag

@@ -1,8 +1,8 @@
 """Checks per iteration as a grid: a row for each check, a column for each look, a sign and a word in each cell."""
 
-from aigon.core.account import Work
-from aigon.core.history import Step
-from aigon.core.model import Finding
+from aigon.journal.account import Work
+from aigon.journal.history import Step
+from aigon.model.values import Finding
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.markup import Markup, joined, tag
 from aigon.views.report.words import CHECKS

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from aigon.core.account import Account, Item, Work
-from aigon.core.amounts import count_checks, many, spent
-from aigon.core.candidate import run_command
-from aigon.core.history import Step
-from aigon.core.model import CheckStatus, Finding, Turn, Verdict, VerdictStatus
-from aigon.core.outcome import Met, describe, proven
-from aigon.core.vacuity import describe_passing
+from aigon.journal.account import Account, Item, Work
+from aigon.journal.amounts import count_checks, many, spent
+from aigon.journal.history import Step
+from aigon.model.candidates import run_command
+from aigon.model.outcomes import Met, describe, proven
+from aigon.model.values import CheckStatus, Finding, Turn, Verdict, VerdictStatus
+from aigon.proof.vacuity import describe_passing
 
 STANDINGS = {
     "met": ("✓", "Proven"),

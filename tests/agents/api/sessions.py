@@ -9,10 +9,10 @@ from typing import Any
 
 import anthropic
 
-from aigon.agents._api import session, workplace
-from aigon.agents._api.ending import Ending
-from aigon.agents._api.log import Log
-from aigon.agents._api.settings import Settings
+from aigon.agents.api_agent import session, workplace
+from aigon.agents.api_agent.ending import Ending
+from aigon.agents.api_agent.log import Log
+from aigon.agents.api_agent.settings import Settings
 from tests.model_server import ModelServer, Request, Script
 
 

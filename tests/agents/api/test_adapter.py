@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.agents import adapter, kind
-from aigon.agents.api import seen
-from aigon.core.agent import Agent, Ask, Exited
+from aigon.agents.adapters import adapter, kind
+from aigon.agents.adapters.api import seen
+from aigon.model.turns import Agent, Ask, Exited
 
 AGENT = Agent("api", "api")
 ASK = Ask(2, "42", "run", "/w", "/c", "/w/spec.md", "/c/.aigon/runs/1/002/prompt.md")
@@ -50,7 +50,7 @@ def test_it_is_started_as_a_program_of_its_own_with_places_model_effort_and_mone
 
 
 def test_the_lower_of_two_sums_of_money_holds_and_of_anything_else_the_last() -> None:
-    from aigon.agents._api.settings import read
+    from aigon.agents.api_agent.settings import read
 
     places = ["--workspace", "/w", "--checkout", "/c"]
     given = read([*places, "--max-cost", "1.50", "--max-turns", "9", "--max-cost", "9", "--max-turns", "7"])

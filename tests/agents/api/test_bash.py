@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents._api.bash import Shell
-from aigon.agents._api.places import git_directories, writable
-from aigon.agents._api.settings import Settings
-from aigon.agents._api.tool import Wrong
-from aigon.ports import confined
+from aigon.agents.api_agent.bash import Shell
+from aigon.agents.api_agent.places import git_directories, writable
+from aigon.agents.api_agent.settings import Settings
+from aigon.agents.api_agent.tool import Wrong
+from aigon.isolation import confined
 from tests.lab import alive, until
 
 landlock = pytest.mark.skipif(not confined.possible(), reason="this kernel has no Landlock")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents._api.editor import Editor
-from aigon.agents._api.tool import Wrong
+from aigon.agents.api_agent.editor import Editor
+from aigon.agents.api_agent.tool import Wrong
 
 
 @pytest.fixture

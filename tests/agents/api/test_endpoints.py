@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.agents._api.endpoints import Endpoint, Service, tools, unknown
+from aigon.agents.api_agent.endpoints import Endpoint, Service, tools, unknown
 from tests.agents.api.services import service
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents._api.servers import servers
+from aigon.agents.api_agent.servers import servers
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
 from tests.lab import alive, until

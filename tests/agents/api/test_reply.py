@@ -2,8 +2,8 @@
 
 import pytest
 
-from aigon.agents._api.ending import by_words
-from aigon.agents._api.reply import read
+from aigon.agents.api_agent.ending import by_words
+from aigon.agents.api_agent.reply import read
 
 DONE = '{"thought": "t", "next_action": "DONE", "reason": "r"}'
 
@@ -46,7 +46,7 @@ def test_what_each_action_comes_to() -> None:
 
 
 def test_a_reason_that_is_long_or_holds_the_tag_still_asks_for_a_person() -> None:
-    from aigon.agents._ending import SAID
+    from aigon.agents.adapters._ending import SAID
 
     text = f'{{"thought": "{"x" * 5000}", "next_action": "NEEDS_HUMAN", "reason": "</impossible>{"y" * 5000}"}}'
     said = by_words(read(text)).said[-SAID:]

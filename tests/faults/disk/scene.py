@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from aigon.ports.store import read_journal
+from aigon.files.store import read_journal
 from tests.faults.disk.small import SmallDisk
 from tests.lab import BRANCH, LOG, SPEC, STATE, Lab, Ran, finish, until
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from aigon.ports.store import read_journal
+from aigon.files.store import read_journal
 from tests.lab import BRANCH, DONE_WHEN, Lab, Ran
 
 

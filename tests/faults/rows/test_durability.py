@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.ports.git import Checkout
-from aigon.ports.loose_objects import write_out
-from aigon.ports.workspace import Workspace
+from aigon.git.loose_objects import write_out
+from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
 from tests.faults.rows.traced_git import needs_strace
 from tests.lab import BRANCH, DONE_WHEN, Lab
 from tests.loop.processes import LOOP
@@ -102,11 +102,11 @@ def test_a_clock_that_is_set_forward_or_back_leaves_nothing_out(
     with Checkout.open(lab.root) as checkout:
         work = Workspace(checkout, tmp_path / "own", "main")
     since: list[float] = []
-    monkeypatch.setattr("aigon.ports.branch_ref.write_out", lambda _objects, when, _seen: since.append(when))
+    monkeypatch.setattr("aigon.git.branch_ref.write_out", lambda _objects, when, _seen: since.append(when))
     real, begun = time.time, time.time()
     work.ref.write_out()
     for jump in (3600.0, -3600.0):
-        monkeypatch.setattr("aigon.ports.branch_ref.time.time", lambda jump=jump: real() + jump)
+        monkeypatch.setattr("aigon.git.branch_ref.time.time", lambda jump=jump: real() + jump)
         work.ref.write_out()
     assert since[1] <= begun + 5 and since[2] <= begun - 3600 + 5
 
@@ -115,7 +115,7 @@ def test_on_a_disk_of_its_own_the_journal_says_done_only_once_the_branchs_folder
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders: list[Path] = []
-    monkeypatch.setattr("aigon.ports.branch_ref.sync_folder", folders.append)
+    monkeypatch.setattr("aigon.git.branch_ref.sync_folder", folders.append)
     elsewhere = Path("/dev/shm")
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == lab.root.stat().st_dev:
         pytest.skip("needs a second file system")

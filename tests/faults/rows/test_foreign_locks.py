@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.core.errors import AigonError
-from aigon.ports import index_file
-from aigon.ports.file_holder import holder
-from aigon.ports.git import Checkout
-from aigon.ports.workspace import Workspace
+from aigon.errors import AigonError
+from aigon.files.file_holders import holder
+from aigon.git import index_file
+from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
 from tests.lab import Lab, until
 
 HOLDS = "import sys, time; held = open(sys.argv[1], 'w'); open(sys.argv[2], 'w').close(); time.sleep(60)"

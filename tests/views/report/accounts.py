@@ -4,17 +4,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from aigon.core.account import Account, Item, Work
-from aigon.core.concern import Concern
-from aigon.core.events import CheckFinished, Event, Notice, Parked, RunFinished, RunStarted
-from aigon.core.features import Feature
-from aigon.core.forge import Forge
-from aigon.core.history import history
-from aigon.core.model import Change, Finding, Problem, Verdict
-from aigon.core.outcome import Met, Outcome, Stopped, status
-from aigon.core.promise import Promise
-from tests.core.tried import GREEN, at, begun, looked, red, turned
-from tests.sinks.story import run_started
+from aigon.git.forge import Forge
+from aigon.journal.account import Account, Item, Work
+from aigon.journal.events import CheckFinished, Event, Notice, Parked, RunFinished, RunStarted
+from aigon.journal.history import history
+from aigon.model.concerns import Concern
+from aigon.model.outcomes import Met, Outcome, Stopped, status
+from aigon.model.promises import Promise
+from aigon.model.values import Change, Finding, Problem, Verdict
+from aigon.spec.features import Feature
+from tests.journal.tried import GREEN, at, begun, looked, red, turned
+from tests.views.story import run_started
 
 FEATURE = Feature("42", "dark-mode", "docs/specs/features/03-in-progress/feature-42-dark-mode.md", "in-progress")
 ITEMS = (

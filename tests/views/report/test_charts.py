@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.core.events import TurnEnded
+from aigon.journal.events import TurnEnded
 from aigon.views.report import scale
 from aigon.views.report.plots import plots
 from tests.views.report.accounts import account, iterations, one, three, work

@@ -7,14 +7,14 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.core.account import Item
-from aigon.core.events import CheckFinished, RolledBack
-from aigon.core.model import Finding
-from aigon.core.outcome import Met
+from aigon.journal.account import Item
+from aigon.journal.events import CheckFinished, RolledBack
+from aigon.model.outcomes import Met
+from aigon.model.values import Finding
 from aigon.views.report.bounds import LARGEST
 from aigon.views.report.markdown import markdown
 from aigon.views.report.page import page
-from tests.core.tried import GREEN, at, begun, looked, turned
+from tests.journal.tried import GREEN, at, begun, looked, turned
 from tests.views.report.accounts import account, commit, empty, hostile, iterations, long, one, three, work
 
 

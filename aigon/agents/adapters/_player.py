@@ -1,0 +1,94 @@
+"""Plays one recorded attempt into the working directory. What a recording is stands in `aigon.agents.adapters.replay`.
+
+Run as a script, by its path; it needs the standard library alone, because `python -I` cannot import a checkout that
+is not installed.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def attempts(recording: Path) -> list[int]:
+    """The numbers of the attempts in a recording, ascending; none where there is no such folder."""
+    if not recording.is_dir():
+        return []
+    return sorted(int(entry.name) for entry in recording.iterdir() if entry.name.isdecimal() and entry.is_dir())
+
+
+def _play(recording: Path, number: int, workspace: Path) -> str:
+    """Bring the workspace to what attempt `number` left; returns what it says. Raises ValueError, OSError."""
+    numbers = attempts(recording)
+    if not numbers:
+        raise ValueError(f"there is no recorded attempt in {recording}")
+    if number > numbers[-1]:
+        return "nothing left to replay\n"
+    _apply(recording / str(number), workspace)
+    says = recording / str(number) / "says.txt"
+    return says.read_text(encoding="utf-8", errors="replace") if says.is_file() else ""
+
+
+def _apply(attempt: Path, workspace: Path) -> None:
+    """Everything is checked before anything is touched."""
+    doomed = [_inside(workspace, name) for name in _doomed(attempt / "delete")]
+    copies = [(source, _inside(workspace, name)) for source, name in _sources(attempt / "files")]
+    for _, target in copies:
+        if target not in doomed and (target.is_symlink() or target.is_dir()):
+            raise ValueError(f"{target} is a symbolic link or a folder; it is not written over")
+    for target in doomed:
+        _remove(target)
+    for source, target in copies:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def _doomed(listing: Path) -> list[str]:
+    lines = listing.read_text(encoding="utf-8").split("\n") if listing.is_file() else []
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _sources(folder: Path) -> Iterator[tuple[Path, str]]:
+    for source in sorted(folder.rglob("*")):
+        name = source.relative_to(folder)
+        if source.is_symlink():
+            raise ValueError(f"{source} is a symbolic link; a recording holds files only")
+        # An installer compiles the Python files of a recording that ships with aigon; that was not recorded.
+        if source.is_file() and "__pycache__" not in name.parts:
+            yield source, str(name)
+
+
+def _inside(workspace: Path, name: str) -> Path:
+    """The path of `name` in the workspace. Raises ValueError when it leads out of it, through a link too."""
+    relative = Path(name)
+    target = workspace / relative
+    if relative.is_absolute() or ".." in relative.parts:
+        raise ValueError(f"{name!r} is outside the workspace")
+    if not target.parent.resolve().is_relative_to(workspace.resolve()):
+        raise ValueError(f"{name!r} leads out of the workspace through a symbolic link")
+    return target
+
+
+def _remove(target: Path) -> None:
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
+
+
+def _main() -> int:
+    try:
+        said = _play(Path(sys.argv[1]), int(os.environ["AIGON_ITERATION"]), Path.cwd())
+    except (IndexError, KeyError):
+        print("usage: AIGON_ITERATION=N _player.py RECORDING, in the workspace", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
+        print(f"replay: {error}", file=sys.stderr)
+        return 1
+    sys.stdout.buffer.write(said.encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,78 @@
+"""What Copilot CLI prints with `--output-format json`: one event per line, the last a `result`.
+
+Written against version 1.0.102. `exitCode` stands in the result, what went wrong in a `session.error` before it, and
+tokens only in the file of `--usage-output-file`: cached ones are part of `inputTokens`. It counts premium requests and
+credits, which are no dollars.
+"""
+
+import re
+from dataclasses import replace
+
+from aigon.agents.adapters._records import Record, at, count_at, of_type, records, text_at
+from aigon.agents.adapters._tools import tool
+from aigon.agents.adapters._trouble import of_stderr, trouble
+from aigon.model.turns import Exited, Seen
+from aigon.model.values import ModelUsage, Usage
+
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
+"""HTTP statuses by type of error, for an error that does not tell its own."""
+
+
+def seen(exited: Exited) -> Seen:
+    """The turn by its events and by the file that it left."""
+    events = records(exited.stdout)
+    report = next(iter(records(exited.report)), {})
+    replies = of_type(events, "assistant.message")
+    uses = of_type(events, "tool.execution_start")
+    ends = of_type(events, "tool.execution_complete")
+    refused = {text_at(one, "data", "toolCallId") for one in ends if text_at(one, "data", "error", "code") == "denied"}
+    shares = _by_model(report)
+    denied = [use for use in uses if text_at(use, "data", "toolCallId") in refused]
+    return replace(
+        _ended(events, exited),
+        said=next((text for one in replies[::-1] if (text := text_at(one, "data", "content").strip())), ""),
+        model=next((text for one in replies[::-1] if (text := text_at(one, "data", "model"))), "")
+        or text_at(report, "currentModel"),
+        session=next((text_at(one, "sessionId") for one in of_type(events, "result")[::-1]), ""),
+        usage=Usage.of_all(share.usage for share in shares) if shares else None,
+        usage_by_model=shares,
+        denied=tuple(_used(use) for use in denied),
+        tools=tuple(_used(use) for use in uses),
+    )
+
+
+def _ended(events: list[Record], exited: Exited) -> Seen:
+    last = next(iter(of_type(events, "session.error", "assistant.message")[::-1]), {})
+    code = next((one.get("exitCode") for one in of_type(events, "result")[::-1]), None)
+    ended = _error(last, exited) if last.get("type") == "session.error" else None
+    if ended and not (code == 0 and ended.end == "failed"):
+        return ended
+    if not isinstance(code, int) or isinstance(code, bool):
+        return Seen() if last else of_stderr(exited)
+    if code:
+        return Seen("failed", f"ended with exit code {code} and without an error")
+    return Seen("finished", ended.detail if ended else "")
+
+
+def _error(event: Record, exited: Exited) -> Seen:
+    status = count_at(event, "data", "statusCode") or _STATUS.get(text_at(event, "data", "errorType"), 0)
+    return trouble(text_at(event, "data", "message"), status, now=exited.ended)
+
+
+def _used(use: Record) -> str:
+    """A patch is told by the files that it is about, not by its text."""
+    given = at(use, "data", "arguments")
+    patched = ", ".join(_PATCHED.findall(given)) if isinstance(given, str) else ""
+    return tool(at(use, "data", "toolName"), patched or given)
+
+
+def _by_model(report: Record) -> tuple[ModelUsage, ...]:
+    models = at(report, "modelMetrics")
+    told = models.items() if isinstance(models, dict) else ()
+    return tuple(ModelUsage(str(name), _usage(at(one, "usage"))) for name, one in told)
+
+
+def _usage(told: object) -> Usage:
+    whole, output = count_at(told, "inputTokens"), count_at(told, "outputTokens")
+    return Usage.of_whole(whole, output, count_at(told, "cacheReadTokens"))

@@ -1,0 +1,73 @@
+"""What Cursor's CLI prints with `--output-format stream-json`, as its documentation has it; it was never run here.
+
+One record per line, the last of type `result`. A run that fails ends early without one and says why on standard error.
+Nothing is said of tokens or of cost.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aigon.agents.adapters._ending import SAID
+from aigon.agents.adapters._records import Record, at, list_at, of_type, records, text_at
+from aigon.agents.adapters._tools import tool
+from aigon.agents.adapters._trouble import of_stderr, trouble
+from aigon.model.turns import Exited, Seen
+from aigon.text.fingerprints import plain
+
+_ERROR = re.compile(r"^\w*Error: (?P<message>.*)", re.M | re.S)
+_SUFFIX = "ToolCall"
+_REFUSED = ("rejected", "permissionDenied")
+
+
+def seen(exited: Exited) -> Seen:
+    """The turn by its records."""
+    found = records(exited.stdout)
+    said = [_text(one) for one in of_type(found, "assistant")]
+    result = next(iter(of_type(found, "result")[::-1]), {})
+    calls = {text_at(one, "call_id") or repr(one): one for one in of_type(found, "tool_call")}
+    return replace(
+        _ended(result, bool(found), exited),
+        said=next((text for text in said[::-1] if text), text_at(result, "result"))[-SAID:],
+        model=next((text_at(one, "model") for one in of_type(found, "system")), ""),
+        session=next((text for one in found if (text := text_at(one, "session_id"))), ""),
+        denied=tuple(_used(one) for one in calls.values() if _rejected(one)),
+        tools=tuple(_used(one) for one in calls.values()),
+    )
+
+
+def _ended(result: Record, begun: bool, exited: Exited) -> Seen:
+    if result and not result.get("is_error"):
+        return Seen(end="finished")
+    if result:
+        return trouble(text_at(result, "result"), now=exited.ended)
+    error = _ERROR.search(plain(exited.stderr.decode("utf-8", "replace")))
+    if error and (exited.exit_code or 0) > 0:
+        return trouble(error["message"].strip(), now=exited.ended)
+    return Seen() if begun else of_stderr(exited)
+
+
+def _text(record: Record) -> str:
+    parts = list_at(record, "message", "content")
+    return "\n".join(filter(None, (text_at(part, "text") for part in parts))).strip()
+
+
+def _call(record: Record) -> tuple[str, object]:
+    """Its name and what is known of it: `{"shellToolCall": {"args": ..., "result": ...}}`, `{"function": ...}`."""
+    call = at(record, "tool_call")
+    for name, inside in call.items() if isinstance(call, Mapping) else ():
+        if name == "function":
+            return text_at(inside, "name"), {"args": at(inside, "arguments"), "result": at(inside, "result")}
+        if str(name).endswith(_SUFFIX):
+            return str(name).removesuffix(_SUFFIX), inside
+    return "", None
+
+
+def _used(record: Record) -> str:
+    name, call = _call(record)
+    return tool(name, at(call, "args"))
+
+
+def _rejected(record: Record) -> bool:
+    result = at(_call(record)[1], "result")
+    return isinstance(result, Mapping) and any(result.get(key) is not None for key in _REFUSED)

@@ -1,0 +1,122 @@
+"""What pi leaves: its session file, a record for each message; else what `--mode json` prints, with the same messages.
+
+Written against version 0.73.1. With `--mode json` it exits with 0 on a bad key and on a rate limit: how a session ended
+is the `stopReason` of the model's last message. Its `input` is without what was read from or written to a cache.
+"""
+
+import json
+import re
+from dataclasses import replace
+
+from aigon.agents.adapters._ending import SAID, dollars, last_words
+from aigon.agents.adapters._records import Record, at, count_at, is_cut, list_at, of_type, records, text_at
+from aigon.agents.adapters._tools import tool
+from aigon.agents.adapters._trouble import DETAIL, of_stderr, trouble
+from aigon.model.turns import Exited, Seen
+from aigon.model.values import Usage
+
+_MESSAGES = ("message", "message_end", "agent_end")
+_HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
+
+
+def seen(exited: Exited) -> Seen:
+    """The turn by the messages of the model."""
+    found = records(exited.report) or records(exited.stdout)
+    replies = _replies(found)
+    texts = [text for reply in replies[::-1] if (text := _text(reply))]
+    usage, cost = (None, None) if _holed(exited, found) else (_usage(replies), _cost(replies))
+    return replace(
+        _ended(replies, exited) if replies else of_stderr(exited),
+        said=(texts[0] if texts else "")[-SAID:],
+        model=next((text_at(reply, "model") for reply in replies[::-1]), ""),
+        session=next((text_at(one, "id") for one in of_type(found, "session")), ""),
+        usage=usage,
+        cost=cost,
+        cost_status="unknown" if cost is None else "reported",
+        tools=tuple(_used(part) for reply in replies for part in _parts(reply, "toolCall")),
+    )
+
+
+def _replies(found: list[Record]) -> list[Record]:
+    """The messages of the model, each once: a stream has them when they are whole, and all again at its end."""
+    each: dict[str, Record] = {}
+    for one in of_type(found, *_MESSAGES):
+        for message in (one.get("message"), *list_at(one, "messages")):
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                each.pop(name := _name(message), None)  # the last place is the right one where a middle is left out
+                each[name] = message
+    return list(each.values())
+
+
+def _name(message: Record) -> str:
+    """When it began and what the provider calls it; all of it where it has neither."""
+    named = at(message, "timestamp"), text_at(message, "responseId")
+    return repr(named if any(named) else message)
+
+
+def _holed(exited: Exited, found: list[Record]) -> bool:
+    """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
+    if exited.report:
+        return not exited.report.endswith(b"\n")
+    return is_cut(exited.stdout) and not of_type(found, "agent_end")
+
+
+def _ended(replies: list[Record], exited: Exited) -> Seen:
+    match text_at(replies[-1], "stopReason"):
+        case "stop":
+            return Seen(end="finished")
+        case "error":
+            return _error(text_at(replies[-1], "errorMessage"), exited.ended)
+        case "length":
+            return Seen(end="failed", detail="the last reply was cut off at the model's limit")
+        case "aborted":
+            return Seen(end="failed", detail="aborted")
+    if exited.report and not exited.report.endswith(b"\n") and exited.exit_code == 0 and last_words(exited.stdout):
+        return Seen(end="finished")  # a file too long to be read to its end; without an answer it exits with 1
+    return Seen(detail="stopped in the middle of its work")
+
+
+def _error(message: str, now: float) -> Seen:
+    """An API error comes as its status and its body: `429 {"type":"error","error":{"message":"..."}}`."""
+    http = _HTTP.match(message)
+    if http is None:
+        return trouble(message, now=now)
+    try:
+        error = at(json.loads(http["body"]), "error")
+    except (ValueError, RecursionError):
+        error = None
+    told = ": ".join(filter(None, (text_at(error, "type"), text_at(error, "message"))))
+    return trouble(told or http["body"][:DETAIL], int(http[1]), now=now)
+
+
+def _text(reply: Record) -> str:
+    return "\n".join(filter(None, (text_at(part, "text") for part in _parts(reply, "text")))).strip()
+
+
+def _parts(reply: Record, kind: str) -> list[object]:
+    return [part for part in list_at(reply, "content") if text_at(part, "type") == kind]
+
+
+def _used(part: object) -> str:
+    return tool(at(part, "name"), at(part, "arguments"))
+
+
+def _usage(replies: list[Record]) -> Usage | None:
+    """Of all messages together. What was written to a cache was read by the model for the first time."""
+    told = [reply for reply in replies if isinstance(reply.get("usage"), dict)]
+    if not told:
+        return None
+
+    def total(key: str) -> int:
+        return sum(count_at(reply, "usage", key) for reply in told)
+
+    return Usage(total("input") + total("cacheWrite"), total("output"), total("cacheRead"))
+
+
+def _cost(replies: list[Record]) -> float | None:
+    """What it made of its own table of prices; unknown for a model that has none there."""
+    told = [dollars(at(reply, "usage", "cost", "total")) for reply in replies]
+    usage = _usage(replies)
+    cost = dollars(sum(one for one in told if one is not None))
+    spent = usage is not None and (usage.input or usage.output or usage.cached)
+    return None if not told or None in told or (spent and not cost) else cost

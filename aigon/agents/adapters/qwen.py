@@ -1,0 +1,95 @@
+"""What Qwen Code prints with `-o stream-json`: one record per line, the last a `result`.
+
+Written against version 0.24.4. `input_tokens` hold the cached ones; no dollars are told. An error of the API stands as
+the agent's words in an `assistant` record and as `error` in the result: only the latter is believed.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.agents.adapters import _program
+from aigon.agents.adapters._records import Record, at, count_at, objects_at, of_type, records, text_at
+from aigon.agents.adapters._tools import tool
+from aigon.agents.adapters._trouble import of_stderr, trouble
+from aigon.model.agent_types import Kind
+from aigon.model.turns import Agent, Ask, Exited, Launch, Seen
+from aigon.model.values import Usage
+
+
+def seen(exited: Exited) -> Seen:
+    """The turn by its records."""
+    found = records(exited.stdout)
+    result = next(iter(of_type(found, "result")[::-1]), {})
+    replies = [one for one in of_type(found, "assistant") if not one.get("parent_tool_use_id")]
+    denials = objects_at(result, "permission_denials")
+    return replace(
+        _ended(result, replies, exited),
+        said=_said(result, replies),
+        model=next(
+            (text_at(one, "model") for one in of_type(found, "system") if text_at(one, "subtype") == "init"), ""
+        ),
+        session=next((text for one in found[::-1] if (text := text_at(one, "session_id"))), ""),
+        usage=_usage(result, replies),
+        denied=tuple(tool(one.get("tool_name"), one.get("tool_input")) for one in denials),
+        tools=tuple(_tools(of_type(found, "assistant"))),
+    )
+
+
+def _ended(result: Record, replies: list[Record], exited: Exited) -> Seen:
+    if not result:
+        return Seen() if replies else of_stderr(exited)
+    if result.get("is_error") is False and text_at(result, "subtype") == "success":
+        return Seen(end="finished")
+    message = text_at(result, "error", "message") or text_at(result, "subtype").replace("_", " ")
+    return trouble(message, now=exited.ended)
+
+
+def _said(result: Record, replies: list[Record]) -> str:
+    """The last text; what the program put there in place of the agent's words is none."""
+    error = text_at(result, "error", "message")
+    texts = ["".join(_texts(one)).strip() for one in replies]
+    texts = [text.removesuffix(error).strip() for text in texts]
+    return text_at(result, "result").strip() or next((text for text in texts[::-1] if text), "")
+
+
+def _texts(reply: Record) -> Iterator[str]:
+    return (text_at(block, "text") for block in of_type(objects_at(reply, "message", "content"), "text"))
+
+
+def _tools(replies: list[Record]) -> Iterator[str]:
+    for reply in replies:
+        blocks = of_type(objects_at(reply, "message", "content"), "tool_use")
+        yield from (tool(block.get("name"), block.get("input")) for block in blocks)
+
+
+def _usage(result: Record, replies: list[Record]) -> Usage | None:
+    """Of the whole session; what the replies so far add up to where it did not come to its end."""
+    told = [at(result, "usage")] if result else [at(reply, "message", "usage") for reply in replies]
+    if not any(isinstance(one, dict) for one in told):
+        return None
+    cached = sum(count_at(one, "cache_read_input_tokens") for one in told)
+    whole = sum(count_at(one, "input_tokens") for one in told)
+    return Usage.of_whole(whole, sum(count_at(one, "output_tokens") for one in told), cached)
+
+
+def launch(agent: Agent, ask: Ask) -> Launch:
+    """The command line of one turn. Without settings of the person it does not take a key for a login (measured)."""
+    from aigon.agents.adapters import adapter_of
+
+    return _with_login(agent, _program.launch(adapter_of(agent).kind, agent, ask))
+
+
+def consult(kind: Kind, agent: Agent) -> Launch:
+    """The command line of one question, with the same login."""
+    return _with_login(agent, _program.consult(kind, agent))
+
+
+def _with_login(agent: Agent, made: Launch) -> Launch:
+    env = {**os.environ, **agent.env}
+    chosen = any(word.split("=")[0] == "--auth-type" for word in made.argv)
+    settings = Path(env.get("QWEN_HOME") or Path.home() / ".qwen", "settings.json")
+    if chosen or settings.exists() or not env.get("OPENAI_API_KEY"):
+        return made
+    return replace(made, argv=(*made.argv, "--auth-type", "openai"))

@@ -1,0 +1,54 @@
+"""Recorded attempts, played back by a real process: an agent for demonstrations and tests that costs nothing.
+
+A recording is a folder with one folder per attempt, `1`, `2`, ...; each may hold
+
+    files/      copied over the workspace
+    delete      paths to remove from the workspace, one per line
+    says.txt    printed
+
+The attempt played is the number of the iteration; after the last one there is nothing left to replay. Nothing is
+written outside the workspace.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from aigon.agents.adapters import _player
+from aigon.agents.adapters._ending import ending, environment, last_words
+from aigon.model.turns import Agent, Ask, Exited, Find, Launch
+from aigon.model.values import Turn
+
+
+def ready(agent: Agent, _find: Find, _env: Mapping[str, str]) -> str:
+    """Empty when there is a recording. A relative one starts at the main checkout, which is known only at launch."""
+    if not agent.recording:
+        return f"The agent {agent.name} has no recording. Give it the folder of one: it holds an attempt in 1/files/"
+    folder = Path(agent.recording)
+    if folder.is_absolute() and not _player.attempts(folder):
+        return f"There is no recorded attempt in {folder}. An attempt is a folder such as {folder}/1/files/"
+    return ""
+
+
+def launch(agent: Agent, ask: Ask) -> Launch:
+    """The player, run by the interpreter that runs aigon; isolated, so that the workspace cannot change what runs."""
+    recording = str(Path(ask.checkout, agent.recording))
+    argv = (sys.executable, "-I", str(Path(_player.__file__).resolve()), recording)
+    return Launch(argv=argv, env=environment(agent, ask), stdin="nothing")
+
+
+def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+    """The turn as it ended. It cost nothing, and says so."""
+    end, detail = ending(exited)
+    return Turn(
+        number=ask.number,
+        agent=agent.name,
+        model=agent.model,
+        end=end,
+        exit_code=exited.exit_code,
+        said=last_words(exited.stdout),
+        detail=detail,
+        cost=0.0,
+        cost_status="reported",
+        duration=exited.duration,
+    )

@@ -1,0 +1,89 @@
+"""The tool `bash`: each command in a shell and a process group of its own, with a time limit, confined where possible.
+
+The folder and the exported variables of a command are those of the next one. Nothing else outlives it.
+"""
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aigon.agents.api_agent import inside
+from aigon.agents.api_agent.tool import Output, Wrong, text_of
+from aigon.isolation.room_environment import FOLDERS
+from aigon.process import run
+from aigon.secrets import environment
+
+DEFINITION = {"type": "bash_20250124", "name": "bash"}
+LADDER: run.Ladder = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
+"""What a command gets when its time is up. The program around it ends on the first signal, with all there is."""
+_CACHES = {"XDG_CACHE_HOME": "cache", "npm_config_cache": "cache/npm"}
+"""Variables that lead tools to a cache which they may write to."""
+_PRELUDE = """\
+unset BASH_ENV
+trap '{{ export -p >{env}; pwd >{cwd}; }} 2>/dev/null' EXIT
+if [ -r {env} ]; then . {env} 2>/dev/null; cd "$(cat {cwd})" 2>/dev/null || cd {workspace}; fi
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """`writable` are the places a command is confined to, None where it cannot be; `scratch` is a folder of its own."""
+
+    workspace: Path
+    scratch: Path
+    writable: tuple[Path, ...] | None
+    timeout: float = 300.0
+    redact: Callable[[bytes], bytes] = field(default=lambda output: output)
+
+    def __call__(self, given: Mapping[str, Any]) -> Output:
+        """Run `command`; with `restart`, forget the folder and the variables first."""
+        if given.get("restart"):
+            for name in ("env", "cwd"):
+                (self.scratch / name).unlink(missing_ok=True)
+            if "command" not in given:
+                return Output("The shell begins anew in the workspace")
+        return self._run(text_of(given, "command"))
+
+    def _run(self, command: str) -> Output:
+        if "\0" in command:
+            raise Wrong("A command cannot hold a NUL character")
+        script = self.scratch / "command"
+        script.write_text(command + "\n", encoding="utf-8", errors="surrogateescape")
+        self._write_prelude()
+        argv = [sys.executable, "-I", "-S", inside.__file__, self._plan(), shutil.which("bash") or "bash", str(script)]
+        ran = run.run(run.Command(argv, self.workspace, self._env(), deadline=self.timeout, redact=self.redact,
+                                          ladder=LADDER))  # fmt: skip
+        text = ran.stdout.decode("utf-8", "replace").replace(f"{script}: ", "")
+        if ran.exit_code is None:
+            raise Wrong(f"The command did not run: {ran.start_error or 'it was ended from outside'}")
+        if ran.timed_out:
+            return Output(f"{text}\n[ended after {self.timeout:g} s, with everything it started]", ran.exit_code)
+        return Output(f"{text}\n[exit {ran.exit_code}]" if ran.exit_code else text, ran.exit_code)
+
+    def _write_prelude(self) -> None:
+        paths = {"env": self.scratch / "env", "cwd": self.scratch / "cwd", "workspace": self.workspace}
+        text = _PRELUDE.format(**{name: shlex.quote(str(path)) for name, path in paths.items()})
+        (self.scratch / "prelude").write_text(text)
+
+    def _plan(self) -> str:
+        import json
+
+        return json.dumps({"writable": None if self.writable is None else [str(path) for path in self.writable]})
+
+    def _env(self) -> dict[str, str]:
+        """The person's environment without credentials; temporary files go to the scratch folder."""
+        env = environment.for_checks(os.environ)
+        temporary = dict.fromkeys((name for name in FOLDERS if name.startswith("T")), str(self.scratch / "tmp"))
+        caches = {name: str(self.scratch / folder) for name, folder in _CACHES.items()} if self._caches_closed else {}
+        return {**env, **temporary, **caches, "BASH_ENV": str(self.scratch / "prelude"), "PWD": str(self.workspace)}
+
+    @property
+    def _caches_closed(self) -> bool:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return self.writable is not None and not any(cache.is_relative_to(place) for place in self.writable)

@@ -1,0 +1,95 @@
+"""Agents by their names: configured ones of the project, and kinds that ship or are somebody's own."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aigon.agents.adapters import checked, kind, kinds
+from aigon.config.loading import Read, configuration, user_file, work_tree
+from aigon.config.models import Config
+from aigon.errors import AigonError, usage
+from aigon.files.resources import agent_kinds
+from aigon.model import agent_types
+from aigon.model.agent_types import Kind
+from aigon.model.candidates import run_command
+from aigon.model.turns import Agent
+
+NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
+SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
+OWN = ".aigon/agents"
+"""Where a project has kinds of its own."""
+
+
+def configured(root: Path, config: Config, name: str, read: Read, where: str = NAMED) -> Agent:
+    """The agent called `name`, with its kind as `read` finds it. Raises AigonError (exit 2) for none such.
+
+    What is configured under the name of a kind holds for its short names, too.
+    """
+    own = config.agents.get(name)
+    if own is None:
+        found = kind_of(root, name, read, where, config.agents)
+        if found.name in config.agents and config.agents[found.name].adapter == found.name:
+            return configured(root, config, found.name, read, where)
+        if found.name == "command":
+            raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
+        return Agent(found.name, found.name, kind=found, passed=tuple(config.env.pass_))
+    try:
+        found = kind_of(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})
+    except AigonError as error:
+        error.what = error.what.replace(
+            f"There is no agent called '{own.adapter}'", f"The agent {name} has an unknown adapter, '{own.adapter}'"
+        )
+        raise
+    command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
+    recording = str((root / own.recording).absolute()) if own.recording else ""
+    home, passed = tuple(own.home), (*config.env.pass_, *own.pass_)
+    return Agent(
+        name, found.name, own.model, own.effort, command, tuple(own.args), own.env, recording, found, home, passed
+    )
+
+
+def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, object]) -> Kind:
+    """The kind called `name`: the project's own, a person's own, one that ships. Raises AigonError (exit 2)."""
+    if mine := _of_project(name, read):
+        return mine
+    try:
+        return kind(name, [person_folder()])
+    except AigonError as error:
+        theirs = (_of_project(each, read) for each in agent_kinds(root / OWN))
+        if found := next((one for one in theirs if one and name in one.aliases), None):
+            return found
+        error.where = error.where or where
+        if own:
+            error.hint = f"{error.hint}. Configured here: {', '.join(sorted(own))}"
+        raise
+
+
+def _of_project(name: str, read: Read) -> Kind | None:
+    """A kind of the project's own, as `read` has it: what an agent left in the work tree is not what was agreed on."""
+    for suffix in ("yaml", "yml"):
+        file = f"{OWN}/{name}.{suffix}"
+        content = read(file) if "/" not in name else None
+        if content is not None:
+            return checked(agent_types.read(name, content, file), file)
+    return None
+
+
+def person_folder() -> Path:
+    """Where a person has kinds of their own: `agents` beside their configuration."""
+    return user_file().parent / "agents"
+
+
+def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: str = "--loop") -> str:
+    """Return the command that starts the loop with the agents that were named.
+
+    Without any it asks for a NAME if several are configured and none is the default. Raises AigonError (exit 2) for a
+    malformed configuration.
+    """
+    config = configuration(work_tree(root))
+    is_open = len(config.agents) > 1 and not config.default_agent and not os.environ.get("AIGON_AGENT")
+    return run_command(feature, " --agent ".join(agents) or ("NAME" if is_open else ""), option)
+
+
+def every_kind(root: Path | None) -> dict[str, Kind]:
+    """Every kind that can be named here by name: shipped, a person's, the project's."""
+    return kinds([person_folder(), *([root / OWN] if root else [])])

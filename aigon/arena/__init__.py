@@ -1,0 +1,1 @@
+"""The arena: several loops on one feature, side by side, each a process of its own."""

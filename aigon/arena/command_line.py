@@ -1,0 +1,56 @@
+"""The command line and the environment of one loop of an arena."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from aigon.job.options import Options
+from aigon.model.candidates import Candidate
+
+OWN = (
+    "feature", "loop", "resume", "agents", "worktree", "arena", "time_left", "line_up", "judge_model", "judge_agent",
+    "sources",
+)  # fmt: skip
+"""Options that each loop gets in its own way, and not as they were given."""
+SPELLED = {"agents": "--agent", "promises": "--promise"}
+"""Options that are not called as their fields are."""
+
+
+def command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
+    """What starts the loop of `candidate`."""
+    how = ["--resume"] if resume else ["--loop"] if options.loop else []
+    words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forwarded(options)]
+    return [sys.executable, "-P", "-m", "aigon", "feature-implement", *words, "--", candidate.feature]
+
+
+def forwarded(options: Options) -> list[str]:
+    """The options that hold for all loops, as words. Each loop reads variables itself."""
+    words: list[str] = []
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.name not in OWN and value != field.default and options.sources.get(field.name) != "environment":
+            words += spell_option(field.name, value)
+    if options.accept_spec and not options.yes:
+        words.append("--yes")  # who may accept it was asked before; a loop without a terminal cannot ask again
+    return words
+
+
+def environment(folder: Path, left: float | None) -> Mapping[str, str]:
+    """This process's own, with the folder that all share, and the seconds that are `left` for the loop.
+
+    The loop ends when this process is gone.
+    """
+    time = {} if left is None else {"AIGON_ARENA_LEFT": str(left)}
+    return {**os.environ, "AIGON_ARENA": str(folder), "AIGON_ARENA_STDIN": "1", **time}
+
+
+def spell_option(name: str, value: object) -> list[str]:
+    """Return the words that give the option `name` its value on a command line."""
+    flag = SPELLED.get(name, f"--{name.replace('_', '-')}")
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    if isinstance(value, tuple):
+        return [word for one in value for word in (flag, str(one))]
+    return [flag, f"{value:.15g}" if isinstance(value, float) else str(value)]

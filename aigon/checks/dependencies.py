@@ -1,0 +1,116 @@
+"""What checks need beside the tree: folders that git ignores (`.venv`, `node_modules`), or the command that makes them.
+
+A folder that is as it was before any agent ran is lent to the room. One that has changed since could hold anything, so
+it is made anew by the project's set-up command, once per lock file. One that is new was not there when the base was
+looked at, and is not there in the room.
+"""
+
+import hashlib
+import shutil
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.checks import one_check
+from aigon.errors import environment
+from aigon.git.blobs import Entry
+from aigon.isolation.dependencies import fingerprint
+from aigon.job.world import World
+from aigon.model.values import Check
+from aigon.profiles.ecosystem import Setup
+
+TIMEOUT = 1800.0
+"""Seconds for a set-up command."""
+KEPT = 4
+"""Sets of dependencies that are kept per repository; older ones go once nobody has used them for `UNUSED` seconds."""
+UNUSED = 86_400.0
+"""A day: a loop beside this one may be using what it made hours ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """`lent` are folders of the workspace, `given` folders kept by aigon, by relative path in the room.
+
+    `each_time` are commands that run in every room, `due` those whose folder has to be made first.
+    """
+
+    lent: tuple[str, ...] = ()
+    given: Mapping[str, Path] = field(default_factory=dict)
+    each_time: tuple[Setup, ...] = ()
+    due: tuple[Setup, ...] = ()
+
+
+def folders(root: Path, setups: Iterable[Setup]) -> dict[str, str]:
+    """The dependency folders that are there, by relative path, with a name for what they hold.
+
+    A link to one (`worktree.link`) is one, too: where it leads is a part of its name.
+    """
+    places = dict.fromkeys(setup.makes for setup in setups if setup.makes)
+    found = {place: fingerprint(root / place) for place in places}
+    return {place: f"{_leads_to(root / place)}{name}" for place, name in found.items() if name}
+
+
+def _leads_to(place: Path) -> str:
+    return f"{place.resolve()}\0" if place.is_symlink() else ""
+
+
+def needed(root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, Entry]) -> Dependencies:
+    """Which folders a room gets; `before` are those that were there before any agent ran, `tree` the tree's files.
+
+    Raises AigonError (exit 7) for a folder that has changed and that no set-up command of the project makes.
+    """
+    own = tuple(setup for setup in setups if not setup.lock)
+    if own:
+        return Dependencies(each_time=own)
+    now = folders(root, setups)
+    lent = tuple(place for place, name in before.items() if now.get(place) == name and not _in_tree(place, tree))
+    changed = [place for place in before if place not in lent and not _in_tree(place, tree)]
+    return Dependencies(lent, due=tuple(_setup(place, setups, tree) for place in changed))
+
+
+def _in_tree(place: str, tree: Mapping[str, Entry]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for path in tree)
+
+
+def _setup(place: str, setups: Sequence[Setup], tree: Mapping[str, Entry]) -> Setup:
+    for setup in setups:
+        if setup.makes == place and setup.lock in tree and shutil.which(setup.argv[0]):
+            return setup
+    raise environment(
+        f"{place} is not what it was before the first turn, and nothing says how to make it anew",
+        where=place,
+        hint='Say how in .aigon/config.json: "proof": {"setup": "COMMAND"}, or "proof": "in-place"',
+    )
+
+
+def set_up(inside: World, setup: Setup, folder: Path) -> None:
+    """Run a set-up command in a room. Raises AigonError (exit 7) with the end of what it printed."""
+    check = Check(
+        "setup", "script", setup.argv, parser="text", timeout=TIMEOUT, cwd=setup.cwd, source="setup", remember=False
+    )
+    finding = one_check.run(inside, check, folder).finding
+    if finding.status != "pass":
+        raise environment(
+            f"The set-up for the clean room failed: {finding.summary}",
+            where=one_check.shown(check),
+            hint=f'Its output is in {finding.log}; another command: "proof": {{"setup": "..."}} in .aigon/config.json',
+        )
+
+
+def kept(home: Path, setup: Setup, tree: Mapping[str, Entry], setups: Sequence[Setup], seen_as: Path) -> Path:
+    """Where the folder that a set-up makes is kept: by the command, the lock files, and the place it was made for."""
+    files = sorted({each.lock for each in setups} | {path for path in tree if path.startswith("requirements")})
+    parts = [*setup.argv, str(seen_as), *(f"{path} {tree[path].sha}" for path in files if path in tree)]
+    name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return home / "dependencies" / name / setup.makes
+
+
+def keep(made: Path, place: Path) -> None:
+    """Move a folder that was made in a room to where it is kept, and let the oldest ones go."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, place)
+    by_age = sorted(place.parent.parent.iterdir(), key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for old in by_age[KEPT:]:
+        if time.time() - old.stat().st_mtime > UNUSED:
+            shutil.rmtree(old, ignore_errors=True)

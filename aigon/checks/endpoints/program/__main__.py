@@ -1,0 +1,57 @@
+"""`python -I __main__.py --report FILE --scratch FOLDER -- SERVER...`, with the plan in AIGON_ENDPOINTS."""
+
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal that ends all of it at once. No Exception, so that no library takes it for an error of its own."""
+
+
+def main() -> NoReturn:
+    """Ask a server what was planned. Exit as `aigon.checks.endpoints.report` says, or with 128 plus a signal."""
+    # Isolated mode knows neither this folder nor a user's own packages, of which aigon may be one.
+    sys.path.append(str(Path(__file__).resolve().parents[4]))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        _leave(_session())
+    except Stopped as stopped:
+        _leave(128 + int(str(stopped)))
+    except SystemExit as wrong:
+        print(f"aigon: {wrong}", flush=True)
+        _leave(3)
+    except BrokenPipeError:
+        _leave(3)  # whoever started this is gone, and so is everybody who could use an answer
+    except BaseException:
+        traceback.print_exc()
+        _leave(3)
+
+
+def _session() -> int:
+    from aigon.checks.endpoints.program import order, session
+
+    return session.held(order.read(sys.argv[1:], os.environ))
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def _leave(code: int) -> NoReturn:
+    """At once: no thread is waited for, and every process that is left is ended."""
+    from aigon.process import reaper
+
+    reaper.sweep()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

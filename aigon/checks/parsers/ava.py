@@ -1,0 +1,70 @@
+"""AVA: its own text, with `2 tests passed` and `1 test failed` at the end, or TAP (`--tap`)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from aigon.checks.parsers import tap
+from aigon.checks.parsers._problems import number, problem
+from aigon.checks.parsers._readings import foreign, tests
+from aigon.checks.parsers._text import text
+from aigon.model.values import Counts, Problem, Reading
+
+_SUMMARY = re.compile(r"^  ─\n\n(?P<numbers>(?:  \d{1,9} [a-z ]{4,60}\n?){1,10})", re.M)
+_NUMBER = re.compile(
+    r"  (?P<number>\d{1,9}) (?:tests? (?P<word>passed|failed|skipped|todo)|(?P<known>known failures?)"
+    r"|hooks? (?P<hook>failed)|(?P<error>uncaught exceptions?|unhandled rejections?))\n?"
+)
+_FAILED = re.compile(r"^  ✘ (?:\[fail\]: (?P<test>[^\n]+)|(?P<said>[^\n]+))$", re.M)
+_DETAIL = re.compile(r"^  (?P<test>[^\s][^\n]*)\n\n  (?P<file>[^\s:][^\n:]{0,300}):(?P<line>\d{1,9})\n", re.M)
+_UNCAUGHT = re.compile(
+    r"^  (?P<kind>Uncaught exception|Unhandled rejection) in (?P<file>[^\n]+)\n(?P<body>(?:(?!  ✘)[^\n]*\n){1,40})",
+    re.M,
+)
+_SAID = re.compile(r"^  (?P<said>(?:\w*Error|Error)\b[^\n]*)$", re.M)
+_READ = 2000
+
+
+def read(output: bytes, report: bytes | None) -> Reading:
+    """Counts and failures; a report file holds TAP."""
+    if report and (reading := tap.read(b"", report)).understood:
+        return reading
+    return printed(lines := text(output)) or tap.printed(lines) or foreign(lines)
+
+
+def printed(lines: str) -> Reading | None:
+    """What the text says; None when it is not of this runner."""
+    numbers = Counter[str]()
+    for summary in _SUMMARY.finditer(lines):
+        for match in _NUMBER.finditer(summary["numbers"]):
+            word = match["word"] or ("passed" if match["known"] else "failed" if match["hook"] else "error")
+            numbers[word] += number(match["number"])
+    if not numbers:
+        return None
+    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], numbers["error"])
+    return tests(counts, _problems(lines))
+
+
+def _problems(lines: str) -> Iterator[Problem]:
+    places = {match["test"].strip(): match for match in islice(_DETAIL.finditer(lines), _READ)}
+    uncaught = {match["file"]: match["body"] for match in islice(_UNCAUGHT.finditer(lines), _READ)}
+    for file, body in uncaught.items():
+        said = _SAID.search(body)
+        yield problem(said["said"] if said else "uncaught exception", file, test=file)
+    for match in islice(_FAILED.finditer(lines), _READ):
+        if match["test"]:
+            yield _failed(match["test"], places)
+        elif not any(match["said"].startswith(file) for file in uncaught):
+            yield problem(match["said"])
+
+
+def _failed(line: str, places: dict[str, re.Match[str]]) -> Problem:
+    """The name stands before the message; where it ends, only the details below say."""
+    words = line.split(" ")
+    names = (" ".join(words[:n]) for n in range(min(len(words), 60), 0, -1))
+    name = next((each for each in names if each in places), "")
+    if not name:
+        return problem(line, test=line)
+    found = places[name]
+    return problem(line.removeprefix(name).strip() or "failed", found["file"], number(found["line"]), test=name)

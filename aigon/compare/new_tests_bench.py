@@ -1,0 +1,185 @@
+"""Where tests are run for a comparison: a clean room per tree, with a candidate's own checks, side by side.
+
+The repository is only read: new git objects and everything else that a run leaves go into a temporary folder.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+from aigon.checks import one_check
+from aigon.compare.new_tests_seen import Seen, load, save, seen
+from aigon.compare.new_tests_stand import Stand, stand_of
+from aigon.compare.new_tests_warm import warmed
+from aigon.config.models import Config
+from aigon.errors import AigonError, Exit, environment
+from aigon.files.home import repository_home
+from aigon.files.store import lock
+from aigon.git.person import Checkout
+from aigon.git.trusted import TrustedGit
+from aigon.isolation import clean_room
+from aigon.isolation.bytecode import Bytecode
+from aigon.journal.records import Records
+from aigon.journal.run_id import new_run_id
+from aigon.model.values import Spec
+from aigon.process import machine, reaper
+from aigon.process.stop import Stop
+from aigon.profiles.protection import Protection
+from aigon.proof import guarding
+from aigon.proof.room import opened, rooms_for
+
+NO_SPEC = Spec(b"", "", {}, (), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the runs of one comparison need. `git` writes objects into `folder`; `records` are by label.
+
+    `protection` says which files are tests. One tree under the same checks is run once, over comparisons.
+    """
+
+    checkout: Checkout
+    config: Config
+    records: Mapping[str, Records]
+    stop: Stop
+    home: Path
+    folder: Path
+    git: TrustedGit
+    protection: Protection
+    run_id: str
+    held: ExitStack
+    stands: dict[str, Stand] = field(default_factory=dict)
+    compiled: list[Bytecode | None] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    @staticmethod
+    @contextmanager
+    def open(
+        checkout: Checkout, config: Config, records: Mapping[str, Records], stop: Stop | None = None
+    ) -> Iterator["Bench"]:
+        """The bench for these candidates; what their tests leave running is ended with it. Raises AigonError.
+
+        `stop` ends what runs at once; without one nothing does.
+        """
+        run_id = f"compare-{new_run_id()}"
+        home = repository_home(checkout.common_dir)
+        with _scratch(home) as folder:
+            git = TrustedGit(checkout, folder / "git", folder / "objects")
+            protection = guarding.protection_of(checkout.root, config, NO_SPEC, ())
+            with ExitStack() as held:
+                held.callback(reaper.end_leftovers, run_id)
+                if stop is None:
+                    stop = Stop()
+                    held.callback(stop.close)
+                yield Bench(checkout, config, records, stop, home, folder, git, protection, run_id, held)
+
+    def stand(self, label: str) -> Stand:
+        """Where a candidate's checks can be run. Raises AigonError (exit 7) where nothing is known of them."""
+        with self.lock:
+            if label not in self.stands:
+                if label not in self.records:
+                    raise environment("Nothing is recorded of this candidate", where=label)
+                folder = self.folder / f"stand-{len(self.stands)}"
+                made = stand_of(self.checkout, self.config, self.records[label], folder, self.run_id, self.stop)
+                self.stands[label] = self.held.enter_context(made)
+            return self.stands[label]
+
+    def seen(self, label: str, tree: str) -> tuple[Seen, ...]:
+        """What the checks of a candidate that run tests come to on a clean export of `tree`, one after the other.
+
+        Raises AigonError: exit 7 where no room can be made, exit 3 where the comparison was stopped.
+        """
+        stand = self.stand(label)
+        file = self.home / "compared" / f"{_name(stand, tree)}.json"
+        if (known := load(file)) is not None:
+            return known
+        found = self._ran(stand, tree)
+        save(file, found)
+        return found
+
+    def together(self, wanted: Sequence[tuple[str, str]]) -> list[tuple[Seen, ...] | AigonError]:
+        """`seen` of each label and tree, as many side by side as the machine has slots; an error in its place."""
+        for label in {label for label, _ in wanted if label in self.records}:
+            self.attempt_stand(label)
+        with ThreadPoolExecutor(machine.slots(), thread_name_prefix="compare") as pool:
+            return list(pool.map(self._attempted, wanted))
+
+    def attempt_stand(self, label: str) -> AigonError | None:
+        """Make a stand ready, or say why it cannot be."""
+        try:
+            self.stand(label)
+        except AigonError as error:
+            return error
+        return None
+
+    def _attempted(self, one: tuple[str, str]) -> tuple[Seen, ...] | AigonError:
+        try:
+            return self.seen(*one)
+        except AigonError as error:
+            return error
+        except OSError as error:
+            return environment(f"It could not be run: {error.strerror or error}", where=str(error.filename or ""))
+
+    def _ran(self, stand: Stand, tree: str) -> tuple[Seen, ...]:
+        self._require_going_on()
+        number = str(next(self.numbers))
+        folder, logs = self.folder / "rooms" / number, self.folder / "logs" / number
+        with self.lock:  # what has to be installed or compiled is so once
+            world = replace(stand.world, rooms=folder, bytecode=self._bytecode(stand))
+            rooms = rooms_for(stand.job, world, tree, stand.record.folders, logs)
+        with opened(stand.job, world, rooms, tree) as (inside, _):
+            found = tuple(seen(one_check.run(inside, check, logs)) for check in stand.job.checks)
+        self._require_going_on()
+        return found
+
+    def _bytecode(self, stand: Stand) -> Bytecode | None:
+        """What was compiled for the first stand; rooms with other dependencies do without."""
+        if not self.compiled:
+            self.compiled.append(None)  # once, whatever comes of it
+            with suppress(AigonError):
+                self.compiled[0] = warmed(stand, self.folder / "warm")
+        return self.compiled[0]
+
+    def _require_going_on(self) -> None:
+        if self.stop.look():
+            raise AigonError("The comparison was stopped", code=Exit.STOPPED)
+
+
+def _name(stand: Stand, tree: str) -> str:
+    """Everything that a result depends on."""
+    checks = [replace(check, timeout=0.0) for check in stand.job.checks]
+    folders = sorted(stand.record.folders.items())
+    parts = [tree, repr(checks), repr(stand.job.proof), repr(folders), os.environ.get("PATH", "")]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@contextmanager
+def _scratch(home: Path) -> Iterator[Path]:
+    """A folder that no other comparison has, one of always the same: what a killed one left is removed first."""
+    with ExitStack() as held:
+        place = next(home / "comparing" / str(number) for number in count(1) if _taken(home, number, held))
+        _clear(place)
+        place.mkdir(parents=True)
+        held.callback(_clear, place)
+        yield place
+
+
+def _taken(home: Path, number: int, held: ExitStack) -> bool:
+    try:
+        held.enter_context(lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
+    except AigonError:
+        return False
+    return True
+
+
+def _clear(place: Path) -> None:
+    for room in (*place.glob("rooms/*/*"), *place.glob("*/rooms/*")):
+        clean_room.remove(room)
+    clean_room.remove(place)

@@ -1,0 +1,52 @@
+"""What a judge is shown of two candidates: their changes and what was asked for, nothing about who they are."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aigon.compare.new_tests_bench import Bench
+from aigon.files.resources import resource
+from aigon.git.diff import file_diffs
+from aigon.judge import unshown
+from aigon.judge.pairwise import Pair
+from aigon.judge.pairwise_names import Plain, anonymous
+from aigon.judge.selection import Shown, shown
+from aigon.model.diff import FileDiff
+from aigon.model.values import Spec
+from aigon.spec.features import ROOT
+
+OWN = (f"{ROOT}/", ".aigon/")
+"""Specs, logs and aigon's own files: nobody's work, and full of names."""
+
+
+def change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]:
+    """What a candidate's commit changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
+    found = file_diffs(bench.git, base, tip, frozenset(), unshown.is_listed)
+    return tuple(diff for diff in found if not diff.path.startswith(OWN))
+
+
+def view(files: Sequence[FileDiff], plain: Plain, spec: Spec) -> Shown:
+    """A change as it is shown, which is no basis for a comparison where it is not whole."""
+    return shown([anonymous(diff, plain) for diff in files], spec.criteria)
+
+
+def pair_of(spec: Spec, plain: Plain, first: Shown, second: Shown) -> Pair:
+    """What is compared, in this order, with delimiters that nobody could foresee."""
+    text = _without_frontmatter(spec.raw.decode("utf-8", "replace"))
+    criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)
+    template = resource("templates", "prompts", "pairwise.md").read_text(encoding="utf-8")
+    return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), new_mark(), template)
+
+
+def new_mark() -> str:
+    """What goes into the delimiters of one call."""
+    return secrets.token_hex(8)
+
+
+def _without_frontmatter(text: str) -> str:
+    """Settings of the feature, agents and models among them, are no part of what was asked for."""
+    lines = text.split("\n")
+    if lines[0].strip() != "---":
+        return text
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
+    return "\n".join(lines[end + 1 :]) if end else text

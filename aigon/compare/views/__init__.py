@@ -1,0 +1,1 @@
+"""An evaluation for the terminal, as a page and as data."""

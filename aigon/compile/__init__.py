@@ -1,0 +1,1 @@
+"""`aigon spec-compile`: propose a command for each criterion that has none."""

@@ -1,0 +1,59 @@
+"""The judge's model, asked for proposals in one call."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aigon.compile.proposals import Proposal, Surroundings
+from aigon.compile.rules import question
+from aigon.judge.backends import backend
+from aigon.model.judging import Answer, Question
+from aigon.model.values import Criterion
+from aigon.run.prepare import Prepared
+from aigon.secrets import environment
+from aigon.secrets.values import cleaned
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Who was asked, what of the answer can be used, and why the rest cannot; `answer` says what it cost."""
+
+    backend: str
+    name: str
+    answer: Answer
+    proposals: Mapping[int, Proposal]
+    wrong: Mapping[int, str]
+
+
+def asked(
+    prepared: Prepared,
+    criteria: Sequence[Criterion],
+    plain: Mapping[int, Proposal],
+    around: Surroundings,
+    say: Callable[[str], None],
+) -> Model | None:
+    """Ask the judge that is configured; None where there is none. What goes wrong is said and never raised."""
+    settings = prepared.judge
+    if settings is None:
+        return None
+    say(f"Asking {settings.backend} ({settings.model}) for proposals ...")
+    spec = prepared.spec.raw.decode("utf-8", "replace")
+    answer = backend(settings.backend).ask(
+        _redacted(prepared, question.question(spec, criteria, plain, around)), settings
+    )
+    answer = cleaned(answer, environment.redactor(prepared.env))
+    if answer.failure:
+        return Model(settings.backend, settings.model, answer, {}, {})
+    proposals, wrong = question.read(answer.text, criteria, around)
+    return Model(settings.backend, settings.model, answer, proposals, wrong)
+
+
+def _redacted(prepared: Prepared, asked: Question) -> Question:
+    """The same without what looks like a credential: it leaves the machine."""
+    redact = environment.redactor(prepared.env)
+
+    def plain(text: str) -> str:
+        return redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    document = json.loads(plain(json.dumps(asked.document)))
+    return replace(asked, shared=plain(asked.shared), task=plain(asked.task), document=document)

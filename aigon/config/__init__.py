@@ -1,0 +1,1 @@
+"""The configuration: its models, where each value comes from, and its schemas."""

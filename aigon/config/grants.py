@@ -1,0 +1,100 @@
+"""What a sandbox grants: which paths an agent may write and read, which are not there for it, whether it has a network.
+
+The most specific path wins: what is granted inside of something hidden can be reached, and the other way about.
+Everything that is named nowhere may be read and not written.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from aigon.text.documents import Node
+
+Wanted = Literal["auto", "bwrap", "landlock", "none"]
+Mechanism = Literal["bwrap", "landlock", "none"]
+Network = Literal["open", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """Absolute paths, resolved but for the last link of one that an agent asks for by that name.
+
+    `write` is for folders with all that is in them, and files; in those of `flat` files can be made while what is
+    there stays as it is; `read` may be read where it would be hidden; `fixed` cannot be written inside of what can.
+    `hidden` cannot be reached; `own` are folders in whose place the agent has one of its own, for as long as the run
+    lasts: its home and those for temporary files.
+    """
+
+    write: tuple[str, ...] = ()
+    flat: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    network: Network = "open"
+
+    def more(self, *, write: Iterable[str] = (), read: Iterable[str] = ()) -> "Grants":
+        """The same and these."""
+        return replace(self, write=(*self.write, *write), read=(*self.read, *read))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The paths in `templates/sandbox.yaml`, as they are written there.
+
+    `write` are caches, `read` what tools need of a home, `never` what is reached by nobody, `sockets` variables that
+    lead to one.
+    """
+
+    write: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    sockets: tuple[str, ...] = ()
+
+
+def places(document: Node) -> Places:
+    """The places in a document. Raises AigonError (usage) that names file and key for one that is malformed."""
+    names = ("write", "read", "never", "sockets")
+    fields = document.fields(names, required=names)
+    return Places(*(fields[name].texts() for name in names))
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Whether `path` is `folder` or below it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def covering(path: str, known: Mapping[str, str]) -> str:
+    """What is said of the closest folder above `path`; "read" where nothing is."""
+    while path not in ("", "/"):
+        path = path.rpartition("/")[0] or "/"
+        if path in known:
+            return known[path]
+    return "read"
+
+
+def layers(grants: Grants) -> tuple[tuple[str, str], ...]:
+    """Each path and what it is there ("hidden", "own", "read", "write", "flat", "fixed"), outer folders first.
+
+    Left out is what changes nothing: a path that is what the folder around it makes of it anyway.
+    """
+    wanted: dict[str, str] = {}
+    # Later ones win on the same path.
+    for name in ("hidden", "own", "read", "flat", "fixed", "write"):
+        wanted |= dict.fromkeys(getattr(grants, name), name)
+    kept: dict[str, str] = {}
+    for path, name in sorted(wanted.items(), key=lambda each: (each[0].count("/"), each[0])):
+        if name not in _SAME[covering(path, kept)]:
+            kept[path] = name
+    return tuple(kept.items())
+
+
+_SAME: Mapping[str, frozenset[str]] = {
+    "read": frozenset(("read", "fixed")),
+    "hidden": frozenset(("hidden", "fixed")),
+    "own": frozenset(("hidden", "fixed")),
+    "write": frozenset(("write", "read")),
+    "flat": frozenset(("write", "read")),
+    "fixed": frozenset(("read", "fixed")),
+}
+"""What is no different inside of each: a part of a writable folder that is granted for reading stays writable."""

@@ -1,0 +1,1 @@
+"""`aigon feature-done`: merge what is proven, by merge, squash, rebase or pull request."""

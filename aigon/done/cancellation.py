@@ -1,0 +1,162 @@
+"""Cancel a feature that will not be built, and reopen one that is cancelled or done. Nothing is lost by either."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+
+from aigon.errors import AigonError, environment, usage
+from aigon.files.home import repository_home
+from aigon.files.store import lock, make_lasting
+from aigon.git.person import Checkout
+from aigon.job.bookkeeping import Committing, commit, require_committing
+from aigon.journal import candidates
+from aigon.journal.records import records_of
+from aigon.journal.run_id import new_run_id
+from aigon.loop.parked import PREFIX
+from aigon.loop.parked import listed as list_parked
+from aigon.model.candidates import Candidate
+from aigon.process.loops import loop_lock
+from aigon.spec import files
+from aigon.spec.features import ROOT, Feature
+from aigon.spec.stages import moved_to
+from aigon.worktrees.cleanup import remove_safely
+from aigon.worktrees.specs import Place, find_place
+
+OPENABLE = ("cancelled", "done", "paused")
+"""Stages from which a feature is reopened."""
+CLOSED = "closed"
+"""The folder beside aigon's records of features that keeps those of a feature that was done before it was reopened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A feature in its new stage: `branches` of it that stay, refs under which work was `parked`."""
+
+    feature: Feature
+    branches: tuple[str, ...]
+    parked: tuple[str, ...]
+
+
+def cancel(main: Checkout, wanted: str, how: Committing) -> Closing:
+    """Move the spec of a feature to the stage `cancelled`, and remove its worktrees; its branches and records stay.
+
+    Raises AigonError, the feature as it was: 2 if it is over already, 7 while a loop works on it, and if a worktree or
+    the commit is refused.
+    """
+    place = find_place(main.root, main.common_dir, wanted)
+    feature = place.feature
+    if feature.stage in ("cancelled", "done"):
+        hint = f"aigon reopen {feature.name_for_people} takes it up again"
+        raise usage(f"Feature {feature.name_for_people} is {feature.stage} already", where=feature.path, hint=hint)
+    _require_own_folder(feature)
+    how = require_committing(main, how)
+    parked = _parked_refs(main)
+    with _alone_with(main, feature) as works:
+        _remove_worktrees(main, works)
+        with _spec_here(main, place) as here, moved_to(main.root, here, "cancelled") as (moved, paths):
+            commit(main, paths, f"docs(feature-{feature.name_for_people}): cancel {feature.slug}", how)
+    there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
+    return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
+
+
+def reopen(main: Checkout, wanted: str, how: Committing) -> Closing:
+    """Move the spec of a feature that is over back to the backlog, or to the inbox if it has no ID.
+
+    A cancelled one continues on its branch. One that was done begins anew at HEAD: its merged branches are parked, and
+    its records are put aside. Raises AigonError: 2 if it is not over, 7 if that or the commit is refused.
+    """
+    feature = find_place(main.root, main.common_dir, wanted).feature
+    if feature.stage not in OPENABLE:
+        name = feature.name_for_people
+        hint = f"aigon feature-implement {name} --loop"
+        raise usage(f"Feature {name} is open: it is in the stage {feature.stage}", where=feature.path, hint=hint)
+    _require_own_folder(feature)
+    how = require_committing(main, how)
+    parked = _parked_refs(main)
+    with _alone_with(main, feature) as works:
+        if feature.stage == "done":
+            _remove_worktrees(main, works)
+            for name in _branches(feature, works):
+                _park_branch(main, feature, name)
+            _put_records_aside(main, feature, works)
+        with moved_to(main.root, feature, "backlog" if feature.id else "inbox") as (moved, paths):
+            commit(main, paths, f"docs(feature-{feature.name_for_people}): reopen {feature.slug}", how)
+    there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
+    return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
+
+
+def _require_own_folder(feature: Feature) -> None:
+    if not feature.path.startswith(f"{ROOT}/"):
+        hint = "Move or delete it yourself: aigon keeps no stage for it"
+        raise usage(f"The spec is kept outside of {ROOT}/", where=feature.path, hint=hint)
+
+
+@contextmanager
+def _alone_with(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, ...]]:
+    """Hold the locks of every loop on the feature; yields its candidates. Raises AigonError (exit 7) if one runs."""
+    home, name = repository_home(main.common_dir), feature.name_for_people
+    works = candidates.of_feature(home, name)
+    places = [home / "locks" / f"arena-{name}.lock", *(loop_lock(home, name, each.label) for each in works)]
+    with ExitStack() as held:
+        for place in (loop_lock(home, name), *places):
+            try:
+                held.enter_context(lock(place, f"Feature {name}"))
+            except AigonError as error:
+                error.hint = f"aigon stop {name}, and wait for its end   or   aigon stop {name} --now"
+                raise
+        yield works
+
+
+def _remove_worktrees(main: Checkout, works: Sequence[Candidate]) -> None:
+    """Remove the worktrees, what they hold parked. Raises AigonError (exit 7) if one has to stay."""
+    for each in works:
+        if reason := remove_safely(main, each, park=True):
+            raise environment(
+                f"The worktree of {each.label} stays: {reason}", where=each.path, hint="Do that, then run this again"
+            )
+
+
+@contextmanager
+def _spec_here(main: Checkout, place: Place) -> Iterator[Feature]:
+    """Yield the feature as this work tree has it; a spec that only its branch has is written here first."""
+    here: Feature | None = None
+    with suppress(AigonError):
+        here = files.locate(main.root, place.feature.name_for_people)
+    if here:
+        yield here
+        return
+    target = main.root / place.feature.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(place.content)
+    try:
+        yield place.feature
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _branches(feature: Feature, works: Sequence[Candidate]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([feature.name, *(each.branch for each in works)]))
+
+
+def _park_branch(main: Checkout, feature: Feature, name: str) -> None:
+    """Keep the tip of a branch under a ref, and remove the branch. Raises AigonError (exit 7)."""
+    if tip := main.commit_of(f"refs/heads/{name}"):
+        main.git("update-ref", f"{PREFIX}feature-{feature.name_for_people}/{name}-{tip[:10]}", tip)
+        main.git("update-ref", "-d", f"refs/heads/{name}", tip)
+
+
+def _put_records_aside(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:
+    """Let the next run begin anew: what earlier ones left is kept in a folder of its own."""
+    home = repository_home(main.common_dir)
+    aside = home / CLOSED / new_run_id()
+    for label in ("", *(each.label for each in works)):
+        folder = records_of(home, feature.name_for_people, label).folder
+        if folder.exists():
+            make_lasting(aside)
+            folder.rename(aside / folder.name)
+        (main.root / feature.state_file(label)).unlink(missing_ok=True)
+
+
+def _parked_refs(main: Checkout) -> list[str]:
+    return [row["ref"] for row in list_parked(main)]

@@ -1,0 +1,134 @@
+"""The final proof: what will be on the target is a tree that nobody has looked at, so everything is run on it."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.checks.project_checks import require_tools
+from aigon.done.record import Subject, checks_of, record_of
+from aigon.errors import AigonError, Exit
+from aigon.git.person import Checkout
+from aigon.git.workspace import Tip, Workspace
+from aigon.isolation import clean_room
+from aigon.job.assessment import Look
+from aigon.job.job import Job
+from aigon.job.options import Options
+from aigon.job.snapshot import Snapshot
+from aigon.job.world import World
+from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.state import replay
+from aigon.loop.decide import met
+from aigon.loop.drive import Observer, Recorder
+from aigon.model.problems import few
+from aigon.process import reaper
+from aigon.process.stop import Stop
+from aigon.proof import frozen
+from aigon.run.prepare import Prepared, job_of, prepare
+from aigon.run.validate import look_once
+from aigon.secrets import environment
+from aigon.spec.features import ROOT
+
+SCRATCH = "done-proof"
+NAMED = 3
+"""Problems of a red check that are named; a resumed run shows them all."""
+
+
+def same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bool:
+    """Whether two trees differ in nothing but aigon's own notes: specs, logs and evaluations of features.
+
+    The feature's own `spec` is none of them: people may have asked for more on the target.
+    """
+    listed = main.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other).split("\0")
+    return all(path.startswith(f"{ROOT}/") and path != spec for path in listed if path)
+
+
+def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, ...]:
+    """What speaks against the files as they are, by every check and criterion and the proof; none where it is proven.
+
+    Raises AigonError: 7 where something cannot be run, 130 or 143 where a person stopped it.
+    """
+    options = Options(subject.chosen.name, skip_validation=_skipped(subject), accept_passing=True)
+    prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
+    reaper.adopt_orphans()
+    with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
+        world, job, snapshot = _opened(subject, prepared, options, folder, stop)
+        try:
+            require_tools(job.checks)
+            look = look_once(job, world, snapshot, Recorder((), observers))
+        finally:
+            world.close()
+            reaper.sweep()
+        if stop.now:
+            raise _interrupted(stop)
+    return () if met(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
+
+
+@contextmanager
+def _scratch(home: Path) -> Iterator[Path]:
+    """A folder for the time of a proof: always the same one, so that the next aigon finds what a killed one left."""
+    clear(home)
+    try:
+        yield home / SCRATCH
+    finally:
+        clear(home)
+
+
+def clear(home: Path) -> None:
+    """Remove the folder of a proof, with its rooms. Nobody else may use the main checkout. Raises AigonError."""
+    for room in (home / SCRATCH / "rooms").glob("*"):
+        clean_room.remove(room)
+    clean_room.remove(home / SCRATCH)
+
+
+def _skipped(subject: Subject) -> bool:
+    """Whether the run that proved it did so without the checks: the merge rests on the same then."""
+    started = replay(subject.chosen.records.each()).started if subject.chosen.records.journal.exists() else None
+    return bool(started and started.skip_validation)
+
+
+def _interrupted(stop: Stop) -> AigonError:
+    code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+    return AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=code)
+
+
+def _opened(
+    subject: Subject, prepared: Prepared, options: Options, folder: Path, stop: Stop
+) -> tuple[World, Job, Snapshot]:
+    """A world whose git objects go into a temporary folder, with the record of what decides the feature."""
+    place, chosen, base = subject.place, subject.chosen, subject.base
+    workspace = Workspace(place, folder / "git", place.branch or "", objects=folder / "objects")
+    mode = chosen.candidate.mode if chosen.candidate else "solo"
+    job = job_of(prepared, options, base, label=chosen.label, mode=mode)
+    record = record_of(subject, workspace, job)
+    frozen.save(folder / "frozen.json", record)
+    job = replace(job, decisions=chosen.records.decisions(), checks=checks_of(subject, record, job))
+    world = World(
+        run_id="feature-done",
+        workspace=workspace,
+        checkout=place.root,
+        folder=folder / "run",
+        home=chosen.home,
+        stop=stop,
+        agent_env={},
+        check_env={**prepared.check_env, "AIGON_RUN": "feature-done"},
+        redact=environment.redactor(prepared.env),
+        own_files={},
+        keeps=False,
+        rooms=folder / "rooms",
+        frozen=folder / "frozen.json",
+        durations=earlier_durations(chosen.home),
+    )
+    complaints = workspace.snapshot()
+    return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
+
+
+def _open(job: Job, look: Look) -> Generator[str, None, None]:
+    """What is red or not met, a short sentence each."""
+    for finding in look.findings:
+        if finding.status != "pass" and finding.check not in job.demand.known_failures:
+            problems = "; ".join(few(finding, NAMED))
+            yield f"{finding.title}: {finding.summary}" + (f" ({problems})" if problems else "")
+    for verdict in look.verdicts:
+        if verdict.status != "met":
+            yield f"criterion {verdict.criterion}: {verdict.reason or verdict.status}"

@@ -1,0 +1,222 @@
+"""Where aigon keeps its own records: outside every workspace, a folder per repository.
+
+    <state home>/repos/<id>/git/                  aigon's own git directory; git-<name>/ for a linked worktree
+                           /features/<id>[-label]/journal.jsonl, journal-<run>.jsonl (archived), decisions.jsonl
+                           /cache/                passes of checks
+                           /locks/
+
+The id is written into the repository's git directory (`aigon/id`) and stays: a moved repository finds its folder again,
+and a second state home gets a folder of the same name. Only a copy of a repository gets a new id. `aigon/home.json`
+beside it says where the repository was seen last, which tells a copy from a move, and which state homes know it.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.errors import Exit, environment
+from aigon.files import bounded
+from aigon.files.error_words import is_lack
+from aigon.files.store import write_atomic
+from aigon.files.system_errors import refusal
+from aigon.files.volumes import existing
+
+NOTE = "home.json"
+"""In the folder of the repository's id."""
+HOMES = 8
+"""State homes that a repository remembers: those of a person, of root, of a few containers."""
+LONGEST = 60
+"""Characters of a repository's own name that go into that of its folder: at most 240 bytes, where 255 are allowed."""
+_FIX = "Remove the file: aigon then begins with new records; the old ones stay in its state folder"
+
+
+def state_home() -> Path:
+    """`AIGON_STATE_HOME`, or the person's state directory."""
+    if given := os.environ.get("AIGON_STATE_HOME"):
+        return Path(given).expanduser().resolve()
+    from platformdirs import user_state_path
+
+    return user_state_path("aigon")
+
+
+def repository_home(common_dir: Path) -> Path:
+    """The folder for the repository whose git directory is `common_dir`; made on first use.
+
+    Raises AigonError (exit 7) when it cannot be written.
+    """
+    repos = state_home() / "repos"
+    try:
+        home = _known(repos, common_dir) or _made(repos, common_dir)
+        _note(common_dir)
+        if not os.access(home, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(home))
+    except OSError as error:
+        if is_lack(error.errno):
+            raise refusal("aigon's records cannot be written", error) from error
+        place = existing(Path(os.fsdecode(error.filename or repos)))
+        if place.is_relative_to(common_dir):
+            refused = OSError(error.errno, error.strerror, str(place))
+            raise refusal("The repository's git directory cannot be written", refused) from error
+        raise environment(
+            f"The state folder cannot be written: {error.strerror}",
+            where=str(place),
+            hint="Make it writable, or point AIGON_STATE_HOME at a folder that is",
+        ) from error
+    return home
+
+
+def known_home(common_dir: Path) -> Path | None:
+    """The folder for a repository that has one already; nothing is made."""
+    return _known(state_home() / "repos", common_dir)
+
+
+def git_directory(home: Path, git_dir: Path, common_dir: Path) -> Path:
+    """aigon's own git directory for one checkout.
+
+    A linked worktree has one to itself: it has an index of its own, and loops in two of them must not share one.
+    """
+    return home / ("git" if git_dir == common_dir else f"git-{git_dir.name}")
+
+
+def find_other_homes(common_dir: Path, feature: str) -> tuple[Path, ...]:
+    """Return the other state homes that have records of the feature, and those that cannot be looked into."""
+    marker = common_dir / "aigon" / "id"
+    if not marker.exists():
+        return ()
+    homes = [Path(each) for each in _noted(common_dir).state_homes if Path(each) != state_home()]
+    return tuple(home for home in homes if _may_know(home / "repos" / _name(marker) / "features", feature))
+
+
+def _may_know(features: Path, feature: str) -> bool:
+    """Whether a feature has records there, or may have: another user's folder cannot be looked into."""
+    try:
+        names = [path.name for path in features.iterdir()]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return any(name == feature or name.startswith(f"{feature}-") for name in names)
+
+
+def _known(repos: Path, common_dir: Path) -> Path | None:
+    """The folder that belongs to this repository; a copy of a repository does not inherit its original's."""
+    marker = common_dir / "aigon" / "id"
+    if not marker.exists():
+        return None
+    home = repos / _name(marker)
+    # Its description alone may be gone, which must not make everything else that is in it forgotten.
+    if not ((home / "repository.json").exists() or (home / "features").exists()):
+        return None
+    if _is_copy(common_dir, home):
+        return None
+    if _described(home) != common_dir:
+        _describe(home, common_dir)
+    return home
+
+
+def _is_copy(common_dir: Path, home: Path) -> bool:
+    """Whether the repository that has this id is another one, which is still where it was seen last."""
+    return any(
+        seen and seen != common_dir and _is_id(seen, common_dir) and not seen.samefile(common_dir)
+        for seen in (_noted(common_dir).git_dir, _described(home))
+    )
+
+
+def _is_id(one: Path, other: Path) -> bool:
+    """Whether two git directories exist and name the same id."""
+    ids = (one / "aigon" / "id", other / "aigon" / "id")
+    return ids[0].exists() and ids[0].read_bytes() == ids[1].read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """Where a repository was seen last, None where nothing says, and the state homes that know it."""
+
+    git_dir: Path | None = None
+    state_homes: tuple[str, ...] = ()
+
+
+def _noted(common_dir: Path) -> _Noted:
+    """What the repository's own note says; nothing where it is damaged."""
+    try:
+        return _read((common_dir / "aigon" / NOTE).read_bytes())
+    except OSError:
+        return _Noted()
+
+
+def _read(note: bytes) -> _Noted:
+    try:
+        known = json.loads(note)
+        return _Noted(Path(known["git_dir"]), tuple(map(str, known["state_homes"]))[:HOMES])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return _Noted()
+
+
+def names(note: bytes | None, common_dir: Path) -> bool:
+    """Whether a repository's note says that the repository is where it is."""
+    return note is not None and _read(note).git_dir == common_dir
+
+
+def _note(common_dir: Path) -> None:
+    """Keep the note true. Nothing but a hint and the detection of copies rests on it, so it may fail to be written."""
+    known, here = _noted(common_dir), str(state_home())
+    homes = known.state_homes if here in known.state_homes else (here, *known.state_homes)[:HOMES]
+    if known != (true := _Noted(common_dir, homes)):
+        content = json.dumps({"git_dir": str(true.git_dir), "state_homes": true.state_homes})
+        with contextlib.suppress(OSError):
+            write_atomic(common_dir / "aigon" / NOTE, content.encode() + b"\n")
+
+
+def _name(marker: Path) -> str:
+    """The folder that a repository names, of any bytes: one name, which leads nowhere else. Raises AigonError (exit 7).
+
+    An agent can write to it, and to forged records it must not lead.
+    """
+    name = os.fsdecode(bounded.content(marker, 4096, "The repository's id", hint=_FIX, code=Exit.ENVIRONMENT)).strip()
+    if not name or "/" in name or "\0" in name or name in (".", "..") or len(os.fsencode(name)) > 255:
+        raise environment("The repository's id is damaged", where=str(marker), hint=_FIX)
+    return name
+
+
+def _made(repos: Path, common_dir: Path) -> Path:
+    """A new folder, or the one that another aigon made for this repository at the same moment."""
+    from filelock import FileLock
+
+    repos.mkdir(parents=True, exist_ok=True)
+    marker = common_dir / "aigon" / "id"
+    marker.parent.mkdir(exist_ok=True)
+    with FileLock(marker.with_suffix(".lock")):
+        return _known(repos, common_dir) or _new(repos, common_dir)
+
+
+def _new(repos: Path, common_dir: Path) -> Path:
+    """Described before the repository names it: a folder that is named is complete. An id of its own stays."""
+    marker = common_dir / "aigon" / "id"
+    home = repos / _name(marker) if marker.exists() else None
+    if home and not _is_copy(common_dir, home):
+        home.mkdir(exist_ok=True)
+        _describe(home, common_dir)
+        return home
+    name = f"{common_dir.parent.name[:LONGEST] or 'repository'}-{uuid.uuid4().hex[:12]}"
+    home = repos / name
+    home.mkdir()
+    _describe(home, common_dir)
+    (marker.parent / NOTE).unlink(missing_ok=True)  # of the repository that this one is a copy of
+    write_atomic(marker, os.fsencode(f"{name}\n"), lasting=True)
+    return home
+
+
+def _described(home: Path) -> Path | None:
+    """The git directory that the folder was last seen with; None where its description is damaged or gone."""
+    try:
+        return Path(json.loads((home / "repository.json").read_text())["git_dir"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _describe(home: Path, common_dir: Path) -> None:
+    write_atomic(home / "repository.json", json.dumps({"git_dir": str(common_dir)}).encode() + b"\n", lasting=True)

@@ -1,0 +1,1 @@
+"""git: the person's own, and aigon's own, which runs nothing that an agent could have planted."""

@@ -1,0 +1,119 @@
+"""Commit a few paths and nothing else, whatever else is staged or changed: for aigon's own bookkeeping."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from aigon.errors import AigonError, environment
+from aigon.git.index_file import copied, locked, replace
+from aigon.git.person import Checkout
+from aigon.git.trusted import TrustedGit
+
+
+def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str:
+    """A commit on HEAD of the work tree's version of `paths` (a missing file is a deletion); its hash.
+
+    HEAD's own commit where nothing differs. The checkout's index follows for these paths only, also where a commit was
+    killed before it did; no hook runs. Raises AigonError (exit 7) when HEAD moved meanwhile or another git holds the
+    index, before anything changed.
+    """
+    head = _resolve(trusted, "HEAD")
+    index = fresh(trusted.directory / "index.paths")
+    trusted.run("read-tree", head, index=index)
+    update = ("update-index", "--add", "--remove", "--", *paths)
+    trusted.run(*update, index=index)
+    tree = trusted.run("write-tree", index=index).decode().strip()
+    if tree == _resolve(trusted, "HEAD^{tree}"):
+        if _follows(trusted, head, paths):
+            return head
+        commit = head
+    else:
+        commit = _written(trusted, tree, head, message)
+    with locked(trusted.git_dir / "index"):
+        copied(trusted.git_dir / "index", index, trusted.directory)
+        trusted.run(*update, index=index)
+        code, said = trusted.refs("update-ref", "-m", message.partition("\n")[0], "HEAD", commit, head)
+        if code:
+            raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
+        replace(trusted.git_dir / "index", index)
+    return commit
+
+
+def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, verify: bool) -> str:
+    """Commit the work tree's version of `paths` with the person's git, hooks and signing; return HEAD's commit.
+
+    A hook that changes these paths and fails, as formatters do, is asked once more about what it made of them. Without
+    `verify` no hook may refuse. Raises AigonError (exit 7), the index as it was, if git or a hook refuses.
+    """
+    # Not --literal-pathspecs: the hooks would inherit it.
+    known = [f":(top,literal){path}" for path in paths if _is_known(checkout, path)]
+    stage = ("add", "--all", "--force", "--sparse", "--", *known)
+    commit = ("commit", "-q", *(() if verify else ("--no-verify",)), "-m", message, "--only", "--", *known)
+    with _index_kept(checkout):
+        for attempt in (1, 2):
+            if known:
+                checkout.git(*stage)
+            if not known or checkout.ask("diff", "--cached", "--quiet", "HEAD", "--", *known) is not None:
+                break
+            try:
+                checkout.git_with_hooks(*commit)
+                break
+            except AigonError as error:
+                if attempt == 2 or checkout.ask("diff", "--quiet", "--", *known) is not None:
+                    raise _refused(paths, error) from None
+    return str(checkout.head)
+
+
+def _is_known(checkout: Checkout, path: str) -> bool:
+    """Whether the file is in the work tree or in the index."""
+    return os.path.lexists(checkout.root / path) or bool(checkout.git("ls-files", "--", f":(top,literal){path}"))
+
+
+@contextmanager
+def _index_kept(checkout: Checkout) -> Iterator[None]:
+    """Put the checkout's index back if something goes wrong in here."""
+    index = checkout.git_dir / "index"
+    kept = checkout.git_dir / f"aigon-index-before.{os.getpid()}"
+    there = copied(index, kept, checkout.git_dir)
+    try:
+        yield
+    except BaseException:
+        if there:
+            with locked(index):
+                replace(index, kept)
+        raise
+    finally:
+        kept.unlink(missing_ok=True)
+
+
+def _refused(paths: Sequence[str], error: AigonError) -> AigonError:
+    hint = f"Fix what it says, or skip the hooks with --no-verify\n{error.hint}"
+    return environment("A hook, or git, refused the commit; nothing was changed", where=", ".join(paths), hint=hint)
+
+
+def _written(trusted: TrustedGit, tree: str, head: str, message: str) -> str:
+    return trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
+
+
+def _follows(trusted: TrustedGit, head: str, paths: Sequence[str]) -> bool:
+    """Whether the checkout's index has the paths as HEAD has them."""
+    asked = ("diff-index", "--cached", "--quiet", head, "--", *paths)
+    return trusted.attempt(*asked, index=trusted.git_dir / "index")[0] == 0
+
+
+def fresh(index: Path) -> Path:
+    """A private index that is not there, and no lock on it either: a git that was killed leaves its own."""
+    for each in (index, index.with_name(f"{index.name}.lock")):
+        each.unlink(missing_ok=True)
+    return index
+
+
+def _resolve(trusted: TrustedGit, name: str) -> str:
+    code, out = trusted.refs("rev-parse", "--verify", name)
+    if code:
+        raise environment("This repository has no commits yet", where=str(trusted.root), hint=FIRST_COMMIT)
+    return out
+
+
+FIRST_COMMIT = 'git add -A && git commit -m "first commit"'

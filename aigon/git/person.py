@@ -1,0 +1,245 @@
+"""The person's repository, read and moved with their own git: the only importer of GitPython.
+
+Nothing here runs after an agent has: the loop uses `aigon.git.workspace`, which never reads configuration that an
+agent could have planted.
+"""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from aigon.errors import AigonError, environment
+from aigon.files.system_errors import of_git
+
+if TYPE_CHECKING:
+    import git
+
+LOCAL_VARIABLES = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""What `git rev-parse --local-env-vars` prints: inherited from a hook or an alias they point every call elsewhere."""
+NO_MONITOR = ("-c", "core.fsmonitor=false")
+"""A program that any look at the files would start, and that an agent of an earlier run could have named."""
+UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+}
+"""What stands in a git directory while an operation waits for a person to finish it."""
+NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+SHOWN_LINES = 40
+"""Lines of a hook's output that an error shows: its end, which is where linters sum up."""
+
+
+def forget_inherited_repository() -> None:
+    """Take the variables out of this process's environment that would redirect git to another repository."""
+    for name in LOCAL_VARIABLES:
+        os.environ.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Author and committer, as git would use them."""
+
+    author: tuple[str, str]
+    committer: tuple[str, str]
+
+
+class Checkout:
+    """A work tree and what its repository says about itself. `git_dir` differs from `common_dir` in a worktree."""
+
+    def __init__(self, root: Path, git_dir: Path, common_dir: Path, repo: "git.Repo") -> None:
+        self.root, self.git_dir, self.common_dir = root, git_dir, common_dir
+        self._repo = repo
+
+    @staticmethod
+    @contextmanager
+    def open(start: Path) -> Iterator["Checkout"]:
+        """The checkout around `start`. Raises AigonError (exit 7) outside a work tree."""
+        git = _library()
+        try:
+            repo = git.Repo(start, search_parent_directories=True, expand_vars=False)
+        except (git.InvalidGitRepositoryError, git.NoSuchPathError):
+            raise environment(
+                "This is not a git repository", where=str(start), hint="Run `git init` here, or go to your repository"
+            ) from None
+        with repo:
+            if repo.bare or not repo.working_tree_dir:
+                raise environment(
+                    "This repository is bare: it has no work tree for an agent",
+                    where=str(repo.git_dir),
+                    hint="Clone it and run aigon in the clone",
+                )
+            root, git_dir, common = (Path(p).resolve() for p in (repo.working_tree_dir, repo.git_dir, repo.common_dir))
+            checkout = Checkout(root, git_dir, common, repo)
+            checkout.require_readable()
+            yield checkout
+
+    def require_readable(self) -> None:
+        """Raise AigonError (exit 7) where git itself refuses: another owner's repository, a damaged configuration.
+
+        Without this, every question to it would look as if it had been answered with no.
+        """
+        try:
+            self.git("rev-parse", "--git-dir")
+        except AigonError as error:
+            raise environment("git cannot read this repository", where=str(self.root), hint=error.hint) from None
+
+    def git(self, *arguments: str) -> str:
+        """Standard output of the person's own git. Raises AigonError (exit 7) with git's own words."""
+        return self._execute(arguments, {})
+
+    def git_with_hooks(self, *arguments: str) -> str:
+        """Like `git`, for a command that runs the person's hooks: they get the person's locale, which `git` changes.
+
+        The hint of the error is the end of what git and the hooks printed.
+        """
+        # GitPython forces LC_ALL=C, under which Ruby and Perl hooks cannot read UTF-8. Empty means unset.
+        locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
+        try:
+            return self._execute(arguments, locale)
+        except AigonError as error:
+            error.hint = last_lines(error.hint)
+            raise
+
+    def run_hook(self, name: str, *arguments: str) -> None:
+        """Run a hook of the person's as git would, if there is one. Raises AigonError (exit 7) if it fails."""
+        try:
+            self.git_with_hooks("hook", "run", "--ignore-missing", name, "--", *arguments)
+        except AigonError as error:
+            raise environment(f"git hook {name} failed", where=str(self.root), hint=error.hint) from None
+
+    def _execute(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
+        git = _library()
+        try:
+            return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], env=env, start_new_session=True))
+        except git.GitCommandError as error:
+            said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
+            what = f"git {command_of(arguments)} failed"
+            lack = of_git(what, said, (self.root, self.common_dir, self.git_dir))
+            raise lack or environment(what, where=str(self.root), hint=said or _how(error.status)) from error
+
+    def ask(self, *arguments: str) -> str | None:
+        """Like `git`, None where git exits non-zero: for questions whose answer may be no."""
+        try:
+            return self.git(*arguments)
+        except AigonError:
+            return None
+
+    @cached_property
+    def config(self) -> Mapping[str, str]:
+        """The effective configuration, names in lower case; the last value of each, `true` for a name alone."""
+        entries = (entry.partition("\n") for entry in self.git("config", "--list", "-z").split("\0") if entry)
+        return {name.lower(): value if equals else "true" for name, equals, value in entries}
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that HEAD names; None when detached."""
+        return self.ask("symbolic-ref", "--short", "-q", "HEAD")
+
+    @property
+    def head(self) -> str | None:
+        """The commit of HEAD; None before the first commit."""
+        return self.ask("rev-parse", "--verify", "-q", "HEAD^{commit}")
+
+    def commit_of(self, name: str) -> str | None:
+        """The commit that a branch or revision names."""
+        return self.ask("rev-parse", "--verify", "-q", f"{name}^{{commit}}")
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Whether `descendant` contains `ancestor`."""
+        return self.ask("merge-base", "--is-ancestor", ancestor, descendant) is not None
+
+    def changed(self) -> list[str]:
+        """Paths with uncommitted changes, untracked files included, relative to the root; renames by both names."""
+        out = self.git(*NO_HOOKS, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
+        return [entry[3:] for entry in out.split("\0") if entry]
+
+    def identity(self) -> Identity:
+        """Who commits. Raises AigonError (exit 7) where git does not know."""
+        try:
+            author, committer = self.git("var", "GIT_AUTHOR_IDENT"), self.git("var", "GIT_COMMITTER_IDENT")
+        except AigonError:
+            raise environment(
+                "git does not know who you are, so aigon cannot commit",
+                where=str(self.root),
+                hint='git config user.name "Your Name"; git config user.email you@example.com',
+            ) from None
+        return Identity(_person(author), _person(committer))
+
+    def checked_out_elsewhere(self, branch: str) -> str | None:
+        """The other worktree that has `branch` checked out."""
+        for block in self.git("worktree", "list", "--porcelain").split("\n\n"):
+            lines = block.splitlines()
+            if f"branch refs/heads/{branch}" in lines:
+                path = lines[0].removeprefix("worktree ")
+                if Path(path).resolve() != self.root:
+                    return path
+        return None
+
+    def under_way(self) -> str | None:
+        """The operation that a person has not finished here: merge, rebase, cherry-pick, revert, bisect."""
+        return next((name for mark, name in UNDER_WAY.items() if (self.git_dir / mark).exists()), None)
+
+    def switch(self, branch: str, *, create_at: str | None = None) -> None:
+        """Check out `branch`, made at `create_at` where given; hooks do not run."""
+        extra = ("-c", branch, create_at) if create_at else (branch,)
+        self.git(*NO_HOOKS, "switch", "-q", *extra)
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """The git command among these arguments: what is left of them after options of git itself (`-c name=value`)."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("-c", "-C") else rest[1:]
+    return rest[0] if rest else ""
+
+
+def last_lines(text: str) -> str:
+    """Return the last SHOWN_LINES lines, and how many are left out."""
+    lines = text.splitlines()
+    left_out = len(lines) - SHOWN_LINES
+    return text if left_out <= 0 else "\n".join([f"({left_out} lines left out)", *lines[left_out:]])
+
+
+def _how(status: object) -> str:
+    """How a git ended that said nothing; a signal is a negative number."""
+    if status == -signal.SIGXFSZ:
+        return "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
+    return f"It ended with {status} and said nothing"
+
+
+def _library() -> ModuleType:
+    try:
+        import git
+    except ImportError as error:  # GitPython looks for the program when it is imported
+        raise environment("git is not installed, or not on PATH", hint="Install git 2.36 or newer") from error
+    return git
+
+
+def _person(ident: str) -> tuple[str, str]:
+    name, _, rest = ident.partition(" <")
+    return name, rest.partition(">")[0]

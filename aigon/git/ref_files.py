@@ -1,0 +1,123 @@
+"""Refs as git keeps them in files, read without a git process: only what changed since the last look is opened."""
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.git.kept import FRESH_NS, NOTHING, Kept, Mark, look, mark, mark_of
+
+WATCHED = ("heads", "tags", "replace", "aigon")
+"""Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
+LONGEST = 1024
+"""Bytes of a ref's file that are read: it holds a hash, or the name of another ref."""
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_PACKED = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (refs/\S+)")
+_PEELED = re.compile(rb"\^([0-9a-f]{40}|[0-9a-f]{64})")
+
+
+def is_hash(value: str) -> bool:
+    """Whether a ref's value is an object, and neither a link to another ref nor rubbish."""
+    return bool(_HASH.fullmatch(value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What a folder of refs held when it was read: folders, and files with what is known of them."""
+
+    mark: Mark
+    folders: tuple[str, ...]
+    files: dict[str, tuple[Mark, str]]
+
+
+class RefFiles:
+    """The watched refs of a repository. `packed` is its file of packed refs as it was when they were last read."""
+
+    def __init__(self, common_dir: Path) -> None:
+        self.folder, self.packed_file = common_dir / "refs", common_dir / "packed-refs"
+        self.packed = Kept(NOTHING)
+        self._packed: dict[str, str] = {}
+        self._folders: dict[str, _Folder] = {}
+
+    def read(self, *, thorough: bool = True) -> dict[str, str]:
+        """Every watched ref and its value, loose before packed: a hash, `ref: NAME`, or words for what git cannot read.
+
+        git writes a ref by renaming a file, which the folder's own mark shows. An agent can write over a file in
+        place, so a `thorough` look is one at every file.
+        """
+        packed = look(os.fspath(self.packed_file), self.packed)
+        if packed is not self.packed:
+            self.packed, self._packed = packed, parsed(packed.data) or {}
+        self._folders = dict(self._read_folders(thorough=thorough))
+        refs = dict(self._packed)
+        for name, folder in self._folders.items():
+            refs.update((f"{name}/{file}", value) for file, (_, value) in folder.files.items())
+        return refs
+
+    def path_of(self, ref: str) -> Path:
+        """The file of a loose ref."""
+        return self.folder.parent / ref
+
+    def _read_folders(self, *, thorough: bool) -> Iterator[tuple[str, _Folder]]:
+        fresh, names = time.time_ns() - FRESH_NS, [f"refs/{name}" for name in WATCHED]
+        while names:
+            name = names.pop()
+            path, known = f"{self.folder.parent}/{name}", self._folders.get(name)
+            now = mark(path)
+            if thorough or known is None or known.mark != now:
+                with contextlib.suppress(OSError):  # not there, or put out of reach: then its refs are gone
+                    known = _folder(path, now, known.files if known else {}, fresh)
+                    yield name, known
+                    names += [f"{name}/{each}" for each in known.folders]
+            else:
+                yield name, known
+                names += [f"{name}/{each}" for each in known.folders]
+
+
+def _folder(path: str, now: Mark, known: Mapping[str, tuple[Mark, str]], fresh: int) -> _Folder:
+    """Its folders and refs, none of which is a lock; only files that changed are read. Raises OSError."""
+    folders, files = [], {}
+    with os.scandir(path) as found:
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            elif not entry.name.endswith(".lock"):
+                file = mark_of(entry.stat(follow_symlinks=False))
+                before = known.get(entry.name)
+                if before is None or before[0] != file:
+                    before = (file if file[3] < fresh else (), _read(entry.path, file[0]))
+                files[entry.name] = before
+    return _Folder(now if len(now) > 1 and now[3] < fresh else (), tuple(folders), files)
+
+
+def _read(path: str, mode: int) -> str:
+    if not stat.S_ISREG(mode):
+        return "a link to another file" if stat.S_ISLNK(mode) else "no file"
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return "unreadable"
+    try:
+        text = os.read(handle, LONGEST).decode(errors="replace").strip()
+    finally:
+        os.close(handle)
+    if text.startswith("ref:"):
+        return f"ref: {text[4:].strip()}"
+    return text if is_hash(text) else "rubbish"
+
+
+def parsed(data: bytes) -> dict[str, str] | None:
+    """The watched refs in a file of packed refs; None where git would not read it, or not find in it what is there."""
+    head, lines = b"", data.splitlines()
+    if lines and lines[0].startswith(b"#"):
+        head, lines = lines[0], lines[1:]
+    entries = [_PACKED.fullmatch(line) for line in lines if not _PEELED.fullmatch(line)]
+    names = [entry[2] for entry in entries if entry]
+    if len(names) < len(entries) or (b" sorted" in head and names != sorted(names)):
+        return None
+    wanted = tuple(f"refs/{name}/".encode() for name in WATCHED)
+    return {os.fsdecode(e[2]): e[1].decode() for e in entries if e and e[2].startswith(wanted)}

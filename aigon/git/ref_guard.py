@@ -1,0 +1,204 @@
+"""Branches, tags and the like: remembered before an agent works, put back after it where it had no business there.
+
+While nothing changes, a look costs one `lstat` per loose ref and starts no program. The run's own branch is not looked
+at here. New values are parked before old ones come back; refs only move by compare-and-swap, and no hook runs.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from aigon.files.displaced import displace, real_folders
+from aigon.files.store import write_atomic
+from aigon.git.moved_refs import Done, Moved
+from aigon.git.ref_files import RefFiles, is_hash, parsed
+from aigon.git.ref_rules import Situation, checked_out, in_the_way
+from aigon.git.rivals import NOBODY, Rivals
+from aigon.git.trusted import TrustedGit
+
+Park = Callable[[str, str], str]
+"""Keeps an object under a ref made of the name given; the ref."""
+
+
+class RefGuard:
+    """Guards the refs of a repository but the run's own `branch` and those of `rivals`, which go unmentioned, too.
+
+    Rubbish in the place of refs goes to `displaced`.
+
+    Call `put_back` when the configuration has been put back: it runs git on the person's refs.
+    """
+
+    def __init__(self, git: TrustedGit, branch: str, displaced: Path, rivals: Rivals = NOBODY) -> None:
+        self._git, self._own, self._displaced, self._rivals = git, f"refs/heads/{branch}", displaced, rivals
+        self._files = RefFiles(git.common_dir)
+        self._before: dict[str, str] = {}
+        self._elsewhere: frozenset[str] = frozenset()
+        self._linked: frozenset[Path] = frozenset()
+        self._packed = self._files.packed
+        self._tip: str | None = None
+        self._agents: set[str] = set()
+        self._known: tuple[str, ...] | None = None
+
+    def remember(self) -> None:
+        """Take all refs as they are now for right."""
+        now = self._read(thorough=False)
+        if self._known is not None:
+            self._let_come(now)
+        self._before = now
+        if self._known is None:
+            self._known = tuple(sorted({value for value in self._before.values() if is_hash(value)}))
+        self._packed = self._files.packed
+        self._elsewhere = checked_out(self._git.common_dir, self._git.git_dir)
+        self._linked = frozenset(folder for folder in self._folders() if folder.is_symlink())
+
+    def known(self) -> tuple[str, ...]:
+        """The objects that branches and tags named at the first `remember`: what they contain is not the agent's."""
+        return self._known or ()
+
+    def put_back(self, park: Park) -> tuple[Moved, ...]:
+        """What is not as it was remembered, and what became of it."""
+        after = self._sound()
+        self._let_come(after)
+        self._keep_theirs(after, park)
+        both = {**self._before, **after}
+        changed = [ref for ref in both if self._before.get(ref) != after.get(ref) and not self._free(ref)]
+        if not changed:
+            return ()
+        situation = Situation(
+            self._git, self._own, self._tip, self._elsewhere, self._before, after, self._remotes(changed)
+        )
+        verdicts = [(ref, *situation.verdict(ref)) for ref in sorted(changed)]
+        verdicts.sort(key=lambda each: each[1] != "remove")  # what is in the way goes first
+        moved = tuple(self._done(ref, after.get(ref, ""), what, why, park) for ref, what, why in verdicts)
+        failed = {each.ref: each.before for each in moved if each.done == "failed"}
+        self._agents |= {each.ref for each in moved if each.done == "left" and not each.before}
+        self._before, self._packed = {**self._read(), **failed}, self._files.packed
+        return moved
+
+    def _free(self, ref: str) -> bool:
+        """Whether it may be moved by whoever likes."""
+        return ref in self._agents or self._rivals.write(ref)
+
+    def _let_come(self, now: Mapping[str, str]) -> None:
+        """What rivals made since the last look is theirs from now on, unless it is in the way of what was there."""
+        new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
+        there = (self._own, *self._before)
+        self._agents |= {ref for ref in new if not any(in_the_way(ref, other) for other in there)}
+
+    def see_rivals(self) -> None:
+        """Take rivals' refs as they are now for theirs."""
+        self._before |= {ref: value for ref, value in self._read().items() if self._rivals.write(ref)}
+
+    def _keep_theirs(self, after: Mapping[str, str], park: Park) -> None:
+        """Bring a rival's branch back that is gone, park what one was moved away from, where no ref holds it any more.
+
+        Its own loop may be over, and does not look again.
+        """
+        theirs = {ref: value for ref, value in self._before.items() if is_hash(value) and self._rivals.write(ref)}
+        for ref, value in theirs.items():
+            if after.get(ref) == value or self._is_held(value):
+                continue
+            if ref in after or self._set(ref, value, ""):
+                park(ref.removeprefix("refs/").replace("/", "-"), value)
+        self._before |= {ref: value for ref, value in after.items() if self._rivals.write(ref)}
+
+    def _is_held(self, commit: str) -> bool:
+        code, out = self._git.refs("for-each-ref", "--count=1", f"--contains={commit}")
+        return code == 0 and bool(out)
+
+    def _read(self, *, thorough: bool = True) -> dict[str, str]:
+        refs = self._files.read(thorough=thorough)
+        tip = refs.pop(self._own, "")
+        self._tip = tip if is_hash(tip) else None
+        return refs
+
+    def _folders(self) -> tuple[Path, ...]:
+        return (self._files.folder, *(self._files.folder / name for name in ("heads", "tags", "replace", "aigon")))
+
+    def _sound(self) -> dict[str, str]:
+        """The refs as they are, in folders that are folders and with packed refs that git can read.
+
+        Without them git takes this for no repository at all.
+        """
+        for folder in self._folders():
+            if folder.is_symlink() and folder not in self._linked:
+                displace(folder, self._displaced)
+        if not self._files.folder.is_dir():
+            real_folders(self._files.folder, self._git.common_dir, self._displaced)
+        after, packed = self._read(), self._files.packed
+        if packed.data == self._packed.data and packed.mode == self._packed.mode:
+            return after
+        rubbish = packed.mode and parsed(packed.data) is None
+        if rubbish:
+            displace(self._files.packed_file, self._displaced)
+        if self._packed.mode and (rubbish or not packed.mode):
+            write_atomic(self._files.packed_file, self._packed.data)
+        self._salvage(packed.data)
+        return self._read()
+
+    def _salvage(self, rubbish: bytes) -> None:
+        """Bring the run's own branch back from packed refs that git could not read: its commits are new."""
+        found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(self._own.encode()) + rb"$", rubbish, re.M)
+        if found and not self._files.path_of(self._own).exists():
+            self._git.refs("update-ref", "--no-deref", self._own, found[1].decode())
+
+    def _remotes(self, changed: list[str]) -> frozenset[str]:
+        """The names of remote branches, asked for only where a new ref could be taken for one."""
+        if all(ref in self._before for ref in changed):
+            return frozenset()
+        _, out = self._git.refs("for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes")
+        return frozenset(out.splitlines())
+
+    def _done(self, ref: str, after: str, what: str, why: str, park: Park) -> Moved:
+        before = self._before.get(ref, "")
+        if what == "leave":
+            return Moved(ref, before, after, "left", why=why)
+        parked = self._parked(ref, after, park)
+        said = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
+        done: Done = "failed" if said else "removed" if what == "remove" else "put back"
+        return Moved(ref, before, after, done, parked, said or why)
+
+    def _parked(self, ref: str, value: str, park: Park) -> str:
+        """The ref under which the new value is kept; "" where it names nothing that is there."""
+        if not is_hash(value) or self._git.attempt("cat-file", "-e", value)[0]:
+            return ""
+        return park(ref.removeprefix("refs/").replace("/", "-"), value)
+
+    def _remove(self, ref: str, value: str) -> str:
+        """What git said where it could not."""
+        if not is_hash(value):
+            self._clear(ref)
+            return ""
+        code, said = self._git.refs("update-ref", "--no-deref", "-d", ref, value)
+        return said if code else ""
+
+    def _set(self, ref: str, before: str, after: str) -> str:
+        """What git said where it could not."""
+        if after and not is_hash(after):
+            self._clear(ref)
+        if before.startswith("ref: "):
+            code, said = self._git.refs("symbolic-ref", ref, before.removeprefix("ref: "))
+            return said if code else ""
+        if not is_hash(before):
+            return "git could not read it before either"
+        old = (after,) if is_hash(after) else () if after else ("",)
+        code, said = self._git.refs("update-ref", "--no-deref", "-m", "aigon", ref, before, *old)
+        if code and self._cleared_way(ref):
+            code, said = self._git.refs("update-ref", "--no-deref", "-m", "aigon", ref, before, *old)
+        return said if code else ""
+
+    def _clear(self, ref: str) -> None:
+        place = self._files.path_of(ref)
+        if os.path.lexists(place):
+            displace(place, self._displaced)
+
+    def _cleared_way(self, ref: str) -> bool:
+        """Put aside what is no ref and stands in the file's place or in that of a folder on the way to it."""
+        place = self._files.path_of(ref)
+        above = [folder for folder in place.parents if folder.is_relative_to(self._files.folder)]
+        found = [folder for folder in above if os.path.lexists(folder) and not folder.is_dir()]
+        found += [place] if place.is_dir() else []
+        for obstacle in found:
+            displace(obstacle, self._displaced)
+        return bool(found)

@@ -1,0 +1,312 @@
+"""aigon's own git directory: the repository's objects, nobody's configuration but what is imported here.
+
+An agent can plant code in git that the parent's next command runs: hooks, filters, diff drivers, fsmonitor. None of
+it is read here. What the person's own configuration needs is copied before the agent runs; what cannot be copied
+safely is refused by name. Never gc, repack, prune, fetch or merge in it: it holds no refs.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aigon.errors import AigonError, environment
+from aigon.files.runtime_files import IGNORED_LINES
+from aigon.files.system_errors import of_git
+from aigon.git.person import Checkout, Identity, command_of
+from aigon.process import run as process
+
+FLUSH = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
+"""A checkpoint is flushed once, with the ref that names it; its objects are written out before, as they come. That is
+what git's own `core.fsyncMethod=batch` does within one process, over the several that make one checkpoint: a power
+cut leaves the old ref, or the new one with everything it names."""
+IMPORTED = (
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.symlinks",
+    "core.precomposeunicode",
+    "core.protecthfs",
+    "core.protectntfs",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.bigfilethreshold",
+    "core.checkstat",
+    "core.trustctime",
+    "core.compression",
+    "core.loosecompression",
+    "index.sparse",
+)
+"""Settings that change what `git add` writes; none of them names a program."""
+FIXED = {
+    "core.bare": "false",
+    "core.excludesfile": "/dev/null",  # else git reads its default place anew each time; ours has a copy of it
+    "core.safecrlf": "false",
+    "core.fsmonitor": "false",
+    "core.hookspath": "/dev/null",
+    "core.untrackedcache": "false",
+    "core.splitindex": "false",
+    "core.fsync": "loose-object",  # git adds it to what it flushes anyway: packs, into which a large file goes at once
+    "core.fsyncmethod": "writeout-only",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "diff.ignoresubmodules": "dirty",
+    "status.submodulesummary": "false",
+    "advice.addembeddedrepo": "false",
+    "commit.gpgsign": "false",
+}
+
+
+class TrustedGit:
+    """Runs git with a configuration of aigon's own on the person's objects and work tree.
+
+    With `objects` new objects go there and the repository's are only read.
+    """
+
+    def __init__(self, checkout: Checkout, directory: Path, objects: Path | None = None) -> None:
+        self.root, self.git_dir, self.common_dir = checkout.root, checkout.git_dir, checkout.common_dir
+        self.directory = directory
+        self.program = shutil.which("git") or "git"
+        identity = checkout.identity()
+        self.env = _environment(self, identity)
+        if objects:
+            objects.mkdir(parents=True, exist_ok=True)
+            theirs = self.env["GIT_OBJECT_DIRECTORY"]
+            self.env |= {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": theirs}
+        self._ref_env = {**_clean(), **_people(identity), "GIT_DIR": str(self.git_dir)}
+        self.prepare(checkout)
+
+    def prepare(self, checkout: Checkout) -> None:
+        """Write the directory afresh from the person's configuration. Raises AigonError (exit 7), naming a refusal."""
+        refuse_unsupported(checkout)
+        for name in ("objects", "refs", "info"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
+        (self.directory / "config").write_text(_config_text(_settings(checkout)))
+        _copy_rules(checkout, self.directory)
+
+    def keep_out(self, lines: Sequence[str]) -> None:
+        """Let `git add` pass over what these lines name, as a .gitignore would; the person's own rules still win."""
+        file = self.directory / "info" / "exclude"
+        file.write_text("\n".join([*lines, file.read_text()]))
+
+    def run(self, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
+        """Standard output of a git command. Raises AigonError (exit 7) with git's words."""
+        code, out, err = self.attempt(*arguments, stdin=stdin, index=index)
+        if code:
+            raise self.failed(f"git {command_of(arguments)} failed", err.decode(errors="replace").strip(), code)
+        return out
+
+    def failed(self, what: str, said: str, code: int = 1) -> AigonError:
+        """`what` is wrong, by what a git said that ended with `code`: in plain words where room is what it lacked."""
+        if lack := of_git(what, said, self.places):
+            return lack
+        if code < 0:
+            how = f"git was killed ({signal.strsignal(-code)})"
+            return environment(what, where=str(self.root), hint=f"{how}: run again, after a turn with --resume")
+        return environment(what, where=str(self.root), hint=said or f"It exited with {code}")
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where git writes: objects, aigon's own git directory, the work tree, the git directory, temporary files."""
+        objects = Path(self.env["GIT_OBJECT_DIRECTORY"])
+        return (objects, self.directory, self.root, self.git_dir, Path(tempfile.gettempdir()))
+
+    def attempt(
+        self, *arguments: str, stdin: bytes | None = None, index: Path | None = None
+    ) -> tuple[int, bytes, bytes]:
+        """Exit code, standard output and standard error of a git command."""
+        env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
+        return process.output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
+
+    def find_ignored(self, paths: Sequence[str]) -> set[str]:
+        """Return those of the paths that git ignores, whether they exist or not. Raises AigonError (exit 7)."""
+        if not paths:
+            return set()
+        asked = (self.program, "check-ignore", "-z", "--stdin")
+        env = {**self.env, "GIT_LITERAL_PATHSPECS": "0"}  # check-ignore refuses to run with it
+        code, out, err = process.output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
+        if code not in (0, 1):
+            raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
+        return {os.fsdecode(path) for path in out.split(b"\0") if path}
+
+    def beginning(self, *arguments: str, most: int) -> bytes:
+        """The first `most` bytes of what a git command prints; it is ended then."""
+        return process.beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
+
+    def refs(self, *arguments: str, headless: bool = False) -> tuple[int, str]:
+        """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs.
+
+        With `headless` HEAD is not the checkout's, and names no branch: git locks nothing but the ref that is named.
+        """
+        fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
+        env = {**self._ref_env, "GIT_DIR": str(self._headless())} if headless else self._ref_env
+        code, out, err = process.output((self.program, *fixed, *arguments), cwd=self.root, env=env)
+        return code, (out or err).decode(errors="replace").strip()
+
+    def _headless(self) -> Path:
+        """A folder that is to git a worktree of the repository; written each time, as others may write there too."""
+        folder = self.directory / "headless"
+        folder.mkdir(exist_ok=True)
+        (folder / "HEAD").write_text("ref: refs/heads/aigon\n")
+        (folder / "commondir").write_text(f"{self.common_dir}\n")
+        return folder
+
+
+def _clean() -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return env | {
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "LC_ALL": "C",
+    }
+
+
+def _people(identity: Identity) -> dict[str, str]:
+    (author, author_mail), (committer, committer_mail) = identity.author, identity.committer
+    return {
+        "GIT_AUTHOR_NAME": author,
+        "GIT_AUTHOR_EMAIL": author_mail,
+        "GIT_COMMITTER_NAME": committer,
+        "GIT_COMMITTER_EMAIL": committer_mail,
+    }
+
+
+def _environment(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
+    return {
+        **_clean(),
+        **_people(identity),
+        "GIT_DIR": str(trusted.directory),
+        "GIT_WORK_TREE": str(trusted.root),
+        "GIT_INDEX_FILE": str(trusted.directory / "index"),
+        "GIT_OBJECT_DIRECTORY": str(trusted.common_dir / "objects"),
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+
+
+def refuse_unsupported(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7) for a repository whose snapshots aigon could not take faithfully."""
+    config = checkout.config
+    if any(name.startswith("remote.") and name.endswith(".promisor") and is_on(config[name]) for name in config):
+        raise environment(
+            "This is a partial clone, which aigon does not support: objects could be missing offline",
+            where=str(checkout.root),
+            hint="Make a full clone, or run `git fetch --refetch --no-filter` and unset remote.NAME.promisor",
+        )
+    if config.get("extensions.refstorage", "files") != "files":
+        raise environment("This repository keeps its refs in a reftable, which aigon does not support yet")
+    for name in sorted(_filters_used(checkout)):
+        if name != "lfs":
+            raise environment(
+                f"The files of this repository go through the git filter '{name}', which aigon does not run",
+                where=".gitattributes",
+                hint=f"An agent could change what it executes. Remove the filter={name} attribute, or open an issue",
+            )
+        if not shutil.which("git-lfs"):
+            raise environment(
+                "This repository uses Git LFS, and git-lfs is not installed",
+                where=".gitattributes",
+                hint="Install git-lfs (https://git-lfs.com), then run `git lfs install`",
+            )
+
+
+def is_on(value: str) -> bool:
+    """A boolean as git reads one."""
+    return value.lower() not in ("", "false", "no", "off", "0")
+
+
+def _filters_used(checkout: Checkout) -> set[str]:
+    """Filters named by attributes in force that the person's configuration defines; others do nothing."""
+    config = checkout.config
+    defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
+    listed = _listed(checkout).split("\0")
+    texts = [_text(checkout.root / path) for path in listed if path]
+    texts += [_text(checkout.common_dir / "info" / "attributes"), _text(_global_file(checkout, "attributes"))]
+    words = {word.removeprefix("filter=") for text in texts for word in text.split() if word.startswith("filter=")}
+    return {word for word in words if word.lower() in defined or word == "lfs"}
+
+
+def _listed(checkout: Checkout) -> str:
+    """The files with attributes in the index. Raises AigonError (exit 7) for an index that a power cut spoiled."""
+    try:
+        return checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes")
+    except AigonError as error:
+        if "index file" not in error.hint and "bad signature" not in error.hint:
+            raise
+        index = checkout.git_dir / "index"
+        hint = f"rm {index} && git reset -q   # makes it anew, your files stay as they are\n{error.hint}"
+        raise environment("git cannot read the index of this checkout", where=str(index), hint=hint) from None
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
+
+
+def _global_file(checkout: Checkout, kind: str) -> Path:
+    """The person's global excludes or attributes file, by configuration or in git's default place."""
+    configured = checkout.config.get(f"core.{kind}file")
+    if configured:
+        return Path(configured).expanduser()
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
+    return Path(base) / "git" / {"excludes": "ignore", "attributes": "attributes"}[kind]
+
+
+def _settings(checkout: Checkout) -> dict[str, str]:
+    config = checkout.config
+    settings = {name: config[name] for name in IMPORTED if name in config} | FIXED
+    object_format = config.get("extensions.objectformat", "sha1")
+    settings["core.repositoryformatversion"] = "1"
+    settings["extensions.preciousobjects"] = "true"
+    if object_format != "sha1":
+        settings["extensions.objectformat"] = object_format
+    if "lfs" in _filters_used(checkout):
+        settings |= _lfs(checkout)
+    return settings
+
+
+def _lfs(checkout: Checkout) -> dict[str, str]:
+    """Git LFS by its own documented filter lines, storing where the repository stores, found before an agent ran."""
+    program = shutil.which("git-lfs") or "git-lfs"
+    return {
+        "filter.lfs.clean": f"{program} clean -- %f",
+        "filter.lfs.smudge": f"{program} smudge -- %f",
+        "filter.lfs.process": f"{program} filter-process",
+        "filter.lfs.required": "true",
+        "lfs.storage": str(checkout.common_dir / "lfs"),
+    }
+
+
+def _config_text(settings: Mapping[str, str]) -> str:
+    def entry(name: str, value: str) -> str:
+        section, _, key = name.rpartition(".")
+        head, _, sub = section.partition(".")
+        title = f'{head} "{sub}"' if sub else head
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'[{title}]\n\t{key} = "{escaped}"\n'
+
+    return "".join(entry(name, value) for name, value in sorted(settings.items()))
+
+
+def _copy_rules(checkout: Checkout, directory: Path) -> None:
+    """Excludes, attributes, sparse patterns and shallow boundary as they are now, before an agent can edit them."""
+    common, info = checkout.common_dir / "info", directory / "info"
+    theirs = (_text(_global_file(checkout, "excludes")), _text(common / "exclude"))
+    # aigon's runtime files are out of every checkpoint, whatever the project's .gitignore says.
+    (info / "exclude").write_text("\n".join([*theirs, *IGNORED_LINES, ""]))
+    everywhere = _text(_global_file(checkout, "attributes"))
+    (info / "attributes").write_text(_text(common / "attributes"))
+    (directory / "attributes").write_text(everywhere)
+    with (directory / "config").open("a") as config:
+        config.write(_config_text({"core.attributesfile": str(directory / "attributes")}))
+    for source, target in (
+        (checkout.git_dir / "info" / "sparse-checkout", info / "sparse-checkout"),
+        (checkout.common_dir / "shallow", directory / "shallow"),
+    ):
+        target.unlink(missing_ok=True)
+        if source.exists():
+            shutil.copyfile(source, target)

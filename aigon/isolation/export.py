@@ -1,0 +1,225 @@
+"""The files of a tree as a fresh clone would have them: nothing ignored, no left-overs, objects that are what they say.
+
+A git object is trusted by its name, and git does not look again when it checks one out. So everything is packed and
+its names are computed anew from the content before a file is written: an object that an agent replaced is missing then.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.errors import AigonError, environment
+from aigon.files.error_words import Lacking
+from aigon.files.system_errors import of_git
+from aigon.git import submodules
+from aigon.git.trusted import IMPORTED, TrustedGit
+from aigon.process import run as process
+
+BRANCH = "refs/heads/proof"
+PACKING = ("--window=0", "--compression=0", "--quiet")
+"""The pack is read once: no time goes into making it small."""
+SMUDGING = {"GIT_LFS_SKIP_DOWNLOAD_ERRORS": "1"}
+"""A large file that is not here stays a pointer, as it is in the workspace then; nothing is fetched."""
+CONVERTING = (*IMPORTED, "core.repositoryformatversion", "extensions.objectformat")
+"""Settings under which git finds the exported files unchanged."""
+WORKERS = ("-c", "checkout.workers=0")
+"""Files are written by as many processes as there are cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written. `missing`: submodules that the workspace has and whose commit could not be exported.
+
+    `unpopulated`: those that the workspace has not checked out either, an empty folder here as there; `fresh`: nothing
+    of an earlier export was there.
+    """
+
+    folder: Path
+    missing: tuple[str, ...] = ()
+    unpopulated: tuple[str, ...] = ()
+    fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A repository to export from: `worktree` is where it is checked out, `objects` what git reads, with `settings`."""
+
+    git: TrustedGit
+    worktree: Path
+    objects: dict[str, str]
+    settings: tuple[str, ...] = ()
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> bytes:
+        """Output of a command of aigon's own git. Raises AigonError (exit 7) with git's words."""
+        argv = (self.git.program, *self.settings, *arguments)
+        whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
+        code, out, err = process.output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
+        if code:
+            said = err.decode(errors="replace").strip()
+            what = "The files to prove could not be exported"
+            raise of_git(what, said, (*self.git.places, cwd or self.worktree)) or environment(
+                f"{what}: an object of the repository is missing or damaged",
+                where=str(self.worktree),
+                hint=f"Run `git fsck --full`. git said: {said or f'exit {code}'}",
+            )
+        return out
+
+    def writing_to(self, objects: Path) -> dict[str, str]:
+        """Read as ever, and write new objects and packs there: git renames its drafts, on one file system."""
+        read = (self.objects["GIT_OBJECT_DIRECTORY"], self.objects.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""))
+        found = os.pathsep.join((_quoted(read[0]), *filter(None, read[1:])))
+        return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": found}
+
+
+def _quoted(path: str) -> str:
+    """A path in a list with colons, as git reads one that has a colon itself."""
+    if os.pathsep not in path and not path.startswith('"'):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def export(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Exported:
+    """Write the tree with this hash (a commit's does, too) as files into `folder`.
+
+    The folder must not exist, be empty, or hold an earlier export with its repository: then only the files that differ
+    are written, and files that neither tree has stay.
+
+    With `repository` it has a git directory of one commit without parents, as a clone of depth 1 in CI has, so that
+    tools that ask git go on working: this tree's objects, no other ref, no hook, no remote. Without, it has none.
+    Raises AigonError (exit 7) when an object is missing or damaged.
+    """
+    names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    source = _Source(git, git.root, {name: git.env[name] for name in names if name in git.env})
+    fresh = not (folder / ".git").exists()
+    _write(source, tree, folder)
+    found = list(_with_submodules(source, folder, ""))
+    if not repository:
+        for written in (folder, *(folder / path for path, problem in found if not problem)):
+            shutil.rmtree(written / ".git")
+    by_problem = {kind: tuple(path for path, problem in found if problem == kind) for kind in ("missing", "absent")}
+    return Exported(folder, by_problem["missing"], by_problem["absent"], fresh)
+
+
+def _write(source: _Source, revision: str, folder: Path) -> None:
+    """One repository's files, read from objects whose names were just computed anew."""
+    own = folder / ".git"
+    packs = own / "objects" / "pack"
+    packs.mkdir(parents=True, exist_ok=True)
+    before, known = _exported_commit(own), set(packs.glob("*.pack"))
+    tree = source.run("rev-parse", "--verify", f"{revision}^{{tree}}").decode().strip()
+    packing = ("pack-objects", "--revs", *PACKING, str(packs / "pack"))
+    wanted = f"{tree}\n^{before}\n" if before else f"{tree}\n"
+    source.run(*packing, stdin=wanted.encode(), env=source.writing_to(own / "objects"))
+    renamed = {"GIT_OBJECT_DIRECTORY": str(own / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
+    for pack in set(packs.glob("*.pack")) - known:
+        pack.with_suffix(".idx").unlink()
+        source.run("index-pack", str(pack), env=renamed)
+    here = {**renamed, **SMUDGING, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(own / "index")}
+    source.run(*WORKERS, "read-tree", "--reset" if before else "-m", "-u", tree, env=here)
+    if (source.git.directory / "info" / "sparse-checkout").exists():
+        _beyond_the_cone(source, folder, here)
+    if '[filter "lfs"]' in (source.git.directory / "config").read_text():
+        _refuse_damaged(source, folder, here)
+    commit = source.run("commit-tree", "-m", "aigon: the files to prove", tree, env=renamed).decode()
+    _describe(source, own, commit)
+
+
+def _exported_commit(own: Path) -> str:
+    """Return the commit of an earlier export into this git directory, "" if there is none."""
+    branch = own / BRANCH
+    return branch.read_text().strip() if branch.exists() else ""
+
+
+def _beyond_the_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
+    """What a sparse checkout leaves out and the workspace has all the same: an agent may work outside the cone."""
+    listed = source.run("ls-files", "-z", env=here, cwd=folder).split(b"\0")
+    left_out = {path for path in listed if path and not os.path.lexists(os.path.join(os.fsencode(folder), path))}  # noqa: PTH118
+    held = {entry[2:] for entry in source.run("ls-files", "-v", "-z").split(b"\0") if entry.startswith(b"H")}
+    if there := sorted(left_out & held):
+        options = ("--ignore-skip-worktree-bits", "-f", "-z", "--stdin")
+        source.run("checkout-index", *options, stdin=b"\0".join(there) + b"\0", env=here, cwd=folder)
+
+
+def _refuse_damaged(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
+    """Raise AigonError (exit 7) for a large file that is not what its pointer says: Git LFS does not look either."""
+    attribute = {**here, "GIT_LITERAL_PATHSPECS": "0"}
+    stage = source.run("ls-files", "--stage", "-z", "--", ":(attr:filter=lfs)", env=attribute, cwd=folder)
+    entries = [line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("100")]
+    pointers = {path: info.split()[1] for info, path in entries if "\n" not in path and (folder / path).exists()}
+    named = os.fsencode("".join(f"{path}\n" for path in pointers))
+    true = source.run("hash-object", "--stdin-paths", stdin=named, env=here, cwd=folder).decode().split()
+    for (path, pointer), name in zip(pointers.items(), true, strict=True):
+        if name != pointer:
+            raise environment(
+                "A large file of the repository is damaged: its content is not what its pointer says",
+                where=path,
+                hint="Run `git lfs fsck`",
+            )
+
+
+def _describe(source: _Source, own: Path, commit: str) -> None:
+    """The rest of a git directory: one branch, and the settings that say how files and objects correspond."""
+    branch = own / BRANCH
+    branch.parent.mkdir(parents=True, exist_ok=True)
+    branch.write_text(commit)
+    (own / "HEAD").write_text(f"ref: {BRANCH}\n")
+    listed = source.run("config", "--list", "-z").decode(errors="surrogateescape").split("\0")
+    known = [(name, value) for name, _, value in (entry.partition("\n") for entry in listed) if name in CONVERTING]
+    (own / "config").write_text("".join(_setting(name, value) for name, value in known))
+    (own / "info").mkdir(exist_ok=True)
+    for name in ("attributes", "sparse-checkout"):
+        if (rules := source.git.directory / "info" / name).exists():
+            shutil.copyfile(rules, own / "info" / name)
+
+
+def _setting(name: str, value: str) -> str:
+    section, _, key = name.partition(".")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'[{section}]\n\t{key} = "{escaped}"\n'
+
+
+def _with_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
+    """Every submodule below, written where that can be done, with what is wrong: "", "missing" or "absent"."""
+    stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(folder / ".git" / "index")})
+    for path, commit in _gitlinks(stage):
+        inner, problem = _written(source, path, commit, folder / path)
+        yield prefix + path, problem
+        if inner and not problem:
+            yield from _with_submodules(inner, folder / path, f"{prefix}{path}/")
+
+
+def _gitlinks(stage: bytes) -> list[tuple[str, str]]:
+    lines = (line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000"))
+    return [(path, info.split()[1]) for info, path in lines]
+
+
+def _written(source: _Source, path: str, commit: str, folder: Path) -> tuple[_Source | None, str]:
+    """Write a submodule's commit: from which repository, and what is wrong."""
+    git_dir = submodules.git_directory(source.worktree / path)
+    if git_dir is None:
+        return None, "missing" if _holds_files(source.worktree / path) else "absent"
+    objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
+    settings = ("-c", "core.sparseCheckout=false", "-c", f"lfs.storage={git_dir / 'lfs'}")
+    inner = _Source(source.git, source.worktree / path, objects, settings)
+    try:
+        _write(inner, commit, folder)
+    except Lacking:
+        raise
+    except AigonError:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        return inner, "missing"
+    return inner, ""
+
+
+def _holds_files(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())

@@ -1,0 +1,236 @@
+"""Bring the checkout onto the feature's branch, and refuse by name what would not be safe."""
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from aigon.agents.command_file import is_aigons
+from aigon.config.loading import PROJECT_FILE
+from aigon.errors import AigonError, environment
+from aigon.files.runtime_files import IGNORED_LINES, is_runtime
+from aigon.files.runtime_files import STOP_FILES as STOP_FILES
+from aigon.git import branch_files
+from aigon.git.commit_paths import FIRST_COMMIT, commit_paths
+from aigon.git.hidden import refuse_hidden_changes
+from aigon.git.index_file import remove_dead
+from aigon.git.person import Checkout
+from aigon.git.trusted import TrustedGit, refuse_unsupported
+from aigon.job.free_space import require_writable
+from aigon.spec.features import ROOT, Feature, feature_at, is_called
+
+
+def require_sound(checkout: Checkout) -> str:
+    """The branch that is checked out. Raises AigonError (exit 7): no commits, detached HEAD, something under way,
+    a git directory that cannot be written, nobody to commit as, a kind of repository that is not supported."""
+    if checkout.head is None:
+        raise environment("This repository has no commits yet", where=str(checkout.root), hint=FIRST_COMMIT)
+    if doing := checkout.under_way():
+        raise environment(
+            f"A {doing} is under way in this checkout",
+            where=str(checkout.root),
+            hint=f"git {doing} --continue, or git {doing} --abort" if doing != "bisect" else "git bisect reset",
+        )
+    branch = checkout.branch
+    if branch is None:
+        hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
+        raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
+    remove_dead(checkout.git_dir / "index.lock")
+    require_committable(checkout)
+    return branch
+
+
+def require_committable(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7), before anything is written, if a commit could not be made here."""
+    folders = (checkout.git_dir, checkout.common_dir, checkout.common_dir / "objects")
+    require_writable("git cannot commit here", *folders)
+    checkout.identity()
+    refuse_unsupported(checkout)
+
+
+_COMMIT = 'git add -A && git commit -m "work in progress"'
+_STASH = "git stash --include-untracked"
+
+
+def _go(checkout: Checkout) -> str:
+    """What a person types first where they do not stand in the work tree that a command is for."""
+    inside = Path.cwd().resolve().is_relative_to(checkout.root.resolve())
+    return "" if inside else f"cd {shlex.quote(str(checkout.root))} && "
+
+
+def own_changes(
+    checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = (), *, elsewhere: str = ""
+) -> list[str]:
+    """Return the uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other.
+
+    `nobodys` are paths (folders end in `/`) that the checks of the last look left: they are let be. `elsewhere` is a
+    command for the hint, by which an agent works beside this checkout.
+    """
+    refuse_hidden_changes(checkout)
+    own, others = split_changes(checkout, spec_paths, nobodys)
+    if others:
+        ways = [f"{_go(checkout)}{_COMMIT}", f"{_go(checkout)}{_STASH}", *filter(None, [elsewhere])]
+        raise environment(
+            "There are uncommitted changes, which an agent could mix with its own",
+            where=listed(others),
+            hint="   or   ".join(ways),
+        )
+    return own
+
+
+def split_changes(
+    checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Return the uncommitted paths that are aigon's to commit, and all others, untracked ones included."""
+    changed = [path for path in checkout.changed() if not any(_within(path, place) for place in nobodys)]
+    own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
+    own += [path for path in changed if _moved_from(checkout, path, spec_paths)]
+    return [path for path in own if not is_runtime(path)], [path for path in changed if path not in own]
+
+
+def listed(paths: Sequence[str], most: int = 5) -> str:
+    """Return the first paths, and the number of the others."""
+    names = [path if path.isprintable() else repr(path) for path in paths[:most]]
+    return ", ".join(names) + (f" and {len(paths) - most} more" if len(paths) > most else "")
+
+
+def _moved_from(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> bool:
+    """Whether one of the specs stood at `path`: it was moved to another stage, and that was not committed any more."""
+    gone = path.startswith(f"{ROOT}/") and not os.path.lexists(checkout.root / path)
+    return gone and path not in spec_paths and Path(path).name in [Path(spec).name for spec in spec_paths]
+
+
+def uncommitted_own(checkout: Checkout) -> list[str]:
+    """Return the uncommitted paths of aigon's own set-up: its configuration, its lines of .gitignore, its commands."""
+    return [path for path in checkout.changed() if _is_own(checkout, path) and not is_runtime(path)]
+
+
+def require_configuration(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7) if aigon's configuration is in no commit of the branch that is checked out.
+
+    A feature's branch would take it along, and it would be missing on every other branch.
+    """
+    if PROJECT_FILE in checkout.changed() and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is None:
+        raise environment(
+            f"aigon's configuration is not committed on {checkout.branch}, so other branches would lack it",
+            where=PROJECT_FILE,
+            hint="aigon init --commit",
+        )
+    if (checkout.root / PROJECT_FILE).exists() or checkout.ask("check-ignore", "-q", PROJECT_FILE) is not None:
+        return
+    others = branch_files.list_feature_branches(checkout.common_dir)
+    if found := list(branch_files.read_files(checkout.root, [(name, PROJECT_FILE) for name in others])):
+        name, _ = found[-1]
+        raise environment(
+            f"aigon's configuration is on {name} alone, and not on {checkout.branch}",
+            where=PROJECT_FILE,
+            hint=f"{_go(checkout)}git checkout {name} -- .aigon && aigon init --commit",
+        )
+
+
+def _within(path: str, place: str) -> bool:
+    return path == place or (place.endswith("/") and path.startswith(place))
+
+
+def _is_own(checkout: Checkout, path: str) -> bool:
+    if path == ".gitignore":
+        before = checkout.ask("show", "HEAD:.gitignore") or ""
+        return has_only_own_lines(before, (checkout.root / path).read_text(errors="replace"))
+    return path.startswith(".aigon/") or is_runtime(path) or _is_command(checkout.root / path)
+
+
+def _is_command(file: Path) -> bool:
+    """A command that `aigon init` wrote for an agent, and that nobody has edited since."""
+    return file.is_file() and not file.is_symlink() and is_aigons(file.name, file.read_bytes())
+
+
+def has_only_own_lines(before: str, after: str) -> bool:
+    """Whether two versions of .gitignore differ by nothing but aigon's lines."""
+    differing = set(before.splitlines()) ^ set(after.splitlines())
+    return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in differing)
+
+
+def enter(checkout: Checkout, branch: str) -> None:
+    """Check out `branch`, making it at HEAD where it does not exist. Raises AigonError (exit 7)."""
+    if checkout.branch == branch:
+        return
+    if other := checkout.checked_out_elsewhere(branch):
+        hint = f"Run aigon there (cd {other}), or remove that worktree: git worktree remove {other}"
+        raise environment(f"The branch {branch} is checked out elsewhere", where=other, hint=hint)
+    exists = checkout.commit_of(f"refs/heads/{branch}") is not None
+    try:
+        checkout.switch(branch, create_at=None if exists else "HEAD")
+    except AigonError as error:
+        raise environment(f"git could not switch to {branch}", where=branch, hint=error.hint) from None
+
+
+@contextmanager
+def back_on_error(checkout: Checkout, before: str) -> Iterator[None]:
+    """Stand on the branch `before` again where something goes wrong in here."""
+    try:
+        yield
+    except BaseException:
+        if checkout.branch != before and not checkout.changed():
+            checkout.switch(before)
+        raise
+
+
+def branch_of(checkout: Checkout, wanted: str) -> str | None:
+    """Return the one branch of a feature, by its ID (padded or not), slug, title, name or the path of its spec."""
+    path = wanted.removeprefix("./")
+    given = feature_at(path) if path.startswith(f"{ROOT}/") else None
+    found = [
+        name
+        for name in branch_files.list_feature_branches(checkout.common_dir)
+        if (feature := feature_at(f"/{name}.md"))
+        and (is_called(feature, wanted) or (given and given.slug == feature.slug and given.id in ("", feature.id)))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
+    """Commit aigon's own uncommitted paths. Return the commit, or None if there were none."""
+    return commit_paths(trusted, paths, take_up_message(trusted, feature, paths)) if paths else None
+
+
+def take_up_message(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str:
+    """Return the message for a commit of these paths of aigon's own."""
+    name, (_, head) = feature.name_for_people, trusted.refs("rev-parse", "HEAD")
+    if feature.path not in paths:
+        what = "update aigon's configuration"
+    elif trusted.attempt("cat-file", "-e", f"{head}:{feature.path}")[0]:
+        what = f"start feature {name}"
+    else:
+        what = "update the spec"
+    return f"{_unused(trusted, head, f'docs(feature-{name}): {what}')}\n"
+
+
+_SUBJECTS = 1000
+"""Commits whose subjects are compared with a new one."""
+
+
+def _unused(trusted: TrustedGit, head: str, subject: str) -> str:
+    """Return the subject, with a number if one of the last commits up to `head` has it already."""
+    taken = trusted.run("log", "--format=%s", f"--max-count={_SUBJECTS}", head).decode(errors="replace").splitlines()
+    numbered = (f"{subject} ({number})" for number in range(2, len(taken) + 3))
+    return subject if subject not in taken else next(each for each in numbered if each not in taken)
+
+
+def exclude(checkout: Checkout, lines: Sequence[str], whose: str) -> None:
+    """Let this clone's git ignore what these lines name, under a remark that says `whose` they are.
+
+    The project's .gitignore is not touched: what an agent makes of that does not matter then.
+    """
+    file = checkout.common_dir / "info" / "exclude"
+    text = file.read_text(errors="surrogateescape") if file.exists() else ""
+    there = {line.strip() for line in text.splitlines()}
+    if missing := [line for line in lines if line not in there]:
+        file.parent.mkdir(exist_ok=True)
+        block = "\n".join([f"# {whose}", *missing, ""])
+        file.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
+
+
+def ignore_runtime_files(checkout: Checkout) -> None:
+    """Keep aigon's runtime files out of `git status`."""
+    exclude(checkout, IGNORED_LINES, "aigon's runtime files")

@@ -1,0 +1,47 @@
+"""The file systems that a run writes to: which they are, and what they have left."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from aigon.files.system_errors import refusal
+from aigon.files.volumes import existing, tried, volumes
+from aigon.model.resources import Volume
+from aigon.process.meter import Meter
+
+TEMPORARY = "temporary files"
+
+
+def written_to(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Volume, ...]:
+    """The file systems of a run's folders, by what is there. The first of several on one stands for it."""
+    places = {
+        "the workspace": root,
+        "git's objects": objects,
+        "aigon's records": home,
+        "prompts and logs": folder,
+        # As agents and checks have it: Python itself goes elsewhere without a word where nothing can be written there.
+        TEMPORARY: Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
+    }
+    return volumes(places, TEMPORARY)
+
+
+def require_writable(what: str, *folders: Path) -> None:
+    """Raise AigonError (exit 7), beginning with `what`, if one of the folders cannot be written.
+
+    A run asks before it enters the branch: what was committed there could not be taken away again, and would be in the
+    way of the next run.
+    """
+    for place in map(existing, folders):
+        if not os.access(place, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
+            raise refusal(what, OSError(number, os.strerror(number), str(place)))
+
+
+def left(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
+    """What they have left now; where folders of aigon's `own` are, a block is written to see that it can be."""
+    now = meter.now()
+    for folder in own:
+        now = tuple(tried(volume, folder) for volume in now)
+    return now

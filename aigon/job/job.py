@@ -1,0 +1,102 @@
+"""What a run is about, decided before any agent starts and not changed while it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.config.prices import NO_PRICES, Table
+from aigon.job.ladder import Rung
+from aigon.journal.attempt import Attempt
+from aigon.journal.decisions import Decision
+from aigon.loop.decide import Demand, Limits
+from aigon.model.judging import JudgeSettings
+from aigon.model.promises import DEFAULT
+from aigon.model.turns import Agent
+from aigon.model.values import Check, Spec
+from aigon.profiles.ecosystem import Setup
+from aigon.profiles.protection import Protection
+from aigon.spec.features import Feature
+
+
+@dataclass(frozen=True, slots=True)
+class ProofPlan:
+    """How everything is run once more before a run may end as proven.
+
+    `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home; `network`
+    is that of the checks, of which loopback is always there.
+    """
+
+    mode: Literal["clean-room", "in-place"] = "clean-room"
+    home: Literal["throwaway", "real"] = "throwaway"
+    isolation: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = "auto"
+    network: Literal["open", "closed"] = "open"
+    setups: tuple[Setup, ...] = ()
+    caches: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds: `longest` in all for one turn; `first` is the first wait where nobody said how long, then doubled."""
+
+    longest: float = 21600.0
+    first: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`rungs` is the escalation ladder of the agent; `fallback` are those of the agents that stand in for it.
+
+    `promises` are the phrases with which an agent may claim to be done; `waits` bounds the waiting for an agent that is
+    held up.
+
+    `earlier` is what earlier runs of the feature tried; `base_results` says of criteria, by `criterion_key`, whether
+    they passed at the base commit, as far as an earlier look recorded it.
+
+    `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
+    workspace; `turn_timeout` and `idle_timeout` (None: no such) are in seconds; `slots` is how many checks run side by
+    side.
+    """
+
+    feature: Feature
+    label: str
+    mode: Literal["solo", "worktree", "arena"]
+    spec: Spec
+    spec_path: str
+    log_path: str
+    base_commit: str
+    checks: tuple[Check, ...]
+    demand: Demand
+    limits: Limits
+    rungs: tuple[Rung, ...]
+    judge: JudgeSettings | None
+    template: str
+    turn_timeout: float
+    slots: int = 2
+    stop_on_first_failure: bool = False
+    auto_check: bool = True
+    use_cache: bool = True
+    decisions: tuple[Decision, ...] = ()
+    protection: Protection = field(default_factory=Protection)
+    proof: ProofPlan = ProofPlan()
+    fallback: tuple[tuple[Rung, ...], ...] = ()
+    promises: tuple[str, ...] = (DEFAULT,)
+    waits: Waits = Waits()
+    idle_timeout: float | None = None
+    prices: Table = NO_PRICES
+    earlier: tuple[Attempt, ...] = ()
+    base_results: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What no other run of the repository is called at the same time: for folders of its own."""
+        return f"{self.feature.name}-{self.label}" if self.label else self.feature.name
+
+    @property
+    def agent(self) -> Agent:
+        """The agent as the run begins with it."""
+        return self.rungs[0].agent
+
+    @property
+    def own_files(self) -> frozenset[str]:
+        """The two files that aigon itself writes into a checkpoint."""
+        return frozenset((self.spec_path, self.log_path))

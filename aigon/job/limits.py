@@ -1,0 +1,95 @@
+"""When a run stops and what proven means, from flags and configuration."""
+
+from aigon.config.models import MAX_ITERATIONS, Config
+from aigon.errors import usage
+from aigon.job.job import Waits
+from aigon.job.ladder import Rung
+from aigon.job.options import Options
+from aigon.loop import decide
+from aigon.model.values import Spec
+from aigon.spec.document import known_failures
+
+
+def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> decide.Limits:
+    """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
+    wanted = max_iterations(config, options)
+    if not 1 <= wanted <= MAX_ITERATIONS:
+        why = f"; a run takes at most {MAX_ITERATIONS}, so that a person looks before more is spent"
+        raise usage(
+            f"The iteration limit is {wanted}{why if wanted > MAX_ITERATIONS else ''}",
+            where="--max-iterations or AIGON_MAX_ITERATIONS",
+            hint=f"Give 1 to {MAX_ITERATIONS}. --resume continues a run that reached its limit, with as many again",
+        )
+    failures = options.max_consecutive_failures
+    if failures is not None and failures < 1:
+        where = "--max-consecutive-failures"
+        raise usage("0 consecutive failures would stop before the start", where=where, hint="Give 1 or more")
+    guards = config.guards
+    single = not (options.loop or options.resume)
+    return decide.Limits(
+        iterations=1 if single else wanted,
+        consecutive_failures=max_consecutive_failures(config, options),
+        repeated_error=guards.repeated_error,
+        stall=guards.stall,
+        run_time=max_time(config, options) if options.time_left is None else options.time_left,
+        max_cost=max_cost(config, options),
+        disk_free=guards.disk_free,
+        memory_free=guards.memory_free,
+        by_history=guards.by_history,
+        single=single,
+        ladder=rungs,
+        allow_unknown_cost=guards.allow_unknown_cost,
+    )
+
+
+def max_iterations(config: Config, options: Options) -> int:
+    """Iterations of one invocation with --loop."""
+    return options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
+
+
+def max_consecutive_failures(config: Config, options: Options) -> int:
+    """Failed turns in a row."""
+    return options.max_consecutive_failures or config.guards.consecutive_failures
+
+
+def max_time(config: Config, options: Options) -> float | None:
+    """Seconds of the run, in an arena of all its agents; None: no limit."""
+    return options.max_time or _number(config.guards.run_time)
+
+
+def max_cost(config: Config, options: Options) -> float | None:
+    """US dollars of the run, in an arena of all its agents; None: no limit."""
+    return options.max_cost or config.guards.max_cost
+
+
+def max_wait(config: Config, options: Options) -> float:
+    """Seconds to wait for an agent that is held up."""
+    return float(config.guards.max_wait) if options.max_wait is None else options.max_wait
+
+
+def _number(value: str | float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def waits(config: Config, options: Options) -> Waits:
+    """How long a run waits for an agent that is held up."""
+    return Waits(max_wait(config, options), float(config.guards.first_wait))
+
+
+def iteration_timeout(config: Config, options: Options, by_profile: float | None = None) -> float:
+    """Return the seconds for one agent turn: by flag, by configuration, `by_profile`, else the default."""
+    guards = config.guards
+    configured = by_profile if by_profile and "iteration_timeout" not in guards.model_fields_set else None
+    return options.iteration_timeout or configured or float(guards.iteration_timeout)
+
+
+def idle_timeout(config: Config, options: Options) -> float | None:
+    """Seconds of one agent turn without a sign of life; None: as many as it likes."""
+    return options.idle_timeout or _number(config.guards.idle_timeout)
+
+
+def demand(config: Config, spec: Spec, options: Options) -> decide.Demand:
+    """What proven means for this spec."""
+    in_place = config.proof.mode == "in-place"
+    skip, accept = bool(options.skip_validation), bool(options.accept_passing)
+    return decide.Demand(spec.criteria, known_failures(spec), skip, in_place, accept)

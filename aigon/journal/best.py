@@ -1,0 +1,113 @@
+"""The best checkpoint of a run, by what was seen at each of them and never by what an agent says.
+
+What counts, the weightiest first: criteria proven, nothing lost of what the base had, checks green, tests passed. A
+look with an open integrity review proves nothing: it may be that very change that turned its criteria green.
+Of equals the earliest is the best: what came after it has to show something for its changes.
+"""
+
+from collections.abc import Callable, Iterable
+
+from aigon.journal.amounts import many
+from aigon.journal.attempt import Attempt
+from aigon.journal.events import IterationFinished
+from aigon.model.red_check import is_red
+from aigon.model.values import OWN, Finding
+
+Worth = tuple[int, int, int, int]
+Order = Callable[[IterationFinished, IterationFinished | None], Worth]
+
+
+def best(
+    looks: Iterable[IterationFinished], base: IterationFinished | None, order: Order | None = None
+) -> IterationFinished | None:
+    """The best of `looks`, oldest first; None where none is better than the first, which is where the run began.
+
+    `base` is the look that says what there was to lose; `order` is `worth`, for a caller that remembers what it said.
+    """
+    known = list(looks)
+    # `max` keeps the first of equals.
+    found = max(known, key=lambda look: (order or worth)(look, base), default=None)
+    return None if found is None or found is known[0] else found
+
+
+def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
+    """Whether no iteration after that one changed a file: then there is nothing to go back from."""
+    later = [attempt.changed for attempt in attempts if attempt.number > number]
+    return bool(later) and not any(later)
+
+
+def worth(look: IterationFinished, base: IterationFinished | None) -> Worth:
+    """Orders looks: the greater the better."""
+    # aigon's own checks are no progress of the project's: some run only where all else is proven.
+    own = [finding for finding in look.findings if finding.role not in OWN]
+    green = sum(finding.status == "pass" for finding in own)
+    passed = sum(finding.counts.passed for finding in own if finding.counts)
+    return (0 if reviews(look) else proven(look), -lost(look, base), green, passed)
+
+
+class Worths:
+    """`worth` that looks at the same look once: what the best of a thousand is, is asked in every turn."""
+
+    def __init__(self) -> None:
+        self._base: IterationFinished | None = None
+        self._known: dict[int, tuple[IterationFinished, Worth]] = {}
+
+    def __call__(self, look: IterationFinished, base: IterationFinished | None) -> Worth:
+        """What it is worth."""
+        if base is not self._base:
+            self._base, self._known = base, {}
+        known = self._known.get(look.number)
+        if known is None or known[0] is not look:
+            known = self._known[look.number] = (look, worth(look, base))
+        return known[1]
+
+
+def proven(look: IterationFinished) -> int:
+    """Criteria that were met."""
+    return sum(verdict.status == "met" for verdict in look.verdicts)
+
+
+def reviews(look: IterationFinished) -> int:
+    """Integrity findings that a person has to look at."""
+    return sum(concern.level == "review" for concern in look.concerns)
+
+
+def lost(look: IterationFinished, base: IterationFinished | None) -> int:
+    """What the base had and this look has not: a check that was green and is red or gone, tests that passed.
+
+    Of a red check the names of the tests that passed are not known, so as many are lost as the number fell by.
+    """
+    now = {finding.check: finding for finding in look.findings}
+    before = [finding for finding in base.findings if finding.role not in OWN] if base else []
+    return sum(_lost(finding, now.get(finding.check)) for finding in before)
+
+
+def _lost(before: Finding, now: Finding | None) -> int:
+    if now is None:
+        return int(before.status == "pass")
+    fewer = before.counts.passed - now.counts.passed if before.counts and now.counts and is_red(now) else 0
+    return max(fewer, 0) + int(before.status == "pass" and is_red(now))
+
+
+def name(look: IterationFinished) -> str:
+    """`iteration 2`, or where the run began."""
+    return f"iteration {look.number}" if look.number else "the base"
+
+
+def how_far(look: IterationFinished, base: IterationFinished | None = None) -> str:
+    """`3 of 4 proven`, and what speaks against it."""
+    against = [f"{reviews(look)} to review"] if reviews(look) else []
+    against += [f"{many(gone, 'regression')} from the base"] if (gone := lost(look, base)) else []
+    return ", ".join([f"{proven(look)} of {len(look.verdicts)} proven", *against])
+
+
+def compared(look: IterationFinished, other: IterationFinished, base: IterationFinished | None) -> str:
+    """Why `look` is better than the later `other`, on the first thing that tells them apart."""
+    mine, theirs = worth(look, base), worth(other, base)
+    if mine == theirs:
+        return "nothing more was proven after it"
+    at = next(number for number in range(len(mine)) if mine[number] != theirs[number])
+    if at < 2:
+        return f"{name(other)} has {how_far(other, base)}"
+    what = ("checks green", "tests passed")[at - 2]
+    return f"{name(other)} has {theirs[at]} {what} instead of {mine[at]}"

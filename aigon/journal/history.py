@@ -1,0 +1,254 @@
+"""What happened to a feature under one label, over all its runs: read from journals, for evaluation and report."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from aigon.journal.events import (
+    CheckFinished,
+    CriterionJudged,
+    Event,
+    HookRan,
+    IterationFinished,
+    IterationStarted,
+    Notice,
+    Parked,
+    RecordMended,
+    RolledBack,
+    RunFinished,
+    RunStarted,
+    Spent,
+    TurnEnded,
+    Waiting,
+)
+from aigon.journal.state import Spend
+from aigon.model.outcomes import Outcome
+from aigon.model.values import CostStatus, Finding, Turn, Usage
+
+_ASKED = re.compile(r"criterion-\d+", re.ASCII)
+_ROUNDING = 1e-9
+"""US dollars by which two ways to add up the same amounts may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An iteration: its turns (several where one was held up, none at the base) and the look that ended it.
+
+    `run_id` is the run that it belongs to, `invocation` its place in `History.runs` (a resume has one of its own, and
+    the id of the run it goes on with); `effort` what was asked for in its last turn; `asked` what the commands of
+    criteria came to; `spend` everything the feature had cost when the look ended; `undone`: the branch went back to an
+    earlier one, and does not hold it any more.
+    """
+
+    run_id: str
+    look: IterationFinished
+    turns: tuple[Turn, ...] = ()
+    effort: str = ""
+    invocation: int = 0
+    asked: tuple[Finding, ...] = ()
+    spend: Spend = field(default_factory=Spend)
+    undone: bool = False
+
+    @property
+    def number(self) -> int:
+        """Counted over all runs; 0 is the look at the base."""
+        return self.look.number
+
+    @property
+    def proven(self) -> int:
+        """Criteria that were proven."""
+        return sum(verdict.status == "met" for verdict in self.look.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One invocation of the loop: how it began and, once it has, how it ended; `heard` is when it last said a word."""
+
+    started: RunStarted
+    finished: RunFinished | None = None
+    heard: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All runs of a feature under one label, oldest first. A run that is started anew counts iterations from 0 again.
+
+    `steps` are the iterations that count, by the last look at each; `spend` is what turns and judge cost, `statuses`
+    how far those amounts are known. `texts` are the criteria by number, as they were last judged.
+    """
+
+    runs: tuple[Run, ...] = ()
+    steps: tuple[Step, ...] = ()
+    spend: Spend = field(default_factory=Spend)
+    parked: tuple[Parked, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    hooks: tuple[HookRan, ...] = ()
+    waits: tuple[Waiting, ...] = ()
+    texts: Mapping[int, str] = field(default_factory=dict)
+    statuses: frozenset[CostStatus] = frozenset()
+
+    @property
+    def latest(self) -> tuple[Step, ...]:
+        """The steps of the last run with its resumes, those that were undone too."""
+        first = max((at for at, step in enumerate(self.steps) if step.number == 0), default=0)
+        begun = [at for at, run in enumerate(self.runs) if not run.started.resumed]
+        fresh = begun[-1] if begun else 0
+        return tuple(step for step in self.steps[first:] if step.invocation >= fresh)
+
+    @property
+    def current(self) -> tuple[Step, ...]:
+        """The steps of the last run that the branch is made of now."""
+        return tuple(step for step in self.latest if not step.undone)
+
+    @property
+    def started(self) -> RunStarted | None:
+        """How the last run began; None where nothing has run."""
+        return self.runs[-1].started if self.runs else None
+
+    @property
+    def finished(self) -> RunFinished | None:
+        """How the last run ended; None where it has not."""
+        return self.runs[-1].finished if self.runs else None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome of the last run; None where it has not ended."""
+        return self.finished.outcome if self.finished else None
+
+    @property
+    def base(self) -> Step | None:
+        """The look at the base."""
+        return next((step for step in self.steps if step.number == 0), None)
+
+    @property
+    def last(self) -> Step | None:
+        """The last look at what the branch holds."""
+        return next((step for step in reversed(self.steps) if not step.undone), None)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Every turn, oldest first."""
+        return tuple(turn for step in self.steps for turn in step.turns)
+
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens of all turns that told them; None where none did."""
+        told = [turn.usage for turn in self.turns if turn.usage]
+        if not told:
+            return None
+        return Usage(sum(u.input for u in told), sum(u.output for u in told), sum(u.cached for u in told))
+
+
+@dataclass(slots=True)
+class _Reader:
+    runs: list[Run] = field(default_factory=list)
+    steps: dict[int, Step] = field(default_factory=dict)
+    turns: dict[int, list[Turn]] = field(default_factory=dict)
+    efforts: dict[int, str] = field(default_factory=dict)
+    asked: dict[str, Finding] = field(default_factory=dict)
+    asked_at: int = 0
+    unpaid: bool = False
+    spend: Spend = field(default_factory=Spend)
+    statuses: set[CostStatus] = field(default_factory=set)
+    parked: list[Parked] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    hooks: list[HookRan] = field(default_factory=list)
+    waits: list[Waiting] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def read(self, event: Event) -> None:
+        self._hear(event)
+        match event:
+            case IterationStarted(number=number):
+                self.efforts[number], self.unpaid = event.effort, True
+            case TurnEnded(turn=turn):
+                self.turns.setdefault(turn.number, []).append(turn)
+                self.unpaid = False
+                self._pay(turn.cost, turn.cost_status)
+            case Spent():
+                self._pay(event.cost, event.status)
+            case CheckFinished() if _ASKED.fullmatch(event.finding.check):
+                self._answered(event)
+            case CriterionJudged():
+                self.texts[event.verdict.criterion] = event.text
+            case IterationFinished(number=number):
+                # A resume looks again at an iteration that has its commit; only what has one, and the base, counts.
+                if number == 0 or event.checkpoint or number in self.steps:
+                    self.steps[number] = self._step(event)
+            case RolledBack():
+                for number in [each for each in self.steps if each > event.number]:
+                    self.steps[number] = replace(self.steps[number], undone=True)
+            case RecordMended():
+                self.spend, self.unpaid = self.spend.plus(event.usd), False
+                self._pay(None, "unknown")
+            case Parked():
+                self.parked.append(event)
+            case Notice():
+                self.notices.append(event)
+            case HookRan():
+                self.hooks.append(event)
+            case Waiting():
+                self.waits.append(event)
+
+    def _hear(self, event: Event) -> None:
+        """Which invocation is under way, and when it was last heard of."""
+        if isinstance(event, RunStarted):
+            self._begin(event)
+        elif self.runs:
+            ended = event if isinstance(event, RunFinished) else self.runs[-1].finished
+            self.runs[-1] = replace(self.runs[-1], finished=ended, heard=event.at)
+
+    def _begin(self, event: RunStarted) -> None:
+        """What an earlier run spent is known by its journal, or, where that is gone, by what this one was told."""
+        self.runs.append(Run(event, heard=event.at))
+        if self.unpaid:  # broken off: it may have cost something, and nobody knows what
+            self._pay(None, "unknown")
+        self.unpaid = False
+        if event.spent_before > self.spend.usd + _ROUNDING:
+            self.spend = Spend(event.spent_before, max(self.spend.unknown, event.unknown_before))
+
+    def _pay(self, cost: float | None, status: CostStatus) -> None:
+        self.spend = self.spend.plus(cost)
+        self.statuses.add("unknown" if cost is None else status)
+
+    def _answered(self, event: CheckFinished) -> None:
+        if event.number != self.asked_at:
+            self.asked, self.asked_at = {}, event.number
+        self.asked[event.finding.check] = event.finding
+
+    def _step(self, look: IterationFinished) -> Step:
+        number, before = look.number, self.steps.get(look.number)
+        if before and not look.checkpoint:  # nothing to commit: the commit that is there holds what was looked at
+            look = replace(look, checkpoint=before.look.checkpoint)
+        return Step(
+            self.runs[-1].started.run_id if self.runs else "",
+            look,
+            tuple(self.turns.get(number, ())),
+            self.efforts.get(number, ""),
+            max(len(self.runs) - 1, 0),
+            tuple(self.asked.values()) if self.asked_at == number else (),
+            self.spend,
+        )
+
+
+def history(journals: Iterable[Sequence[Event]]) -> History:
+    """The history that the journals of a feature's runs tell, oldest journal first."""
+    reader = _Reader()
+    steps: list[Step] = []
+    for events in journals:
+        reader.steps, reader.turns, reader.efforts = {}, {}, {}
+        reader.asked, reader.asked_at = {}, 0
+        for event in events:
+            reader.read(event)
+        steps += [step for _, step in sorted(reader.steps.items())]
+    return History(
+        tuple(reader.runs),
+        tuple(steps),
+        reader.spend,
+        tuple(reader.parked),
+        tuple(reader.notices),
+        tuple(reader.hooks),
+        tuple(reader.waits),
+        dict(reader.texts),
+        frozenset(reader.statuses),
+    )

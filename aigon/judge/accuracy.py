@@ -1,0 +1,124 @@
+"""How a judge did on changes of which the truth is known."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.model.judging import Answer
+from aigon.model.values import CostStatus, Usage, VerdictStatus
+
+Truth = Literal["met", "unmet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a judge said on one criterion, beside the truth."""
+
+    number: int
+    text: str
+    truth: Truth
+    said: VerdictStatus
+    reason: str = ""
+
+    @property
+    def is_false_tick(self) -> bool:
+        """Said to be met, and it is not: a run could end as proven on it."""
+        return self.said == "met" and self.truth == "unmet"
+
+    @property
+    def is_missed_tick(self) -> bool:
+        """Met, and said not to be: an agent would be sent to mend what is whole."""
+        return self.said == "unmet" and self.truth == "met"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What some calls came to. `failures` says why some brought no answer.
+
+    `cost` is in US dollars, of the calls that said it, None when none did; `unsaid` counts the others.
+    """
+
+    number: int = 0
+    failures: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    unsaid: int = 0
+
+
+def calls(answers: Iterable[Answer]) -> Calls:
+    """All of them together; the cost is as certain as that of the least certain one."""
+    made = tuple(answers)
+    used = [answer.usage for answer in made if answer.usage]
+    costs = [answer.cost for answer in made if answer.cost is not None]
+    estimated = any(answer.cost_status == "estimated" for answer in made)
+    return Calls(
+        number=len(made),
+        failures=tuple(answer.failure for answer in made if answer.failure),
+        usage=Usage(sum(u.input for u in used), sum(u.output for u in used), sum(u.cached for u in used)),
+        cost=sum(costs) if costs else None,
+        cost_status="unknown" if len(costs) < len(made) or not made else "estimated" if estimated else "reported",
+        unsaid=len(made) - len(costs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One change, judged once; `round` counts from 1, `rejected` the quotes that were refused.
+
+    `answers` are those of its calls; `seconds` is wall-clock time.
+    """
+
+    case: str
+    about: str
+    round: int
+    decided: tuple[Decided, ...]
+    rejected: int = 0
+    answers: tuple[Answer, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All of it. `source` is where the changes are; not `complete` where somebody stopped it; `expected` is how many
+    judgements were due."""
+
+    backend: str
+    model: str
+    mode: str
+    source: str
+    expected: int
+    judged: tuple[Judged, ...]
+    complete: bool = True
+
+    @property
+    def decided(self) -> tuple[Decided, ...]:
+        """Every verdict."""
+        return tuple(one for each in self.judged for one in each.decided)
+
+    @property
+    def calls(self) -> Calls:
+        """What all calls came to."""
+        return calls(answer for each in self.judged for answer in each.answers)
+
+    @property
+    def wavering(self) -> tuple[tuple[str, int], ...]:
+        """Criteria (case and number) on which the judge did not say the same in every round."""
+        said: dict[tuple[str, int], set[str]] = {}
+        for each in self.judged:
+            for one in each.decided:
+                said.setdefault((each.case, one.number), set()).add(one.said)
+        return tuple(criterion for criterion, words in said.items() if len(words) > 1)
+
+
+def totals(decided: Iterable[Decided]) -> Mapping[str, int]:
+    """How many verdicts were right and wrong, by the way in which they were."""
+    some = tuple(decided)
+    return {
+        "verdicts": len(some),
+        "right": sum(one.said == one.truth for one in some),
+        "false_ticks": sum(one.is_false_tick for one in some),
+        "missed_ticks": sum(one.is_missed_tick for one in some),
+        "unclear": sum(one.said == "unclear" for one in some),
+        "unclear_though_met": sum(one.said == "unclear" and one.truth == "met" for one in some),
+    }

@@ -1,0 +1,59 @@
+"""An agent's own program as a judge, for people with a subscription and no key.
+
+It is given the question on standard input, no tool, and an empty folder to run in: it can neither read nor change the
+work that it judges. How it is started and read is its adapter's (`consult` in `aigon.model.turns`).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aigon.judge.backends._one_object import said
+from aigon.judge.backends._program import asked, failure
+from aigon.judge.consulting import NOBODY, Consulting
+from aigon.model.judging import Answer, JudgeSettings, Question
+
+_FORM = """\
+Use no tool: the answer of one who did is void. Answer with exactly one JSON object and nothing else: no introduction,
+no explanation, no other JSON. It has to be valid by this JSON Schema:
+
+```json
+{schema}
+```"""
+
+
+def ready(settings: JudgeSettings, _env: Mapping[str, str]) -> str:
+    """Empty when the agent's program is there and can be asked without tools."""
+    return settings.missing if isinstance(settings, Consulting) else NOBODY
+
+
+def ask(question: Question, settings: JudgeSettings) -> Answer:
+    """One session of the agent, for one answer."""
+    if not isinstance(settings, Consulting) or settings.missing:
+        why = ready(settings, settings.env)
+        return Answer(failure=f"the judge cannot be asked: {why}", cost=0.0, cost_status="reported", available=False)
+    launch = settings.launch
+    kept = {name: value for name, value in settings.env.items() if name not in launch.unset}
+    inside = replace(settings, env={**kept, **launch.env})
+    try:
+        exited = asked(launch.argv, inside, _prompt(question))
+    except (OSError, ValueError) as error:
+        return Answer(failure=f"the judge could not be asked: {error}")
+    answer = settings.read(exited)
+    if answer.failure:
+        of_its_own = exited.timed_out or exited.start_error
+        why = failure(exited, settings) if of_its_own else f"the judge could not answer: {answer.failure}"
+        return replace(answer, text="", failure=" ".join(why.split()))
+    return _formed(answer)
+
+
+def _formed(answer: Answer) -> Answer:
+    try:
+        return replace(answer, text=json.dumps(said(answer.text)))
+    except ValueError as error:
+        return replace(answer, text="", failure=f"the judge's reply is not in the format that was asked for: {error}")
+
+
+def _prompt(question: Question) -> str:
+    form = _FORM.format(schema=json.dumps(question.schema, indent=1))
+    return "\n\n".join([question.rules, question.shared, question.task, form]) + "\n"

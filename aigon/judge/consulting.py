@@ -1,0 +1,28 @@
+"""An agent as a judge: judges and agents do not know each other, so what one needs of the other is passed in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aigon.model.judging import Answer, JudgeSettings
+from aigon.model.turns import Exited, Launch
+
+NOBODY = "no agent was chosen that could be asked"
+
+
+def _no_answer(_exited: Exited) -> Answer:
+    return Answer(failure=NOBODY, available=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Consulting(JudgeSettings):
+    """The settings of the judge `agent`.
+
+    `launch` is the agent's command line for one question, `read` takes the answer from what the program left;
+    `missing` says why the agent cannot be asked, "" when it can. Only one that is asked `alone`, without anything that
+    lies in the person's home, is taken unnamed.
+    """
+
+    launch: Launch = field(default_factory=lambda: Launch(()))
+    read: Callable[[Exited], Answer] = _no_answer
+    missing: str = NOBODY
+    alone: bool = False

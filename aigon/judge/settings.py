@@ -1,0 +1,127 @@
+"""The judges that there are, as settings with which each can be asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+
+from aigon.agents.adapters import adapter_of
+from aigon.agents.environment import for_agent
+from aigon.config.models import JudgeConfig
+from aigon.errors import AigonError, usage
+from aigon.judge.backends import Backend, backend
+from aigon.judge.consulting import NOBODY, Consulting
+from aigon.model.judging import JudgeSettings
+from aigon.model.turns import Agent, Find
+from aigon.secrets.environment import for_checks
+
+IN_TURN = ("agent", "anthropic")
+"""Which judge is taken where none was chosen: the first that is ready."""
+MODEL = "AIGON_JUDGE_MODEL"
+"""What tells a program that is a judge which model was configured for it."""
+_SHOWN = 60
+"""Characters of a command line that stand for a model's name."""
+_EXAMPLE = '"judge": {"backend": "command", "command": ["./judge.sh"]} in .aigon/config.json'
+
+
+def named(own: JudgeConfig, flag: str | None) -> str | None:
+    """The judge that was chosen, `none` for nobody; None where nothing was said.
+
+    Raises AigonError (exit 2) for one that does not exist, and for `command` without a command.
+    """
+    name = flag or own.backend or ("command" if own.command else "agent" if own.agent else None)
+    if name and name != "none":
+        _backend(name)
+    if name == "command" and not own.command:
+        raise usage("The judge command needs a command", where="judge.command", hint=f"Give it one: {_EXAMPLE}")
+    return name
+
+
+def settings_of(
+    name: str,
+    own: JudgeConfig,
+    root: Path,
+    env: Mapping[str, str],
+    agent: Agent | None,
+    allowed: Sequence[str] = (),
+) -> JudgeSettings:
+    """What the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody.
+
+    A program sees no credentials but those that are `allowed`, an agent those of its kind too.
+    """
+    allowed = (*allowed, *own.pass_)
+    command = (own.command,) if isinstance(own.command, str) else tuple(own.command)
+    settings = JudgeSettings(
+        backend=name,
+        model=own.model,
+        timeout=float(own.timeout),
+        max_tokens=own.max_tokens,
+        mode=own.mode,
+        cwd=str(root.absolute()),
+        env=env,
+    )
+    if name == "command":
+        return _program(replace(settings, env=for_checks(env, allowed)), command, own)
+    if name != "agent":
+        return settings  # asked by this very process
+    asked = agent and replace(agent, passed=(*agent.passed, *allowed), model=_model_of(own, agent))
+    return _consulting(settings, asked, partial(program, root, env))
+
+
+def _model_of(own: JudgeConfig, agent: Agent) -> str:
+    """The model that is asked for; the built-in default is Claude's, so any other agent is asked with its own."""
+    of_claude = adapter_of(agent).kind.reads == "claude"
+    return own.model if of_claude or "model" in own.model_fields_set else agent.model
+
+
+def _program(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig) -> JudgeSettings:
+    """A program has a model only if one was configured: the built-in default is another judge's."""
+    chosen = own.model if "model" in own.model_fields_set else ""
+    env = {**settings.env, **({MODEL: chosen} if chosen else {})}
+    shown = " ".join(Path(word).name or word for word in command)[:_SHOWN]
+    return replace(settings, model=chosen or shown, command=command, env=env)
+
+
+def _consulting(settings: JudgeSettings, agent: Agent | None, find: Find) -> Consulting:
+    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    if agent is None:
+        return Consulting(**given)
+    asked = replace(agent, args=())
+    of = adapter_of(agent)
+    given |= {"agent": agent.adapter, "env": for_agent(settings.env, asked, of.kind)}
+    given |= {"model": agent.model or agent.name, "alone": bool(of.kind.judge and of.kind.judge.alone)}
+    if not of.consults:
+        return Consulting(**given, missing=_only_works(agent))
+    missing = of.ready(asked, find, settings.env)
+    return Consulting(**given, launch=of.consult(asked), read=partial(of.consulted, asked), missing=missing)
+
+
+def _only_works(agent: Agent) -> str:
+    return (
+        f"{NOBODY}: the adapter {agent.adapter} of the agent {agent.name} has no read-only use. "
+        "Name one that has, such as claude, as judge.agent in .aigon/config.json"
+    )
+
+
+def why_not(settings: JudgeSettings) -> str:
+    """Empty when the judge can be asked, else what is missing."""
+    return _backend(settings.backend).ready(settings, settings.env)
+
+
+def program(root: Path, env: Mapping[str, str], name: str) -> str | None:
+    """Where a program is. A path means a file of the main checkout, runnable or not; a bare name is looked up."""
+    import shutil
+
+    if "/" not in name:
+        return shutil.which(name, path=env.get("PATH"))
+    file = root / Path(name).expanduser()
+    return str(file) if file.is_file() else None
+
+
+def _backend(name: str) -> Backend:
+    """The backend of that name. Raises AigonError (exit 2) that says where the name stands."""
+    try:
+        return backend(name)
+    except AigonError as error:
+        error.where = "--judge, AIGON_JUDGE or judge.backend in .aigon/config.json"
+        raise

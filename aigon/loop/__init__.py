@@ -1,0 +1,1 @@
+"""The loop: take a snapshot, assess it, prove it, decide, publish, act."""

@@ -1,0 +1,135 @@
+"""What a look found wrong, point by point: what the checks complain about, then the criteria that are not proven."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aigon.journal.state import State
+from aigon.model.failure_groups import Group, groups, where
+from aigon.model.red_check import is_red
+from aigon.model.values import OWN, Criterion, Finding, Verdict
+from aigon.profiles.profile import CONFIG
+from aigon.text.quoting import code, folded, item
+
+KINDS = 10
+"""Groups of problems of one check that are issues of their own; the rest is one more."""
+MOST = 50
+"""Issues that events and notifications carry."""
+STEPS = 10
+"""Steps of a plan before the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One point. `about` names the check or criterion; `complaint` is what a tool said, `reason` is aigon's own word.
+
+    `rule`, `test` and `place` (file and line) say where the complaint is, which came `times`. A `warning` makes nothing
+    red. `step` is what the plan says about it, "" for nothing.
+    """
+
+    about: str
+    complaint: str = ""
+    reason: str = ""
+    rule: str = ""
+    test: str = ""
+    place: str = ""
+    times: int = 1
+    warning: bool = False
+    step: str = ""
+
+    def __str__(self) -> str:
+        """The point in one line of plain text."""
+        return folded(self._worded(self.complaint, *filter(None, (self.rule, self.test, self.place))))
+
+    def as_markdown(self) -> str:
+        """The same for the log: what tools chose stands in code spans."""
+        places = (code(place, 120) for place in (self.rule, self.test, self.place) if place)
+        return self._worded(code(self.complaint), *places)
+
+    def _worded(self, complaint: str, *places: str) -> str:
+        about, reason = item(self.about, 80), folded(self.reason)
+        where_ = f" ({', '.join(places)})" if places else ""
+        times = f", {self.times} times" if self.times > 1 else ""
+        said = f"{complaint} ({reason})" if complaint and reason else complaint or reason
+        return f"{about}: {'warning ' if self.warning else ''}{said}{where_}{times}"
+
+
+def issues_of(findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> list[Issue]:
+    """Return what is wrong: the complaints of the checks in groups, then the criteria that are not proven."""
+    of_checks = [issue for finding in findings for issue in _of_check(finding)]
+    return [*of_checks, *_of_criteria(verdicts, criteria)]
+
+
+def remaining(
+    findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion] = ()
+) -> tuple[str, ...]:
+    """Return what keeps a run from being proven, a line each; what nobody has to fix is left out."""
+    red = [finding for finding in findings if is_red(finding)]
+    texts = [str(issue) for issue in issues_of(red, verdicts, criteria) if not issue.warning]
+    return tuple(texts[:MOST])
+
+
+def plan(issues: Sequence[Issue]) -> list[str]:
+    """Return what is to be done next, step by step; empty where nothing is open."""
+    steps = list(dict.fromkeys(issue.step for issue in issues if issue.step))
+    more = [f"Fix the other {len(steps) - STEPS} issues"] if len(steps) > STEPS else []
+    return [*steps[:STEPS], *more, "Re-run validation"] if steps else []
+
+
+def advice(state: State, folders: Mapping[str, str]) -> list[str]:
+    """Return what a person can do about checks that passed in no look of the run; nothing where each passed once.
+
+    `folders` are those that checks run in, by the check's name.
+    """
+    looks = [state.tried.base, *state.tried.done]
+    passed = {check.check for look in looks if look for check in look.checks if not check.red}
+    before = {check.check for check in state.tried.base.checks} if state.tried.base else set()
+    red = state.last.findings if state.last else ()
+    never = [f for f in red if is_red(f) and f.role not in OWN and f.check in before - passed]
+    lines = [f"{f.title} never passed, not even before the first turn. Run it: {_by_hand(f, folders)}" for f in never]
+    if never:
+        names = ", ".join(f.check for f in never)
+        lines.append(f"If it may stay broken: `known_failures: [{names}]` in the spec's frontmatter")
+        lines.append(f'If it does not belong here: "checks": {{"{never[0].check}": {{"enabled": false}}}} in {CONFIG}')
+        lines.append("If a tool, a service or a login is missing: aigon doctor")
+    return lines
+
+
+def _by_hand(finding: Finding, folders: Mapping[str, str]) -> str:
+    folder = folders.get(finding.check, ".")
+    return folded(f"cd {shlex.quote(folder)} && {finding.command}" if folder != "." else finding.command, 200)
+
+
+def _of_check(finding: Finding) -> Iterator[Issue]:
+    found = groups(finding.problems)
+    if not found and is_red(finding):
+        why = finding.summary or f"exit code {finding.exit_code}"
+        yield Issue(finding.title, reason=why, step=f"Make {folded(finding.title, 80)} pass")
+    yield from (_of_group(finding.title, group) for group in found[:KINDS])
+    if len(found) > KINDS:
+        yield Issue(finding.title, reason=f"and {len(found) - KINDS} other kinds")
+
+
+def _of_group(title: str, group: Group) -> Issue:
+    example = group.example
+    complaint = next((line for line in example.message.splitlines() if folded(line)), "no message")
+    place, warning = where(example), example.severity == "warning"
+    at = code(example.test or place, 120)
+    line = f" ({code(place, 120)})" if example.test and place else ""
+    step = f"Fix {code(complaint, 120)}" + (f" in {at}{line}" if at else f" ({folded(title, 80)})")
+    times = len(group.problems)
+    return Issue(title, complaint, "", example.rule, example.test, place, times, warning, "" if warning else step)
+
+
+def _of_criteria(verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> Iterator[Issue]:
+    texts = {criterion.number: criterion.text for criterion in criteria}
+    known = {verdict.criterion: verdict for verdict in verdicts}
+    for number in texts or known:
+        verdict = known.get(number)
+        if verdict and verdict.status == "met":
+            continue
+        why = (folded(verdict.reason or verdict.evidence) or "no reason given") if verdict else "not looked at"
+        doing = "Have a person decide" if verdict and verdict.method == "human" else "Prove"
+        text = folded(texts.get(number, ""), 120)
+        said = f"{text} ({why})" if text else why
+        yield Issue(f"Criterion {number}", reason=said, step=f"{doing} criterion {number}{f': {text}' if text else ''}")

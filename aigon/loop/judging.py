@@ -1,0 +1,107 @@
+"""Ask the judge about what no command decides. Each call runs aside, so that Ctrl+C does not wait for a model."""
+
+import threading
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+
+from aigon.git.diff import file_diffs
+from aigon.job.job import Job
+from aigon.job.world import World
+from aigon.journal.events import Event, JudgeAsked, Spent
+from aigon.journal.state import State
+from aigon.judge import unshown
+from aigon.judge.backends import backend
+from aigon.judge.captured import observed
+from aigon.judge.case import Case, Judgement
+from aigon.judge.strict_json import MALFORMED
+from aigon.judge.whole import case_of
+from aigon.loop.decide import JUDGE_BROKEN
+from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.values import Finding, Verdict
+from aigon.process.stop import POLL_SECONDS
+from aigon.secrets.values import cleaned
+from aigon.spec.features import LOGS
+
+FORMAT = "The format is in docs/judges.md, under 'A judge of your own'"
+GRACE_SECONDS = 5.0
+"""How much longer than its own time-out a judge is waited for before its silence is the answer."""
+
+
+def judged(
+    job: Job, world: World, number: int, verdicts: Sequence[Verdict], findings: Sequence[Finding]
+) -> Generator[Event, State, tuple[Verdict, ...]]:
+    """`verdicts` with the judge's answers in place of those that wait for it."""
+    waiting = [v.criterion for v in verdicts if v.method == "judge"]
+    if not waiting or job.judge is None or world.stop.now:
+        return tuple(verdicts)
+    if red := [f.title for f in findings if f.status != "pass" and f.check not in job.demand.known_failures]:
+        why = f"not judged while checks are red ({', '.join(red)})"
+        return tuple(replace(v, reason=why) if v.criterion in waiting else v for v in verdicts)
+    case = _case(job, world, job.judge, waiting, findings)
+    yield JudgeAsked(world.now(), number, tuple(waiting))
+    found = yield from _sat(world, job.judge, number, case)
+    answers = {verdict.criterion: _allowed(job, _usable(job.judge, verdict)) for verdict in found.verdicts}
+    return tuple(answers.get(verdict.criterion, verdict) for verdict in verdicts)
+
+
+def _case(job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int], findings: Sequence[Finding]) -> Case:
+    """What the judge sees: never a word of the agent's own but what it wrote into the tree."""
+    asked = [criterion for criterion in job.spec.criteria if criterion.number in waiting]
+    work = world.workspace
+    found = file_diffs(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
+    diffs = [diff for diff in found if not diff.path.startswith(LOGS)]  # other logs quote agents, too
+    return case_of(settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observed(f) for f in findings])
+
+
+def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Generator[Event, State, Judgement]:
+    """Every call of the judgement, and what it cost."""
+    from aigon.judge.judgement import judgement
+
+    steps = judgement(case)
+    try:
+        question = next(steps)
+        while not world.stop.look():
+            answer = cleaned(_asked(world, settings, question), world.redact)
+            yield Spent(world.now(), number, "judge", answer.cost, answer.cost_status)
+            question = steps.send(answer)
+        return Judgement(())
+    except StopIteration as end:
+        result: Judgement = end.value
+        return result
+
+
+def _asked(world: World, settings: JudgeSettings, question: Question) -> Answer:
+    """One call's answer, or that there was none in time or before the run was stopped."""
+    answers: SimpleQueue[Answer] = SimpleQueue()
+    settings = replace(settings, env={**settings.env, "AIGON_INVOCATION": world.invocation})  # as all of its programs
+    threading.Thread(target=lambda: answers.put(_answer(settings, question)), name="judge", daemon=True).start()
+    limit = world.elapsed() + settings.timeout + GRACE_SECONDS
+    while world.elapsed() < limit and not world.stop.look():
+        try:
+            return answers.get(timeout=POLL_SECONDS)
+        except Empty:
+            continue
+    return Answer(failure="the judge did not answer in time")
+
+
+def _answer(settings: JudgeSettings, question: Question) -> Answer:
+    try:
+        return backend(settings.backend).ask(question, settings)
+    except Exception as error:  # a backend must not raise; one that does has given no answer, and must not hang a run
+        return Answer(failure=f"the judge failed ({type(error).__name__})")
+
+
+def _usable(settings: JudgeSettings, verdict: Verdict) -> Verdict:
+    """The verdict; where a judge's own program does not keep to the format, no agent's turn can change that."""
+    if settings.backend != "command" or verdict.status != "unclear" or MALFORMED not in verdict.reason:
+        return verdict
+    return replace(verdict, method=JUDGE_BROKEN, reason=f"{verdict.reason}. {FORMAT}")
+
+
+def _allowed(job: Job, verdict: Verdict) -> Verdict:
+    """A proposal with `autoCheckCriteria: false`: then a person decides what the judge found met."""
+    if job.auto_check or verdict.status != "met":
+        return verdict
+    why = f"the judge proposes met ({verdict.reason}); `aigon approve` decides"
+    return replace(verdict, status="unclear", method="human", reason=why)

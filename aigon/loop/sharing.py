@@ -1,0 +1,37 @@
+"""What loops of one repository share when they look at trees: passes, and in an arena the whole look at the base."""
+
+from collections.abc import Sequence
+
+from aigon.checks import one_check
+from aigon.checks.running import Plan, key_of
+from aigon.job.job import Job
+from aigon.job.world import World
+from aigon.model.values import Check
+
+
+def is_the_base(job: Job, world: World, tree: str) -> bool:
+    """Whether no agent's commit is in the tree: what one run leaves is where the next one begins."""
+    code, out, _ = world.workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{job.base_commit}^{{tree}}")
+    return code == 0 and out.decode().strip() == tree
+
+
+def at_base(job: Job, world: World) -> bool:
+    """Whether this is the look that all loops of the arena have in common, and what others saw there is believed."""
+    return bool(world.base) and job.use_cache and is_the_base(job, world, world.workspace.tree())
+
+
+def wait_for_others(world: World, plan: Plan, checks: Sequence[Check]) -> None:
+    """At the base, wait for whoever is running the same checks; what he saw is known then."""
+    if plan.base:
+        plan.base.claim(filter(None, (key_of(world, check, plan) for check in checks)), world.stop)
+
+
+def settle(world: World, plan: Plan, *, sound: bool) -> None:
+    """What was seen stands for others, where the files were still those of the tree afterwards."""
+    for key, result in (plan.later or ()) if sound else ():
+        if result.finding.status == "pass":
+            one_check.remember(world, key, result)
+        elif result.finding.status == "fail" and plan.base and not world.stop.now:
+            plan.base.keep(key, result, world.workspace.root)
+    if plan.base:
+        plan.base.close()

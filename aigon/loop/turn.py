@@ -1,0 +1,146 @@
+"""One agent turn: who works, the prompt, the process, the sweep, what it was."""
+
+import os
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.agents.adapters import adapter_of
+from aigon.agents.environment import for_agent
+from aigon.checks.report_file import content
+from aigon.config.price_loading import knowing
+from aigon.files.displaced import real_folders
+from aigon.isolation.run_grants import perhaps_refused
+from aigon.job.job import Job
+from aigon.job.world import Held, World
+from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded
+from aigon.journal.spending import priced
+from aigon.journal.state import State
+from aigon.loop.briefing import ask as asked
+from aigon.loop.budget import barred
+from aigon.loop.decide import AWAY
+from aigon.loop.line_up import Chosen, choose
+from aigon.loop.turn_files import redact_files, without_links
+from aigon.loop.waiting import send_away, wait
+from aigon.model.turns import Agent, Ask
+from aigon.process import run
+
+PATIENCE = 5.0
+"""Seconds of the run's time that a turn gets at least, so that a nearly spent run still says why it stops."""
+REPORT = 16 * 1024 * 1024
+"""Bytes that are read of a file in which a program leaves what it has to say."""
+
+
+def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
+    """Let an agent work once, the first that can; when this is over none of its processes is left.
+
+    One that is held up does not use up the iteration: another stands in for it, or it is waited for, after a look at
+    what it did where that takes long. One that does not start is stood in for as well, and tried again at the next
+    iteration.
+    """
+    ladders = (job.rungs, *job.fallback)
+    while ladders:
+        chosen = choose(ladders, state, world.held.away, world.clock())
+        if chosen is None:
+            if not (yield from wait(job, world, state)):
+                return state
+            continue
+        world.held.away.pop(chosen[2].agent.name, None)
+        state = yield from _turn(job, world, state, chosen)
+        turn = state.turn
+        if turn is None or turn.end not in (*AWAY, "not_started"):
+            world.held = Held()
+            return state
+        if barred(job, world, state):
+            world.held.given_up = True
+            return state
+        if turn.end == "not_started":
+            ladders = tuple(ladder for ladder in ladders if ladder[0].agent.name != turn.agent)
+        else:
+            send_away(job, world, turn)
+    return state
+
+
+def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Event, State, State]:
+    """One start of one agent, to its end."""
+    number, (rung, rungs, step) = state.last_number + 1, chosen
+    agent = step.agent
+    ask = asked(job, world, state, number, f"{rung + 1}/{rungs}")
+    yield IterationStarted(
+        world.now(), number, agent.name, agent.model, rung, rungs, prompt_chars=ask.prompt_chars, effort=agent.effort
+    )
+    if world.watch:
+        world.watch.before_turn()
+    world.meter.begin()
+    log = _log(world.iteration_folder(number))
+    command, folder = _command(job, world, agent, ask, log), os.path.realpath(world.folder)
+    exited = run.run(command, world.stop)
+    world.sweep()
+    _run_folder(world, folder, state.finished)
+    yield from _put_back(job, world, number)
+    turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
+    turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
+    redact_files(world.iteration_folder(number), world.redact)
+    prices = knowing(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
+    state = yield TurnEnded(world.now(), priced(turn, prices), world.meter.taken())
+    if not state.failed_turns:
+        for notice in perhaps_refused(world.boxed, turn, world.now()):
+            state = yield notice
+    return state
+
+
+def _run_folder(world: World, before: str, finished: int) -> None:
+    """What aigon writes to is where it was `before`, and leads nowhere else."""
+    aside = world.workspace.own / "displaced"
+    if os.path.realpath(world.folder) != before:
+        real_folders(world.folder, world.checkout, aside)
+    without_links(world.folder, aside, finished)
+
+
+def _report(ask: Ask) -> bytes:
+    """What the program left in its file; nothing where it left none, or a link or a pipe in its place."""
+    try:
+        return (content(Path(ask.output_file)) or b"")[:REPORT]
+    except OSError:
+        return b""
+
+
+def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
+    """What the agent did to git and to aigon's records is undone before any git of ours runs, and said."""
+    if world.watch:
+        said = world.watch.after_turn(world.park(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"))
+        world.mended += said
+        for text in said:
+            yield Notice(world.now(), text, "warning")
+
+
+def _command(job: Job, world: World, agent: Agent, ask: Ask, log: Path) -> run.Command:
+    adapter = adapter_of(agent)
+    launch = adapter.launch(agent, ask)
+    seen = for_agent(world.agent_env, agent, adapter.kind)
+    env = {name: value for name, value in seen.items() if name not in launch.unset} | dict(launch.env)
+    return run.Command(
+        world.boxed.command(launch, agent, ask, env),
+        cwd=world.workspace.root,
+        env=world.boxed.environment(env),
+        stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
+        deadline=_deadline(job, world),
+        idle=job.idle_timeout,
+        log=log,
+        merge=False,
+        redact=world.redact,
+        started=world.guardian.begun,
+    )
+
+
+def _log(folder: Path) -> Path:
+    """`agent.log`, or `agent-2.log` for one that is begun anew."""
+    names = ("agent.log", *(f"agent-{number}.log" for number in range(2, 100)))
+    return folder / next((name for name in names if not (folder / name).exists()), names[-1])
+
+
+def _deadline(job: Job, world: World) -> float:
+    """The turn's own deadline, or what is left of the run's time."""
+    if job.limits.run_time is None:
+        return job.turn_timeout
+    return min(job.turn_timeout, max(PATIENCE, job.limits.run_time - world.elapsed()))

@@ -1,0 +1,1 @@
+"""Values that everything else speaks of: frozen, and without any access to the world."""

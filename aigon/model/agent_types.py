@@ -1,0 +1,220 @@
+"""What is known of a kind of agent, as data: how its program is found, started, pointed at a model and paid for.
+
+A kind is one YAML file (`templates/agents/`, a project's own in `.aigon/agents/`, a person's in their configuration).
+What the program prints is read by the adapter module that `reads` names.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.text.documents import Node
+from aigon.text.yaml import parsed
+
+GROUPS = ("approval", "model", "effort", "budget", "session", "args")
+"""Parts of a command line that are there or not; `{model}` as a whole word of `argv` says where one goes."""
+PLACEHOLDERS = ("prompt", "prompt_file", "output", "workspace", "model", "effort", "usd", "session")
+"""What may stand inside a word, as `{prompt_file}`."""
+Cost = Literal["reported", "tokens", "unknown"]
+
+_KEYS = (
+    "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
+    "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
+    "model", "effort", "budget", "session", "env",
+    "unset", "leaves", "reads", "cost", "ladder", "commands", "judge", "note",
+)  # fmt: skip
+_LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
+          "model", "effort", "budget", "session", "unset", "leaves")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Where a login or a key may be: variables, and files (`~/` is the person's home). Only whether, never what.
+
+    Of the variables that look like credentials or belong to a provider, an agent of this kind sees those in `env`,
+    those that a glob in `more` names, and by `when` others: where a variable is switched on, or for a model
+    (`model:bedrock/*`).
+    """
+
+    env: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rung of a kind's escalation ladder: for how many turns (0: all that follow), model, effort, digest."""
+
+    turns: int = 0
+    model: str = ""
+    effort: str = ""
+    digest: Literal["short", "full"] = "short"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFiles:
+    """Where this agent reads commands of a person's own.
+
+    `path` begins with `~/` for one in the person's home, else it is relative to the repository; `{name}` is the
+    command's. `arguments` and `argument` are how a command says "all that was typed" and "its first word".
+    """
+
+    path: str
+    format: Literal["markdown", "toml", "skill"] = "markdown"
+    arguments: str = "$ARGUMENTS"
+    argument: str = "$1"
+    invoked: str = "/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeUse:
+    """How the program answers one question that stands on standard input, with tools that change nothing or none.
+
+    `argv` follows `program`, `env` comes over the kind's. `alone`: no file in the person's home, which an agent may
+    have written, adds to the question.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
+
+    `env` are variables that are set unless the person sets them, `unset` are taken away; `home` is what a sandbox lets
+    it write beside the workspace, its settings and sessions: a folder with a `/` at its end is made where it is
+    missing; `leaves` are lines of an exclude file for what the program leaves in the work tree for itself;
+    `permission_flags` are those that take the place of `approval` when a person gives them; `own_sandbox_off` are words
+    of a command line without which the program starts a sandbox of its own, one that cannot start inside of Landlock;
+    `tested` is the version
+    that the adapter was written against and `source` whether it was run or only read about; `cost` says what the
+    program tells of its cost: dollars, tokens, nothing.
+    """
+
+    name: str
+    title: str
+    program: str = ""
+    aliases: tuple[str, ...] = ()
+    tested: str = ""
+    source: Literal["measured", "docs"] = "measured"
+    version: tuple[str, ...] = ("--version",)
+    install: str = ""
+    login: str = ""
+    needs: Mapping[str, str] = field(default_factory=dict)
+    as_root: str = ""
+    credentials: Credentials = Credentials()
+    argv: tuple[str, ...] = ()
+    approval: tuple[str, ...] = ()
+    approval_as_root: tuple[str, ...] | None = None
+    permission_flags: tuple[str, ...] = ()
+    own_sandbox_off: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    effort: tuple[str, ...] = ()
+    budget: tuple[str, ...] = ()
+    session: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    reads: str = ""
+    cost: Cost = "unknown"
+    ladder: tuple[Step, ...] = ()
+    commands: CommandFiles | None = None
+    judge: JudgeUse | None = None
+    note: str = ""
+
+    def is_permitted_by(self, args: Sequence[str]) -> bool:
+        """Whether a person's own flags about permissions are among `args`."""
+        return any(word.split("=")[0] in self.permission_flags for word in args)
+
+    def starts_sandbox(self, args: Sequence[str]) -> bool:
+        """Whether the program starts a sandbox of its own, with these arguments of a person's."""
+        off = any(word.rpartition("=")[2] in self.own_sandbox_off for word in args)
+        return bool(self.own_sandbox_off) and self.is_permitted_by(args) and not off
+
+    @property
+    def wants_stdin(self) -> bool:
+        """Whether the prompt goes in by standard input: no word of the command line holds it or its file."""
+        return not any("{prompt}" in word or "{prompt_file}" in word for word in self.argv)
+
+    @property
+    def leaves_output(self) -> bool:
+        """Whether the program writes what it has to say into a file that is named on its command line."""
+        return any("{output}" in word for word in self.argv)
+
+
+def read(name: str, content: bytes, file: str) -> Kind:
+    """The kind in a YAML document. Raises AigonError (usage) that names file and key for one that is malformed."""
+    fields = parsed(content, file).fields(_KEYS, required=("title",))
+    texts = {key: fields[key].text() for key in ("title", "program", "tested", "install", "login", "as_root", "note")
+             if key in fields}  # fmt: skip
+    lists = {key: fields[key].texts() for key in _LISTS if key in fields}
+    words: dict[str, object] = {key: mapping(fields[key]) for key in ("env", "needs") if key in fields}
+    words |= {"source": fields["source"].choice(("measured", "docs"))} if "source" in fields else {}
+    words |= {"cost": fields["cost"].choice(("reported", "tokens", "unknown"))} if "cost" in fields else {}
+    words |= {"credentials": _credentials(fields["credentials"])} if "credentials" in fields else {}
+    words |= {"ladder": steps(fields["ladder"])} if "ladder" in fields else {}
+    words |= {"commands": _commands(fields["commands"])} if "commands" in fields else {}
+    words |= {"judge": _judge(fields["judge"])} if "judge" in fields else {}
+    _known_placeholders(fields)
+    reads = fields["reads"].text() if "reads" in fields else name.replace("-", "_")
+    return Kind(name=name, reads=reads, **texts, **lists, **words)  # type: ignore[arg-type]
+
+
+def mapping(node: Node) -> dict[str, str]:
+    """A mapping of texts."""
+    return {key: value.text() for key, value in node.pairs().items()}
+
+
+def steps(node: Node) -> tuple[Step, ...]:
+    """The rungs of a ladder."""
+    return tuple(_step(item) for item in node.items())
+
+
+def _step(node: Node) -> Step:
+    fields = node.fields(("turns", "model", "effort", "digest"))
+    return Step(
+        fields["turns"].whole() if "turns" in fields else 0,
+        fields["model"].text() if "model" in fields else "",
+        fields["effort"].text() if "effort" in fields else "",
+        fields["digest"].choice(("short", "full")) if "digest" in fields else "short",
+    )
+
+
+def _credentials(node: Node) -> Credentials:
+    fields = node.fields(("env", "files", "more", "when"))
+    when = {name: names.texts() for name, names in fields["when"].pairs().items()} if "when" in fields else {}
+    return Credentials(**{key: node.texts() for key, node in fields.items() if key != "when"}, when=when)
+
+
+def _commands(node: Node) -> CommandFiles:
+    fields = node.fields(("path", "format", "arguments", "argument", "invoked"), required=("path",))
+    texts = {key: fields[key].text() for key in ("path", "arguments", "argument", "invoked") if key in fields}
+    kind: Sequence[Literal["markdown", "toml", "skill"]] = ("markdown", "toml", "skill")
+    return CommandFiles(**texts, format=fields["format"].choice(kind) if "format" in fields else "markdown")
+
+
+def _judge(node: Node) -> JudgeUse:
+    fields = node.fields(("argv", "env", "alone"), required=("argv",))
+    alone = "alone" in fields and fields["alone"].flag()
+    return JudgeUse(fields["argv"].texts(), mapping(fields["env"]) if "env" in fields else {}, alone)
+
+
+def _known_placeholders(fields: Mapping[str, Node]) -> None:
+    """A misspelt placeholder would reach the program as it stands."""
+    import re
+
+    known = {*GROUPS, *PLACEHOLDERS}
+    for key in ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session"):
+        for node in _words(fields[key]) if key in fields else ():
+            for name in re.findall(r"(?<!\{)\{([a-z_]+)\}", node.text()):
+                if name not in known:
+                    raise node.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
+
+
+def _words(node: Node) -> Sequence[Node]:
+    """The words of a list; a text alone is a list of one."""
+    return node.items() if isinstance(node.value, list) else (node,)

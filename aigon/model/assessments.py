@@ -1,0 +1,110 @@
+"""What is remembered of a look: every check with the first lines of what it complained about, and what is open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sys import intern
+
+from aigon.model.failure_groups import Group, groups, where
+from aigon.model.red_check import is_red, relevant
+from aigon.model.values import CheckStatus, Counts, Finding, Problem, Verdict, VerdictStatus
+from aigon.text.quoting import folded
+
+LINE = 200
+"""Characters that are kept of one line of others."""
+COMPLAINTS = 3
+"""Kinds of complaints that are kept of a check."""
+_GROUPED = 20
+"""Problems that are put together: each costs a hash, and a few lines are all that is kept."""
+_NAMED = 50
+"""Failures that are kept by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One kind of failure: the first line of its example, where that was (a test, a place), how many were like it."""
+
+    text: str
+    where: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What one check came to. `complaints` are of a red one, the weightiest first; `duration` is in seconds.
+
+    `fingerprints` name its failures; `names` are the same for people, in the same order, empty where that is not known.
+    """
+
+    check: str
+    title: str
+    status: CheckStatus
+    summary: str
+    counts: Counts | None = None
+    duration: float = 0.0
+    cached: bool = False
+    complaints: tuple[Complaint, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def red(self) -> bool:
+        """Failed, or gave no result."""
+        return self.status in ("fail", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A criterion that is not proven, and why."""
+
+    criterion: int
+    status: VerdictStatus
+    reason: str
+
+
+def checked(finding: Finding) -> Checked:
+    """What is remembered of a finding. Words that come again with every iteration are in memory once."""
+    red = is_red(finding)
+    return Checked(
+        intern(finding.check),
+        intern(folded(finding.title, 80)),
+        finding.status,
+        intern(folded(finding.summary, LINE)),
+        finding.counts,
+        finding.duration,
+        finding.cached,
+        _complaints(finding) if red else (),
+        finding.fingerprints if red else (),
+        _names(finding) if red else (),
+    )
+
+
+def still_open(verdicts: Sequence[Verdict]) -> tuple[Open, ...]:
+    """The criteria that are not proven."""
+    return tuple(
+        Open(v.criterion, v.status, folded(v.reason or v.evidence, LINE)) for v in verdicts if v.status != "met"
+    )
+
+
+def _complaints(finding: Finding) -> tuple[Complaint, ...]:
+    found = groups(relevant(finding)[:_GROUPED])
+    if found:
+        return tuple(_complaint(group) for group in found[:COMPLAINTS])
+    last = next((line for line in reversed(finding.excerpt.splitlines()) if line.strip()), "")
+    return (Complaint(folded(last, LINE), "", 1),) if last and folded(last, LINE) not in finding.summary else ()
+
+
+def _complaint(group: Group) -> Complaint:
+    example = group.example
+    return Complaint(_first_line(example), folded(example.test or where(example), LINE), len(group.problems))
+
+
+def _first_line(problem: Problem) -> str:
+    return folded(next((line for line in problem.message.splitlines() if line.strip()), ""), LINE)
+
+
+def _names(finding: Finding) -> tuple[str, ...]:
+    """A fingerprint is made of each error, and each stands once: only where both are as many, they belong together."""
+    errors = [p for p in finding.problems if p.severity == "error"]
+    if len(errors) != len(finding.fingerprints) or len(errors) > _NAMED:
+        return ()
+    return tuple((p.test or where(p) or p.message.strip())[:LINE] for p in errors)  # few of them are ever shown

@@ -1,0 +1,102 @@
+"""Who works on a feature in a worktree of its own, and what it is called: alone, or one of several in an arena."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.errors import usage
+
+LONGEST_LABEL = 40
+"""Characters: it is a part of branch, folder and project names, of which Docker Compose allows 63."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An agent as a person named it (`claude:opus`): the agent, the model asked for ("" for its own), the label."""
+
+    name: str
+    agent: str
+    model: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A worktree of a feature and who works there, as aigon's record has it; `path` is absolute.
+
+    `feature` is what people call the feature (its ID), `agent` as a person named it (`claude:opus`), `label` unique
+    within the feature (`cc-opus`), `slot` a number from 1 that no other worktree of the repository has: it gives ports
+    and names. `ready` names the set-up that was done in the worktree; "" before the first.
+    """
+
+    feature: str
+    slug: str
+    label: str
+    agent: str
+    mode: Literal["worktree", "arena"]
+    slot: int
+    branch: str
+    path: str
+    ready: str = ""
+
+
+def named(name: str, short: str, known: Iterable[str] = ()) -> Named:
+    """What `name` says: `claude:opus` is the agent `claude` with the model `opus`. `short` is the agent's short name.
+
+    A name in `known` is an agent's as a whole, whatever it holds. Raises AigonError (exit 2) for half a name.
+    """
+    agent, colon, model = (name, "", "") if name in known else name.partition(":")
+    if not agent or (colon and not model):
+        raise usage(f"'{name}' names no agent", where="--agent", hint="Such as claude, or claude:opus for its model")
+    return Named(name, agent, model, _label(f"{short or agent}-{model}" if model else short or agent))
+
+
+def distinct(agents: Sequence[Named]) -> tuple[Named, ...]:
+    """The same with labels of their own. Raises AigonError (exit 2) where one is named twice."""
+    seen: dict[str, Named] = {}
+    for each in agents:
+        twin = next((one for one in seen.values() if (one.agent, one.model) == (each.agent, each.model)), None)
+        if twin:
+            raise usage(
+                f"{each.name} is named twice",
+                where="--agent",
+                hint=f"Give each a model ({each.agent}:MODEL), or configure it a second time under another name",
+            )
+        label, number = each.label, 2
+        while label in seen:
+            label, number = f"{each.label}-{number}", number + 1
+        seen[label] = Named(each.name, each.agent, each.model, label)
+    return tuple(seen.values())
+
+
+def branch_of(feature: str, label: str, slug: str) -> str:
+    """The branch of a candidate: `feature-42-cc-dark-mode`."""
+    return f"feature-{feature}-{label}-{slug}"
+
+
+def run_command(feature: str, label: str = "", option: str = "--resume") -> str:
+    """What a person types to let the agent called `label` ("" in solo mode) go on with a feature, or begin it."""
+    return f"aigon feature-implement {feature} {option}{f' --agent {label}' if label else ''}"
+
+
+def build_something(feature: str, label: str, spec: str) -> str:
+    """Return what a person does after a run in which every criterion passed before anything was built."""
+    again = run_command(feature, label)
+    refactoring = f"for a refactoring: {again} --accept-passing"
+    return f"add a criterion that fails now to {spec}, then {again} --accept-spec; {refactoring}"
+
+
+def meant(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
+    """The candidate that a person means by its label, by the agent's name, or by its `short` name."""
+    for key in filter(None, (wanted, short)):
+        found = [one for one in candidates if one.label == key] or [one for one in candidates if one.agent == key]
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _label(text: str) -> str:
+    ascii_ = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:LONGEST_LABEL].strip("-") or "agent"

@@ -1,0 +1,69 @@
+"""What `aigon doctor` finds: the agents, and the machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.errors import Exit
+
+AgentState = Literal["ready", "not ready", "not installed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One agent. `kind` is the name of its kind; `configured` says that the project's configuration has it.
+
+    `path` is where its program is, `version` what that said, `tested` the version that aigon was tried with and
+    `source` whether it was tried at all. `problems` keep it from working, `remarks` do not. `seen` are the credentials
+    that are there, by name, and `login` is how to get some; `as_root` what is known of running it as root.
+    """
+
+    name: str
+    title: str
+    kind: str
+    state: AgentState
+    configured: bool = False
+    program: str = ""
+    path: str = ""
+    version: str = ""
+    tested: str = ""
+    source: str = "measured"
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    install: str = ""
+    login: str = ""
+    as_root: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing about the machine: in words, as data, and what is wrong with it (`code` is its exit code)."""
+
+    name: str
+    title: str
+    text: str
+    data: Mapping[str, object] = field(default_factory=dict)
+    problem: str = ""
+    remark: str = ""
+    code: Exit = Exit.ENVIRONMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything. `taken` is the agent that a run would take, "" for none; `choice` says why, `note` how to add one."""
+
+    agents: tuple[Health, ...]
+    machine: tuple[Fact, ...]
+    taken: str = ""
+    choice: str = ""
+    note: str = ""
+
+    @property
+    def exit_code(self) -> Exit:
+        """The first that fits: 7 the machine is not fine, 2 the configuration is wrong, 6 no agent is ready, 0."""
+        wrong = {fact.code for fact in self.machine if fact.problem}
+        first = next((code for code in (Exit.ENVIRONMENT, Exit.USAGE) if code in wrong), None)
+        if first is not None:
+            return first
+        return Exit.MET if any(agent.state == "ready" for agent in self.agents) else Exit.UNAVAILABLE

@@ -1,0 +1,77 @@
+"""What a judge is asked and what it answers.
+
+A judge backend is a module in `aigon/judge/backends/` with two functions:
+
+    ready(settings, env) -> str            "" when it can be asked, else what is missing and how to get it
+    ask(question, settings) -> Answer      one call; never raises: what went wrong is the answer's `failure`
+
+A backend only carries a question there and an answer back. What is asked, which quotes count and what a verdict needs
+is the same for all of them: `aigon.loop.judging`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.model.values import CostStatus, Usage
+from aigon.text.counting import list_criteria
+
+
+def describe_no_judge(numbers: Sequence[int], feature: str) -> str:
+    """Return a warning that a person has to decide these criteria of `feature`, with the two other ways."""
+    commands = "a command for it" if len(numbers) == 1 else "commands for them"
+    return (
+        f"No judge is configured, so a person decides {list_criteria(numbers)}. "
+        f"`aigon spec-compile {feature}` proposes {commands}; `judge.backend` in .aigon/config.json sets up a judge."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """`timeout` is in seconds, for one call with its retries; `max_tokens` bounds a reply.
+
+    `mode` is `all` for all open criteria in one call, `each` for one call each. `command` is the command line of the
+    backend `command`; `agent` the adapter that the backend `agent` asks; `cwd` the main checkout; `env` the
+    environment that programs get.
+    """
+
+    backend: str
+    model: str = "claude-sonnet-5-5"
+    timeout: float = 120.0
+    max_tokens: int = 8000
+    mode: Literal["all", "each"] = "all"
+    command: tuple[str, ...] = ()
+    agent: str = ""
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call.
+
+    `rules` is what holds throughout (the system text), `shared` the data that every call of one look begins with
+    (backends that can cache it do), `task` what is asked of it this time, `schema` the JSON Schema of the answer.
+    `document` is the same question as plain data, for judges that are programs.
+    """
+
+    rules: str
+    shared: str
+    task: str
+    schema: Mapping[str, object]
+    document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: `text` is the JSON that was asked for, or `failure` says why there is none.
+
+    `cost` is in US dollars, None when unknown. `available` is False when no later call can help: no key, no money.
+    """
+
+    text: str = ""
+    failure: str = ""
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    usage: Usage | None = None
+    available: bool = True

@@ -1,0 +1,136 @@
+"""What an agent is to the loop: something to start in the workspace, whose exit and output are then read.
+
+An adapter is a kind of agent (`aigon.model.agent_types`, one YAML file) and a module in
+`aigon/agents/adapters/` that reads what the program prints:
+
+    seen(exited) -> Seen                    what the output says of the turn, from nothing but what the program left
+
+It may also have these, which otherwise follow from the data:
+
+    ready(agent, find, env) -> str          empty when it can start, else what is missing and what to do about it
+    launch(agent, ask) -> Launch            the command line of one turn
+    turn(agent, ask, exited) -> Turn        what that turn was
+    credentials(agent, env) -> names        what logs it in beside what the kind names
+
+    consult(kind, agent) -> Launch          the command line that answers what stands on standard input
+
+`consult` is read-only use, which the key `judge` of a kind describes: the program gets no tool that changes anything,
+and `agent.args` are left out, since they could give it one. It runs in an empty folder.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.model.agent_types import Kind
+from aigon.model.values import CostStatus, ModelUsage, TurnEnd, Usage
+
+Find = Callable[[str], str | None]
+"""Where a program is: its absolute path, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A configured agent. `command` is for the command adapter, `recording` a folder for the replay adapter.
+
+    `kind` is what is known of its kind as the run began; None: what ships with aigon under the adapter's name. `home`
+    is what a sandbox lets it write beyond what its kind has. `passed` are names of variables that it sees although they
+    look like somebody else's credentials.
+    """
+
+    name: str
+    adapter: str
+    model: str = ""
+    effort: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    recording: str = ""
+    kind: Kind | None = None
+    home: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works.
+
+    `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
+    None without a limit; `root` says that aigon runs as root; `limit` is the number of the last iteration that this run
+    may reach; `step` is the rung of the escalation ladder, such as `3/4`; `promises` are the phrases that claim "done".
+    """
+
+    number: int
+    feature_id: str
+    run_id: str
+    workspace: str
+    checkout: str
+    spec_file: str
+    prompt_file: str
+    prompt_chars: int = 0
+    output_file: str = ""
+    budget: float | None = None
+    root: bool = False
+    limit: int = 0
+    step: str = ""
+    promises: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all.
+
+    `env` comes over the person's environment, of which `unset` is taken away. `reads` are files, absolute, that it
+    reads beside what every agent may, where they are there.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: Literal["prompt", "nothing"] = "prompt"
+    unset: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """What is left of a program that ran. `exit_code` is negative for a signal, None when it never started.
+
+    `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch; `silent` is
+    for how many seconds it had shown no sign of life where that was why its time was up, else 0.
+    """
+
+    exit_code: int | None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    timed_out: bool = False
+    killed: bool = False
+    start_error: str = ""
+    duration: float = 0.0
+    report: bytes = b""
+    ended: float = 0.0
+    silent: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a program's output says of its turn. A program that aigon ended, or that exited badly, is judged by that.
+
+    `end` is how the turn ended by the output's own account; None where the output holds no account of an end: what
+    exits without one has failed. `detail` says why, for people. `said` is the last text of the agent. `usage` has
+    cached input apart; `cost` is in US dollars, None when nothing was said of it, and `cost_status` whose word it is.
+    `denied` and `tools` are short lines such as `Bash: npm test`, all of them: the turn keeps the first, and what was
+    denied once. `resets_at` is in seconds since the epoch. `usage_by_model` divides `usage` among several models.
+    """
+
+    end: TurnEnd | None = None
+    detail: str = ""
+    said: str = ""
+    model: str = ""
+    session: str = ""
+    usage: Usage | None = None
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    denied: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    resets_at: float | None = None
+    usage_by_model: tuple[ModelUsage, ...] = ()

@@ -1,0 +1,113 @@
+"""What asks a run to end: signals, stop files and requests. Handlers only set a flag and wake whoever waits."""
+
+import os
+import select
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+from aigon.process.running import requested
+
+Reason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
+POLL_SECONDS = 0.5
+"""How often waiting code looks for a stop file: a person creating one does not notice half a second."""
+
+
+class Stop:
+    """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP, a stop file or a hook: `now`.
+
+    Where it is not `patient` the first Ctrl+C means now: there is nothing to finish. `detail` is what a hook said that
+    does not let the run go on. `request` is the file of `aigon.process.running` in which another aigon asks for the end
+    as the first Ctrl+C does, or as the second.
+    `fileno()` becomes readable as soon as `now` is set, so that it can be waited on beside a process.
+    """
+
+    def __init__(
+        self, files: Sequence[Path] = (), said: Callable[[str], None] = lambda _: None, *, patient: bool = True
+    ) -> None:
+        self._patient = patient
+        self._files = tuple(os.fspath(f) for f in files)
+        self._read, self._write = os.pipe()
+        self._said = said
+        self.reason: Reason = ""
+        self.detail = ""
+        self.now = False
+        self.request: Path | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything asked for the end at all, politely or at once."""
+        self.look()
+        return bool(self.reason)
+
+    def look(self) -> bool:
+        """`now`, after a look for stop files and for a request."""
+        if not self.now and any(os.path.exists(f) for f in self._files):  # noqa: PTH110 - on the hot path
+            self._at_once("stop-file")
+        wanted = requested(self.request) if self.request and not self.now else None
+        if wanted == "now":
+            self._at_once("SIGINT")
+        elif wanted == "finish" and not self.reason:
+            self._first("SIGINT")
+        return self.now
+
+    def fileno(self) -> int:
+        """A descriptor that is readable once `now` is set."""
+        return self._read
+
+    def rest(self, seconds: float) -> None:
+        """Wait for so many seconds, or until `now` is set."""
+        select.select([self._read], [], [], seconds)
+
+    def veto(self, text: str) -> None:
+        """A hook does not let the run go on. Who asked for the end before keeps being the reason."""
+        if not self.now:
+            self.detail = text
+            self._at_once(self.reason or "hook")
+
+    def halt(self) -> None:
+        """End whatever still runs, at once: the run is over, for whatever reason."""
+        if not self.now:
+            self._at_once(self.reason)
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        os.close(self._read)
+        os.close(self._write)
+
+    def _at_once(self, reason: Reason) -> None:
+        self.reason = reason
+        self.now = True
+        os.write(self._write, b"!")
+
+    def _signalled(self, number: int, _frame: FrameType | None) -> None:
+        name: Reason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
+        if self.now:
+            return
+        if name == "SIGINT" and not self.reason:
+            self._first(name)
+            return
+        self._at_once(name)
+
+    def _first(self, name: Reason) -> None:
+        if not self._patient:
+            self._at_once(name)
+            return
+        self.reason = name
+        self._said(name)
+
+    @contextmanager
+    def handling(self) -> Iterator["Stop"]:
+        """Route SIGINT, SIGTERM and SIGHUP here for the length of a run; main thread only."""
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, self._signalled) for number in numbers}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if self.reason == "SIGINT":  # asked and done: a second Ctrl+C must not turn the outcome into a crash
+                signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,1 @@
+"""Profiles: what kind of project this is, and which commands can stand for each role."""

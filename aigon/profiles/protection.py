@@ -1,0 +1,171 @@
+"""What an agent may change and what follows when it changes it: rules as data, in profiles and configuration."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from aigon.model.concerns import Level
+from aigon.model.edits import Part
+from aigon.text.documents import Node
+from aigon.text.globs import covers, matches
+
+LEVELS: tuple[Level, ...] = ("restore", "review", "note")
+PARTS: tuple[Part, ...] = ("tests", "config", "other")
+PROSE = ("*.{md,rst,txt,adoc,json,toml,cfg,ini,lock,svg,png,csv,yaml,yml}", "LICENSE*", "docs/**")
+"""What is no code, so that rules on code leave it alone."""
+ASSETS = (
+    "*.{png,jpg,jpeg,gif,webp,avif,ico,bmp,woff,woff2,ttf,otf,eot,mp3,mp4,webm,ogg,wav,pdf,psd,zip,gz,xz,zst,tar,7z}",
+    "*.{bin,dat,onnx,pt,npz,npy,parquet,sqlite,db,wasm,jar,map}",
+)
+
+
+FOUND = ("a check", "the validation script", "called by a check", "a target of the Makefile")
+"""Sources of rules that are read from the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Files by glob; with `keys` only those keys of them (dotted; sections in an INI file) are meant.
+
+    `tests` and `config` at level `review` need no person where the deciding run is green with the base's versions of
+    them, too. `source` says where the rule comes from.
+    """
+
+    paths: tuple[str, ...]
+    level: Level
+    part: Part = "other"
+    keys: tuple[str, ...] = ()
+    source: str = ""
+
+    def means(self, path: str) -> bool:
+        """Whether it is about this file."""
+        return any(matches(pattern, path) for pattern in self.paths)
+
+    @property
+    def relaid(self) -> bool:
+        """Whether the base's versions are laid over the tree for a second deciding run."""
+        return self.level == "review" and self.part in ("tests", "config")
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions.
+
+    `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration).
+    """
+
+    rules: tuple[Rule, ...] = ()
+    allow: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+    def found(self) -> tuple[Rule, ...]:
+        """The rules that were read from the project's own scripts."""
+        return tuple(rule for rule in self.rules if rule.source in FOUND)
+
+    def with_found(self, earlier: Sequence[Rule]) -> "Protection":
+        """With those that were found earlier, before a shipped rule counts."""
+        more = [rule for rule in earlier if rule not in self.rules]
+        place = next((n for n, rule in enumerate(self.rules) if rule.source in FOUND), None)
+        if place is None:
+            place = next((n for n, r in enumerate(self.rules) if r.source != "protect in .aigon/config.json"), 0)
+        return replace(self, rules=(*self.rules[:place], *more, *self.rules[place:]))
+
+    def allowed(self, path: str) -> bool:
+        """Whether the spec's frontmatter permits any change of this file."""
+        return any(covers(pattern, path) for pattern in self.allow)
+
+    def may_hold_secrets(self, path: str) -> bool:
+        """Whether the spec or the configuration lets a file be committed whatever it looks like."""
+        return any(covers(pattern, path) for pattern in (*self.allow, *self.secrets))
+
+    def rules_of(self, path: str) -> tuple[Rule, ...]:
+        """The rules that count for a file; none for one that is free or that the spec allows.
+
+        A rule on keys leaves the other keys to those after it; the first one on the whole file is the last.
+        """
+        found: list[Rule] = []
+        if self.allowed(path):
+            return ()
+        for rule in self.rules:
+            if rule.means(path):
+                found += _less(rule, found)
+                if not rule.keys:
+                    break
+        return tuple(found)
+
+    def rule(self, path: str, fits: Callable[[Rule], bool] = lambda _: True) -> Rule | None:
+        """What the rules that count and fit come to, as one: on the whole file, or on all keys that they name."""
+        found = [rule for rule in self.rules_of(path) if fits(rule)]
+        whole = next((rule for rule in found if not rule.keys), None)
+        if whole or not found:
+            return whole
+        return replace(found[0], keys=tuple(dict.fromkeys(key for rule in found for key in rule.keys)))
+
+    def relaid(self, path: str, *, new: bool) -> Rule | None:
+        """The rule by which the base's version of a file is laid over the tree; a new file may be one in disguise."""
+        if self.rules_of(path):
+            return self.rule(path, lambda rule: rule.relaid)
+        return SHADOW if new and shadows(path) and not self.allowed(path) else None
+
+    def part(self, path: str) -> Part:
+        """What a file is for, whatever the spec allows."""
+        rule = next((rule for rule in self.rules if rule.part != "other" and rule.means(path)), None)
+        if rule and not rule.keys:
+            return rule.part
+        if shadows(path):
+            return "config"
+        return "other" if any(matches(f"**/{pattern}", path) for pattern in (*PROSE, *ASSETS)) else "product"
+
+
+def _less(rule: Rule, before: Sequence[Rule]) -> list[Rule]:
+    """`rule` on what no rule before it is about; nothing where that is all of it."""
+    claimed = [key for each in before for key in each.keys]
+    if not rule.keys:
+        return [rule]
+    left = tuple(key for key in rule.keys if not any(key == each or key.startswith(f"{each}.") for each in claimed))
+    return [replace(rule, keys=left)] if left else []
+
+
+SHADOW = Rule((), "review", "config", source="a module named like one of Python's own")
+
+
+def shadows(path: str) -> bool:
+    """Whether a module at the root (or in `src`) would be imported in place of one of Python's or the test runner's."""
+    top = path.removeprefix("src/").removesuffix(".py").partition("/")[0]
+    runners = (
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "mypy",
+        "ruff",
+        "coverage",
+        "sitecustomize",
+        "usercustomize",
+        "nose2",
+        "tox",
+    )
+    return path.endswith(".py") and (top in sys.stdlib_module_names or top in runners)
+
+
+def read(node: Node) -> tuple[Rule, ...]:
+    """The rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
+    return tuple(_rule(item) for item in node.items())
+
+
+def _rule(node: Node) -> Rule:
+    fields = node.fields(("paths", "level", "part", "keys"), required=("paths",))
+    return Rule(
+        fields["paths"].texts(),
+        fields["level"].choice(LEVELS) if "level" in fields else "review",
+        fields["part"].choice(PARTS) if "part" in fields else "other",
+        fields["keys"].texts() if "keys" in fields else (),
+        node.file,
+    )
+
+
+def described(rules: Sequence[Rule]) -> list[dict[str, object]]:
+    """The rules as data for people and scripts."""
+    return [
+        {"paths": list(r.paths), "level": r.level, "part": r.part, "keys": list(r.keys), "source": r.source}
+        for r in rules
+    ]

@@ -1,0 +1,182 @@
+"""What decides a feature, as it was before any agent touched it: kept outside of the workspace, over runs.
+
+A later run, or a resume, does not look for its checks in a tree that an agent has written to: what vanished from it
+(a linter's section, a test folder) is still asked for.
+"""
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from aigon.errors import environment
+from aigon.files.checksums import summed, unsummed
+from aigon.files.store import damaged, make_lasting, write_atomic
+from aigon.model.values import Check, TestResult
+from aigon.profiles.protection import Rule
+
+VERSION = 2
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a guarded file that are kept; what is larger is no script and no configuration."""
+
+
+LINK, LEFT = 0o120000, -1
+"""Modes of what is no ordinary file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A file that is put back: its bytes and mode bits.
+
+    Of a link (mode LINK) `data` is where it leads; what is no file or too large (mode LEFT) is known to be there.
+    """
+
+    data: bytes
+    mode: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an ordinary file, of which every byte is known."""
+        return self.mode not in (LINK, LEFT)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """Which tests a check ran on the base, by id, and whether a report said so."""
+
+    tests: Mapping[str, TestResult]
+    reported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """`inputs` names what a person chose (configuration, flags); `theirs` are files that people changed since the base,
+    with the commit that has their version; `tested` is by check name; `guarded` by path, `folders` are fingerprints of
+    dependency folders by path; `passed` says by a criterion's key whether it passed at the base.
+    """
+
+    base: str
+    root: str
+    inputs: str
+    checks: tuple[Check, ...] = ()
+    theirs: Mapping[str, str] = field(default_factory=dict)
+    tested: Mapping[str, Tested] = field(default_factory=dict)
+    guarded: Mapping[str, Guarded] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+    passed: Mapping[str, bool] = field(default_factory=dict)
+
+    def version(self, path: str) -> str:
+        """The commit whose version of a file counts as the base's: a person's later one, where there is one."""
+        return self.theirs.get(path, self.base)
+
+
+def load(file: Path) -> Frozen | None:
+    """The record; None where there is none. Raises AigonError (exit 7) for one that is damaged or from a newer version:
+    it must never seem as if nothing had been recorded, since then nothing would be protected.
+    """
+    try:
+        document = unsummed(file.read_bytes())
+        version = document.pop("schema_version")
+        if isinstance(version, int) and version > VERSION:
+            what = "The record of what decides this feature is from a newer aigon"
+            raise environment(what, where=str(file), hint="Update aigon; the record is left as it is")
+        return _decoded(document)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise damaged("The record of what decides this feature", str(file)) from None
+
+
+def copy_of(file: Path) -> Path:
+    """The second copy of the record, which nothing else could make anew once an agent has written to the tree."""
+    return file.with_name(f"{file.name}.copy")
+
+
+def save(file: Path, frozen: Frozen) -> None:
+    """Write the record whole, twice: the copy first, so that it is never the older one."""
+    document: dict[str, Any] = {"schema_version": VERSION, **asdict(frozen)}
+    document["guarded"] = {
+        path: {"data": base64.b64encode(each.data).decode(), "mode": each.mode} for path, each in frozen.guarded.items()
+    }
+    make_lasting(file.parent)
+    data = summed(json.loads(json.dumps(document)))
+    write_atomic(copy_of(file), data)
+    write_atomic(file, data, lasting=True)
+
+
+def _decoded(document: dict[str, Any]) -> Frozen:
+    checks = tuple(_check(each) for each in document.pop("checks"))
+    tested = {name: Tested(**each) for name, each in document.pop("tested").items()}
+    guarded = {p: Guarded(base64.b64decode(g["data"]), g["mode"]) for p, g in document.pop("guarded").items()}
+    rules = tuple(
+        Rule(**{**each, "paths": tuple(each["paths"]), "keys": tuple(each["keys"])})
+        for each in document.pop("rules", [])
+    )
+    return Frozen(**document, checks=checks, tested=tested, guarded=guarded, rules=rules)
+
+
+def _check(document: dict[str, Any]) -> Check:
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
+    }
+    return Check(**fields)
+
+
+def inputs_of(*parts: object) -> str:
+    """A name for what a person chose."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def lasting(frozen: Frozen | None, now: Sequence[Check], root: str, inputs: str, base: str) -> tuple[Check, ...]:
+    """The checks that count: the recorded ones, and what has come since; all anew after a person's own change of them.
+
+    Recorded programs that are gone (another interpreter, a moved repository) are looked up anew as well.
+    """
+    if frozen is None or (frozen.root, frozen.inputs, frozen.base) != (root, inputs, base):
+        return tuple(now)
+    found = {check.name: check for check in now}
+    kept = {check.name: check if _startable(check) else found.get(check.name, check) for check in frozen.checks}
+    return tuple({**kept, **{name: check for name, check in found.items() if name not in kept}}.values())
+
+
+def _startable(check: Check) -> bool:
+    program = check.argv[0] if check.argv else ""
+    # The check of endpoints is a file of aigon's that an interpreter runs.
+    own = [part for part in check.argv[1:3] if part.startswith("/") and part.endswith(".py")]
+    there = not program.startswith("/") or os.access(program, os.X_OK)
+    return not check.missing and there and all(map(os.path.exists, own))
+
+
+def begun(
+    known: Frozen | None, *, base: str, root: str, inputs: str, checks: Sequence[Check], theirs: Mapping[str, str]
+) -> Frozen:
+    """The record as a run begins: what is known of this base stays, what people changed since then is theirs."""
+    if known is None or known.base != base:
+        return Frozen(base, root, inputs, tuple(checks), theirs)
+    same = known.inputs == inputs and known.root == root
+    return replace(
+        known,
+        root=root,
+        inputs=inputs,
+        checks=tuple(checks),
+        theirs={**known.theirs, **theirs},
+        tested=known.tested if same else {},
+        passed=known.passed if same else {},
+    )
+
+
+def with_base(
+    frozen: Frozen, tested: Mapping[str, Tested], folders: Mapping[str, str], passed: Mapping[str, bool]
+) -> Frozen:
+    """The record with the base's tests and criteria and the folders beside its tree, where it does not know them."""
+    return replace(
+        frozen,
+        tested={**tested, **frozen.tested},
+        folders={**folders, **frozen.folders},
+        passed={**passed, **frozen.passed},
+    )

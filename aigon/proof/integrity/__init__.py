@@ -1,0 +1,53 @@
+"""Integrity rules: what the checks cannot see about how a tree came about. One module per rule, its name the registry.
+
+A rule module has two public names: `RULE`, its name for people, and `look(edits: Edits) -> Iterator[Concern]`. It is
+pure, and about what the change added: what stood in the base already is no concern, wherever it stands now. Texts are
+chosen by an agent, so every rule is bounded in time and survives anything. Modules that begin with an underscore are
+shared pieces and no rules.
+
+`review` is kept for what an honest change hardly ever needs; everything that ordinary work brings along is a `note`.
+"""
+
+import importlib
+import pkgutil
+
+from aigon.model.concerns import Concern, key_of
+from aigon.model.edits import Edits
+
+
+def names() -> tuple[str, ...]:
+    """The names of all rules, sorted, as their concerns carry them."""
+    return tuple(sorted(importlib.import_module(f"{__name__}.{module}").RULE for module in _modules()))
+
+
+def concerns(edits: Edits) -> tuple[Concern, ...]:
+    """What all rules see in a change: what needs a person first. Never raises."""
+    seen = [concern for module in _modules() for concern in _seen(module, edits)]
+    return tuple(sorted(seen, key=lambda concern: concern.level != "review"))
+
+
+def _modules() -> list[str]:
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def _seen(name: str, edits: Edits) -> tuple[Concern, ...]:
+    rule = name.replace("_", "-")
+    try:
+        module = importlib.import_module(f"{__name__}.{name}")
+        rule = module.RULE
+        return tuple(module.look(edits))
+    except Exception as error:
+        # The one place where this is right: a rule reads what an agent wrote. A fault in it must not end a run, and
+        # it must not pass for "nothing found" either.
+        return (_unseen(rule, edits, error),)
+
+
+def _unseen(name: str, edits: Edits, error: Exception) -> Concern:
+    what = (
+        f"The rule {name} could not be looked at ({type(error).__name__}), so this change was not examined for it. "
+        "Read the change with that in mind before approving it."
+    )
+    parts = (part for edit in edits.files for part in (edit.path, edit.after or "", edit.mode))
+    return Concern(
+        name, "review", what, tuple(edit.path for edit in edits.files)[:20], key_of([name, *map(ascii, parts)])
+    )

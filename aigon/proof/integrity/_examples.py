@@ -1,0 +1,176 @@
+"""What the tests of a Python project ask for: function by function, inputs and the answers that are expected."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any
+
+from aigon.proof.integrity._atoms import Atoms, atoms
+from aigon.proof.integrity._fold import fold
+from aigon.proof.integrity._fold_calls import UNKNOWN
+from aigon.proof.integrity._python import Module, read
+
+Examples = dict[str, dict[Atoms, Atoms]]
+"""By function: the expected answer for each input."""
+
+_MOST = 2000
+"""Examples of one file that are taken, and ways to go through one test."""
+_STEPS = 10_000
+"""Statements of one test that are gone through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call with literal arguments, wherever its result is used."""
+
+    name: str
+    arguments: Atoms
+
+
+Env = Mapping[str, Any]
+
+
+def examples(source: str) -> Examples:
+    """The examples in a test file; none where Python cannot read it."""
+    module = read(source)
+    found: Examples = {}
+    if module is None:
+        return found
+    for node in module.nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for asked, expected in islice(_of_test(node, module), _MOST):
+                if len(found) < _MOST:
+                    found.setdefault(asked.name, {})[asked.arguments] = expected
+    return found
+
+
+def _of_test(test: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> Iterator[tuple[Asked, Atoms]]:
+    tables = [table for mark in test.decorator_list for table in _parametrized(mark, module.values)]
+    left = iter(range(_STEPS))
+    for rows in islice(product(*tables), _MOST):
+        env = {**module.values, **{name: value for row in rows for name, value in row.items()}}
+        yield from islice(_of_body(test.body, env, left), _MOST)
+
+
+def _parametrized(mark: ast.AST, env: Env) -> Iterator[list[dict[str, Any]]]:
+    if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Attribute) and mark.func.attr == "parametrize":
+        given = [*mark.args, *(keyword.value for keyword in mark.keywords)][:2]
+        names = fold(given[0], env) if len(given) == 2 else UNKNOWN
+        if isinstance(names, (str, list, tuple)):
+            listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
+            yield [dict(zip(listed, row, strict=False)) for row in _rows(given[1], env, len(listed))][:_MOST]
+
+
+def _rows(node: ast.AST, env: Env, width: int) -> Iterator[tuple[Any, ...]]:
+    items: Iterable[Any] = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else _folded(node, env)
+    for item in items:
+        value = _row(item, env) if isinstance(item, ast.AST) else item
+        if value is not UNKNOWN:
+            yield value if isinstance(value, tuple) and width > 1 else tuple(value) if width > 1 else (value,)
+
+
+def _row(item: ast.AST, env: Env) -> Any:
+    if isinstance(item, ast.Call):  # pytest.param(2, 3, 6, id="small")
+        values = tuple(fold(each, env) for each in item.args)
+        if not values or any(value is UNKNOWN for value in values):
+            return UNKNOWN
+        return values if len(values) > 1 else values[0]
+    return fold(item, env)
+
+
+def _folded(node: ast.AST, env: Env) -> list[Any]:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
+        value = fold(node.func.value, env)
+        return list(value.items()) if isinstance(value, dict) else []
+    value = fold(node, env)
+    return list(value) if isinstance(value, (list, tuple, dict)) else []
+
+
+def _of_body(body: list[ast.stmt], env: dict[str, Any], left: Iterator[int]) -> Iterator[tuple[Asked, Atoms]]:
+    """The examples of some statements. `left` are the steps that may still be taken in this test."""
+    for statement, _ in zip(body, left, strict=False):
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            env[statement.targets[0].id] = value(statement.value, env)
+        elif isinstance(statement, ast.For):
+            for row, _ in zip(_folded(statement.iter, env)[:_MOST], left, strict=False):
+                yield from _of_body(statement.body, {**env, **_bound(statement.target, row)}, left)
+        elif isinstance(statement, (ast.With, ast.AsyncWith)):
+            yield from _of_body(statement.body, env, left)
+        elif isinstance(statement, ast.Assert):
+            yield from _asserted(statement.test, env)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            yield from _called(statement.value, env)
+
+
+def _bound(target: ast.AST, row: Any) -> dict[str, Any]:
+    if isinstance(target, ast.Name):
+        return {target.id: row}
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(row, (list, tuple)):
+        pairs = zip(target.elts, row, strict=False)
+        return {name: each for part, item in pairs for name, each in _bound(part, item).items()}
+    return {}
+
+
+def _asserted(test: ast.AST, env: Env) -> Iterator[tuple[Asked, Atoms]]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for each in test.values:
+            yield from _asserted(each, env)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.Is)):
+        yield from _pair(test.left, test.comparators[0], env)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _pair(test.operand, ast.Constant(False), env)
+    else:
+        yield from _pair(test, ast.Constant(True), env)
+
+
+_COMPARES = re.compile(r"assert(?!.*Not)\w*(Equals?|Is)")
+_ANSWERS = {"assertTrue": True, "assertFalse": False, "assertIsNone": None}
+
+
+def _called(call: ast.Call, env: Env) -> Iterator[tuple[Asked, Atoms]]:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name in _ANSWERS and call.args:
+        yield from _pair(call.args[0], ast.Constant(_ANSWERS[name]), env)
+    elif _COMPARES.fullmatch(name) and len(call.args) >= 2:
+        yield from _pair(call.args[0], call.args[1], env)
+
+
+def _pair(left: ast.AST, right: ast.AST, env: Env) -> Iterator[tuple[Asked, Atoms]]:
+    one, other = value(left, env), value(right, env)
+    if isinstance(other, Asked):
+        one, other = other, one
+    if isinstance(one, Asked) and one.arguments and not isinstance(other, Asked) and other is not UNKNOWN:
+        yield one, atoms(other)
+
+
+_WRAPPERS = ("round", "approx", "list", "tuple", "sorted", "set", "dict", "str", "repr", "float", "int", "bool", "len")
+
+
+def value(node: ast.AST, env: Env, depth: int = 0) -> Any:
+    """A literal, the call that an expression is about, or UNKNOWN."""
+    if depth > 20:
+        return UNKNOWN
+    if isinstance(node, ast.Name) and isinstance(env.get(node.id), Asked):
+        return env[node.id]
+    if isinstance(node, (ast.Attribute, ast.Subscript, ast.Await)):
+        inner = value(node.value, env, depth + 1)
+        return inner if isinstance(inner, Asked) else fold(node, env)
+    if isinstance(node, ast.Call):
+        return _call(node, env, depth)
+    return fold(node, env)
+
+
+def _call(node: ast.Call, env: Env, depth: int) -> Any:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    values = [value(each, env, depth + 1) for each in given]
+    if name in _WRAPPERS and values:
+        return values[0]
+    owner = value(node.func.value, env, depth + 1) if isinstance(node.func, ast.Attribute) else None
+    if any(each is UNKNOWN for each in values) or not name:
+        return UNKNOWN
+    before = owner.arguments if isinstance(owner, Asked) else ()
+    flat = tuple(part for each in values for part in (each.arguments if isinstance(each, Asked) else atoms(each)))
+    return Asked(owner.name if isinstance(owner, Asked) and not flat else name, (*before, *flat))

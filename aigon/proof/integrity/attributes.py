@@ -1,0 +1,68 @@
+""".gitattributes lines that change what git does with source files: run programs on them, hide them, leave them out.
+
+`review` where a pattern reaches source code: `filter` and `diff` name programs that git runs, `binary`, `-diff` and
+`linguist-generated` keep reviewers from seeing lines, `export-ignore` keeps files out of an archive,
+`working-tree-encoding` makes the checked-out bytes others than the committed ones. For data, lock files, generated and
+vendored files these are ordinary, as are line endings, the drivers that are part of git, and leaving tests or
+documentation out of an archive.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+
+from aigon.model.concerns import Concern
+from aigon.model.edits import Edits
+from aigon.proof.integrity._languages import extension, is_code, words
+from aigon.proof.integrity._scan import line_of
+from aigon.proof.integrity._sightings import Sighting, fresh, reported
+
+RULE = "attributes"
+_WHY = "It changes what people, git and archives see of the code. Leave attributes of source files as they were."
+_ATTRIBUTE = re.compile(
+    r"(?:^|\s)(-diff|!diff|-text|binary|export-ignore|export-subst|linguist-(?:generated|vendored)(?:=true)?"
+    r"|filter=\S+|diff=\S+|merge=\S+|working-tree-encoding=\S+)(?=\s|$)"
+)
+_OF_GIT = words(
+    "ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal"
+    " perl php python ruby rust scheme tex union text ours binary"
+)
+_LEFT_OUT = re.compile(r"^/?(\.[\w-]+|tests?|docs?|examples?|benchmarks?|\*?\.?(md|txt|dist|neon))(/|\.|$|\*)", re.I)
+_ORDINARY = re.compile(
+    r"(^|/)(vendor|third_party|node_modules|dist|build|generated|gen|__snapshots__|migrations)/|_pb2"
+    r"|\.pb\.|\.min\.|\.generated\."
+)
+
+
+def look(edits: Edits) -> Iterator[Concern]:
+    """Every .gitattributes that brings such a line."""
+    files = [edit for edit in edits.files if posixpath.basename(edit.path) == ".gitattributes"]
+    yield from reported(RULE, fresh(files, _see), _WHY)
+
+
+def _see(_: str, text: str) -> Iterable[Sighting]:
+    for number in range(1, min(text.count("\n") + 2, 2000)):
+        told = line_of(text, number)[:1000]
+        split = re.match(r'"([^"]*)"(.*)|(\S+)(.*)', told)
+        pattern, rest = ((split[1] or split[3] or ""), (split[2] or split[4] or "")) if split else ("", "")
+        found = [name for name in _ATTRIBUTE.findall(rest) if not _harmless(name, pattern)]
+        if found and not pattern.startswith("#") and _is_source(pattern):
+            yield Sighting(number, told, f"sets {', '.join(found[:3])} for source files")
+
+
+def _harmless(attribute: str, pattern: str) -> bool:
+    name, _, value = attribute.partition("=")
+    if name in ("diff", "merge"):
+        return value in _OF_GIT
+    return name == "export-ignore" and _LEFT_OUT.match(pattern) is not None
+
+
+def _is_source(pattern: str) -> bool:
+    """Whether a pattern can mean source code: it names such files, a folder, or everything."""
+    if pattern.startswith("[attr]"):
+        return True
+    if _ORDINARY.search(pattern):
+        return False
+    name = posixpath.basename(pattern.rstrip("/"))
+    ending = extension(name.replace("*", "x").replace("[", "").replace("]", ""))
+    return is_code(f"x.{ending}") if ending else not re.fullmatch(r"[A-Z]+|\.\w+", name)

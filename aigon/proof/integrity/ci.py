@@ -1,0 +1,28 @@
+"""Changed configuration of continuous integration. A `note`: it does not decide here, but it does elsewhere."""
+
+from collections.abc import Iterator
+
+from aigon.model.concerns import Concern
+from aigon.model.edits import Edits
+from aigon.proof.integrity._sightings import key
+from aigon.text.globs import matches
+from aigon.text.quoting import folded
+
+RULE = "ci"
+_PATHS = (
+    ".github/{workflows,actions}/**",
+    "**/{.gitlab-ci.yml,.gitlab-ci.yaml,.travis.yml,azure-pipelines.yml,bitbucket-pipelines.yml,appveyor.yml,.drone.yml}",
+    ".gitlab/**",
+    ".circleci/**",
+    ".buildkite/**",
+    "**/{Jenkinsfile,.woodpecker.yml,cloudbuild.yaml,buildspec.yml,.cirrus.yml}",
+    "{.woodpecker,.gitea/workflows,.forgejo/workflows,.teamcity,.ci}/**",
+)
+
+
+def look(edits: Edits) -> Iterator[Concern]:
+    """One concern for each such file."""
+    for edit in edits.files:
+        if any(matches(pattern, edit.path) for pattern in _PATHS):
+            what = f"{folded(edit.path)} changed, which says what runs before this is merged. See that it still does."
+            yield Concern(RULE, "note", what, (edit.path,), key(RULE, edit))

@@ -1,0 +1,57 @@
+"""What looks as if aigon had written it: trailers of its commits, specs, iteration logs and state files.
+
+aigon reads none of these from the agent's commits, but people read them and believe them. `review` for a trailer in a
+commit message of the agent, and for a log or state file that claims results; a file that only has such a name is a
+`note`. New specs are ordinary where a feature writes one for the inbox.
+"""
+
+import re
+from collections.abc import Iterator
+
+from aigon.model.concerns import Concern, Level, key_of
+from aigon.model.edits import Edit, Edits
+from aigon.proof.integrity._sightings import key
+from aigon.spec.features import ROOT
+from aigon.text.quoting import code, folded
+
+RULE = "forged"
+_TRAILER = re.compile(r"^\s{0,8}(Aigon-[A-Za-z]{1,40})\s*:.*$", re.MULTILINE | re.IGNORECASE)
+_LOG = re.compile(
+    r"(^|/)feature-[^/]{1,200}-log\.md$|(^|/)loop-state[^/]{0,200}\.json$|(^|/)(journal"
+    r"|decisions)[^/]{0,80}\.jsonl$"
+)
+_SPEC = re.compile(r"(^|/)feature-(\d+-)?[^/]{1,200}\.md$")
+_RESULTS = re.compile(
+    r"^#+ (?:Iteration \d+|Iteration log|Validation Results|Acceptance Criteria Status)|\bAigon-\w+:"
+    r"|\bcriteria proven\b"
+    r"|\"(?:verdicts?|status|outcome)\"\s*:\s*\"?(?:met|Met|proven)|\"kind\"\s*:\s*\"(?:RunEnded"
+    r"|IterationFinished)",
+    re.MULTILINE,
+)
+_WHY = "Only aigon says what was proven, from its own journal. Take it out."
+
+
+def look(edits: Edits) -> Iterator[Concern]:
+    """One concern for each message and each file."""
+    for message in edits.messages:
+        found = _TRAILER.search(message)
+        if found:
+            what = f"A commit of the agent has a trailer of aigon's: {code(found[0].strip(), 120)}. {_WHY}"
+            yield Concern(RULE, "review", what, (), key_of([RULE, message]))
+    for edit in edits.files:
+        level = _level(edit)
+        if level:
+            what = f"{folded(edit.path)} looks like a record that aigon keeps. {_WHY}"
+            yield Concern(RULE, level, what, (edit.path,), key(RULE, edit))
+
+
+def _level(edit: Edit) -> Level | None:
+    if edit.after is None or edit.after == edit.before:
+        return None
+    if _LOG.search(edit.path):
+        return "review" if _RESULTS.search(edit.after) else "note"
+    copy = edit.before is None and _SPEC.search(edit.path) and not edit.path.startswith(f"{ROOT}/")
+    ticked = re.search(r"^[ \t]{0,20}[-*] \[[xX]\]", edit.after, re.MULTILINE) is not None
+    if copy and ticked and re.search(r"^#+ Acceptance Criteria", edit.after, re.MULTILINE):
+        return "review"
+    return "note" if copy else None

@@ -1,0 +1,21 @@
+"""Changed lock files. A `note`: tools write them, and they follow the dependencies."""
+
+from collections.abc import Iterator
+
+from aigon.model.concerns import Concern
+from aigon.model.edits import Edits
+from aigon.proof.integrity._manifests import is_lock
+from aigon.proof.integrity._sightings import key
+from aigon.text.quoting import folded
+
+RULE = "lockfile"
+
+
+def look(edits: Edits) -> Iterator[Concern]:
+    """One concern for each of them."""
+    for edit in edits.files:
+        if is_lock(edit.path):
+            what = (
+                f"{folded(edit.path)} changed. See that it follows from the dependencies, and names the same registry."
+            )
+            yield Concern(RULE, "note", what, (edit.path,), key(RULE, edit))

@@ -1,0 +1,48 @@
+"""Product code that is fetched from outside of the repository: a temporary folder, somebody's home, another checkout.
+
+`review`: a clean room hides the workspace, not the rest of the disk, so code that lies in `/tmp` passes there and
+exists nowhere else. Told by two things that the change brought into one file: something that loads code (`sys.path`,
+`importlib`, `exec`, `require`, a library by its path) and a place outside. Either alone is ordinary.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from aigon.model.concerns import Concern
+from aigon.model.edits import Edits
+from aigon.proof.integrity._languages import is_code, product
+from aigon.proof.integrity._scan import without_comments
+from aigon.proof.integrity._sightings import Sighting, fresh, reported
+
+RULE = "outside"
+_LOADS = re.compile(
+    r"\bsys\s*\.\s*path\b|\b_?sys\s*,?.{0,20}\bpath\b|\bsite\s*\.\s*addsitedir|\bimportlib\b|\b__import__\b|\b__path__\b|"
+    r"\bspec_from_file_location\b|\bSourceFileLoader\b|\brunpy\b|\bexec(?:file)?\s*\(|\beval\s*\(|\bcompile\s*\(|"
+    r"\brequire\s*\(|\bimport\s*\(|\bPYTHONPATH\b|\bNODE_PATH\b|\bLD_PRELOAD\b|\bCDLL\b|\bdlopen\b|\bload_module\b|"
+    r"\bload_library\b|\bunpickle|\bpickle\s*\.\s*loads?\b|\bmarshal\s*\.\s*loads?\b"
+)
+_PLACE = re.compile(
+    r"[\"'`](?:file://)?(?:/tmp|/var/tmp|/dev/shm|/private/tmp|/home|/root|/Users|/opt|/srv|/mnt|/run|/usr/local)\b|"
+    r"[\"'`]~/|\bexpanduser\b|\bgettempdir\b|\bmkdtemp\b|\btmpdir\s*\(|\bhomedir\s*\(|\bPath\s*\.\s*home\b|"
+    r"[\"'](?:HOME|TMPDIR|TEMP|TMP|XDG_\w+)[\"']|\benv\s*\.\s*(?:HOME|TMPDIR|TEMP)\b"
+)
+_WHY = (
+    "Code outside of the repository is in no commit, so nobody else has it. Put it into the repository, or make it a "
+    "dependency that the project declares."
+)
+
+
+def look(edits: Edits) -> Iterator[Concern]:
+    """One concern for each file that loads code and names such a place, both of them new."""
+    code_files = [edit for edit in product(edits) if is_code(edit.path)]
+    found = ((edit, seen) for edit, seen in fresh(code_files, _seen) if len({each.says for each in seen}) > 1)
+    yield from reported(RULE, found, _WHY)
+
+
+def _seen(path: str, text: str) -> Iterable[Sighting]:
+    plain = without_comments(text, path)
+    for number, line in enumerate(plain.split("\n"), 1):
+        if _LOADS.search(line[:2000]):
+            yield Sighting(number, line.strip()[:200], "loads code")
+        if _PLACE.search(line[:2000]):
+            yield Sighting(number, line.strip()[:200], "names a place outside of the repository")

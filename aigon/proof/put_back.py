@@ -1,0 +1,92 @@
+"""Files that are put back when an agent has touched them: aigon's configuration, validation scripts, by rule others."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from aigon.files.runtime_files import is_runtime
+from aigon.git.workspace import Workspace
+from aigon.profiles.protection import Protection, Rule
+from aigon.proof import keyed
+from aigon.proof.frozen import LARGEST, LEFT, LINK, Guarded
+
+OWN = ".aigon"
+"""Everything in here is aigon's and people's; new files of an agent have no business in it."""
+MODES = 0o777
+
+
+def recorded(root: Path, names: Iterable[str], protection: Protection) -> dict[str, Guarded]:
+    """The files that are to be put back, among the tracked `names` and all of `.aigon/`, as they are now."""
+    paths = sorted({path for path in (*names, *_own(root)) if _restored(protection, path)})
+    found = {path: _read(root / path) for path in paths}
+    return {path: each for path, each in found.items() if each and (each.whole or path.startswith(f"{OWN}/"))}
+
+
+def _restored(protection: Protection, path: str) -> Rule | None:
+    return protection.rule(path, lambda rule: rule.level == "restore")
+
+
+def _own(root: Path) -> Iterator[str]:
+    """What lies in `.aigon/` beside aigon's runtime files."""
+    for folder, below, files in os.walk(root / OWN):
+        here = Path(folder).relative_to(root).as_posix()
+        below[:] = [name for name in below if not is_runtime(f"{here}/{name}/")]
+        yield from (path for name in files if not is_runtime(path := f"{here}/{name}"))
+
+
+def _read(path: Path) -> Guarded | None:
+    if path.is_symlink():
+        return Guarded(os.fsencode(path.readlink()), LINK)
+    if not path.exists():
+        return None
+    if not path.is_file() or path.stat().st_size > LARGEST:
+        return Guarded(b"", LEFT)
+    return Guarded(path.read_bytes(), path.stat().st_mode & MODES)
+
+
+def touched(root: Path, guarded: Mapping[str, Guarded], protection: Protection) -> list[str]:
+    """Those that are not as recorded, and what is new in `.aigon/`."""
+    changed = [path for path, each in guarded.items() if not _as_left(root, path, each, protection)]
+    new = [path for path in _own(root) if path not in guarded and _restored(protection, path)]
+    return [*changed, *new]
+
+
+def _as_left(root: Path, path: str, wanted: Guarded, protection: Protection) -> bool:
+    place = root / path
+    if place.parent.resolve() != place.parent:
+        return False
+    found = _read(place)
+    rule = _restored(protection, path)
+    if wanted.mode == LEFT:
+        return True  # it could not be put back
+    if found and found.whole and rule and rule.keys:
+        return keyed.same(_text(wanted.data), _text(found.data), path, rule.keys)
+    return found == wanted
+
+
+def put_back(
+    workspace: Workspace, paths: Iterable[str], guarded: Mapping[str, Guarded], protection: Protection
+) -> None:
+    """Make these files what they were; what is new is taken away. Park the snapshot first."""
+    for path in paths:
+        wanted = guarded.get(path)
+        ordinary = wanted if wanted and wanted.whole else None
+        workspace.write(path, _mended(workspace.root, path, ordinary, protection) if ordinary else None)
+        if ordinary:
+            (workspace.root / path).chmod(ordinary.mode)
+        elif wanted:
+            (workspace.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (workspace.root / path).symlink_to(os.fsdecode(wanted.data))
+
+
+def _mended(root: Path, path: str, wanted: Guarded, protection: Protection) -> bytes:
+    """The recorded bytes; where only keys are protected, the file as it is with those keys."""
+    rule, found = _restored(protection, path), _read(root / path)
+    if rule and rule.keys and found and found.whole:
+        text = keyed.with_keys_of(_text(wanted.data), _text(found.data), path, rule.keys)
+        return text.encode() if text is not None else wanted.data
+    return wanted.data
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,126 @@
+"""What an agent has no business to write, put back after it: git's hooks, configuration and refs, aigon's records.
+
+Looked at after the agent's turn and again after the checks, which run its code.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.files.views import write_view
+from aigon.git.keepsake import Keepsake
+from aigon.git.kept_places import Places
+from aigon.git.moved_refs import Moved
+from aigon.git.places import opinion, persons_own, places
+from aigon.git.ref_guard import RefGuard
+from aigon.git.rivals import NOBODY, Rivals
+from aigon.git.stale_locks import GitLocks
+from aigon.git.workspace import Workspace
+from aigon.model.concerns import Concern, key_of
+from aigon.proof.main_checkout import MainsOwn
+
+Park = Callable[[str, str], str]
+"""Keeps an object under a ref made of the name given; the ref."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
+    beside a worktree, `locks` those of git; `lost` is what could not be put back. The file `note` says what `git` was,
+    while an agent works: if it is there when a run is opened, the last turn was killed, and nobody has looked at what
+    it did there.
+    """
+
+    git: Keepsake
+    records: Keepsake
+    refs: RefGuard
+    lost: list[Concern] = field(default_factory=list)
+    mains: MainsOwn | None = None
+    note: Path | None = None
+    own: Path = Path()
+    locks: GitLocks | None = None
+
+    def begin(self) -> tuple[str, ...]:
+        """Take everything as it is before any agent runs for right, but what a turn that was killed did to git.
+
+        That is put back; a sentence each.
+        """
+        said = self._of_a_killed_turn()
+        self.git.remember()
+        self.refs.remember()
+        if self.locks:
+            self.locks.remember()
+        return said
+
+    def _of_a_killed_turn(self) -> tuple[str, ...]:
+        try:
+            self.git.recall(self.note.read_bytes() if self.note else b"{}", self.own)
+        except (OSError, ValueError, TypeError):
+            return ()
+        return tuple(each.sentence for each in self.git.put_back())
+
+    def before_turn(self) -> None:
+        """Take aigon's own records as they are now for right."""
+        if self.note:
+            write_view(self.note, self.git.noted().decode())
+        self.records.remember()
+        self.refs.see_rivals()
+        if self.locks:
+            self.locks.remember()
+        if self.mains:
+            self.mains.before_turn()
+
+    def after_turn(self, park: Park) -> tuple[str, ...]:
+        """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
+        stale = self.locks.move_stale() if self.locks else ()
+        found = [*self.git.put_back(), *self.records.put_back()]
+        if self.note:
+            self.note.unlink(missing_ok=True)
+        mains = self.mains.after_turn() if self.mains else ()
+        return (*stale, *(each.sentence for each in found), *mains, *self._refs(park))
+
+    def after_checks(self, park: Park) -> tuple[str, ...]:
+        """The same for what the checks ran, while aigon writes its own records."""
+        stale = self.locks.move_stale() if self.locks else ()
+        return (*stale, *(each.sentence for each in self.git.put_back()), *self._refs(park))
+
+    def own_refs_moved(self) -> None:
+        """aigon itself wrote refs (something was parked): they are right as they are now."""
+        self.refs.remember()
+
+    def _refs(self, park: Park) -> Iterator[str]:
+        for moved in self.refs.put_back(park):
+            if moved.done == "failed":
+                self.lost.append(_lost(moved))
+            yield moved.sentence
+
+
+def _lost(moved: Moved) -> Concern:
+    return Concern("lost-ref", "review", moved.sentence, (), key_of([moved.ref, moved.before, moved.after]))
+
+
+def watch(
+    workspace: Workspace,
+    hooks_path: str,
+    home: Path,
+    records: tuple[Path, ...],
+    journal: Path,
+    rivals: Rivals = NOBODY,
+    note: Path | None = None,
+) -> Watch:
+    """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows.
+
+    What other loops of the repository write, `rivals` says.
+    """
+    git, displaced = workspace.trusted, workspace.own / "displaced"
+    theirs = persons_own(os.environ)
+    own = Places((home, workspace.root), files=records, growing=(journal,))
+    return Watch(
+        Keepsake(places(git, hooks_path, lambda: Places((), theirs)), displaced, opinion(git, shared=rivals != NOBODY)),
+        Keepsake(lambda: own, displaced),
+        RefGuard(git, workspace.branch, displaced, rivals),
+        note=note,
+        own=git.directory,
+        locks=GitLocks(git.root, git.git_dir, git.common_dir, displaced),
+    )

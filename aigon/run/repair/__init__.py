@@ -1,0 +1,1 @@
+"""`aigon doctor --repair`: rebuild damaged records from what is intact."""

@@ -1,0 +1,1 @@
+"""Specs: from the bytes of a Markdown file to criteria, and from verdicts back to ticks."""

@@ -1,0 +1,160 @@
+"""The HTML comment that makes a criterion executable: `<!-- verify: pytest -->` and its kin.
+
+An annotation that is nearly right is an error and never a plain comment: a criterion that a person wanted to be run
+must not be handed to a judge because of a slip of the pen.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, get_args
+
+from aigon.errors import AigonError, usage
+from aigon.model.values import CriterionKind
+
+WithArgument = Literal["verify", "metric", "check"]
+Bare = Literal["judge", "human"]
+
+EXAMPLES: dict[WithArgument, str] = {
+    "verify": "<!-- verify: python -m pytest tests/test_login.py -->",
+    "metric": "<!-- metric: ./score.sh >= 8 -->",
+    "check": "<!-- check: tests -->",
+}
+_BARE: tuple[Bare, ...] = get_args(Bare)
+# 0.75 takes every transposition, omission and doubled letter of the five words; below it, plain words such as
+# "verified" or "matrix" would be taken for slips.
+_NEAR = 0.75
+_MARK = re.compile(r"\\.|`+|<!--", re.DOTALL)
+_ANNOTATION = re.compile(r"([A-Za-z][A-Za-z_-]*)\s*(?::(.*))?", re.DOTALL)
+_MEANT = re.compile(r"-*\s*(?:(?:verify|metric|check)\s*:|(?:judge|human)\s*(?::|$))", re.IGNORECASE)
+_NO_COLON = re.compile(r"-*\s*(?:verify|metric)\s+[^\s:]", re.IGNORECASE)
+_METRIC = re.compile(
+    r"(?P<command>.*[^\s<>=!])\s*(?P<operator>>=|<=|==|!=|>|<)\s*"
+    r"(?P<bound>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """How a criterion is to be decided; `command` is what stands after the colon."""
+
+    kind: CriterionKind
+    command: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """An HTML comment: `start` and `end` (exclusive) in its text, its `inner` text, and whether `-->` ends it."""
+
+    start: int
+    end: int
+    inner: str
+    closed: bool = True
+
+    @property
+    def meant_as_annotation(self) -> bool:
+        """It begins like an annotation."""
+        return _MEANT.match(self.inner) is not None
+
+    @property
+    def lacks_colon(self) -> bool:
+        """It begins with `verify` or `metric` but goes on like prose."""
+        return _NO_COLON.match(self.inner) is not None
+
+
+@lru_cache(maxsize=64)  # every look at an item asks again
+def comments(text: str) -> tuple[Comment, ...]:
+    """The HTML comments of `text`, in order; what is in a code span or escaped is none (CommonMark 0.31, 2.4, 6.1)."""
+    return tuple(_scan(text))
+
+
+def without_trailing(text: str) -> str:
+    """`text` less the comments it ends with."""
+    end = len(text)
+    for comment in reversed(comments(text)):
+        if text[comment.end : end].strip() or not comment.closed:
+            break
+        end = comment.start
+    return text[:end].rstrip()
+
+
+def read(comment: Comment, line: int) -> Annotation | None:
+    """The annotation that `comment` is, None for a plain comment. Raises a usage error for one that is malformed."""
+    if not comment.closed and comment.meant_as_annotation:
+        raise usage("An annotation is never closed", where=f"line {line}", hint="End it with --> on the same line")
+    found = _ANNOTATION.fullmatch(_undashed(comment.inner).strip())
+    if not found:
+        return None
+    word, argument = found[1].lower(), (found[2] or "").strip()
+    for bare in _BARE:
+        if word == bare:
+            return Annotation(bare, None)
+    for kind in EXAMPLES:
+        if word == kind:
+            return Annotation(kind, _argument(kind, argument, line))
+    _refuse_near(word, line)
+    return None
+
+
+def metric_parts(argument: str) -> tuple[str, str, float]:
+    """Command, operator and bound of `./score.sh >= 8`; the last comparator that only a number follows decides.
+
+    Raises ValueError when there is none, or no command before it.
+    """
+    found = _METRIC.fullmatch(argument.strip())
+    if not found or not math.isfinite(bound := float(found["bound"])):
+        raise ValueError(f"{argument!r} is not a command, a comparator (>= <= > < == !=) and a number")
+    return found["command"], found["operator"], bound
+
+
+def _scan(text: str) -> Iterator[Comment]:
+    at = 0 if "<!--" in text else len(text)
+    while mark := _MARK.search(text, at):
+        at = mark.end()
+        if mark[0] == "<!--":
+            close = text.find("-->", mark.start() + 2)  # `<!-->` is a whole comment
+            if close < 0:
+                yield Comment(mark.start(), len(text), text[at:], closed=False)
+                return
+            yield Comment(mark.start(), close + 3, text[at:close])
+            at = close + 3
+        elif mark[0][0] == "`" and (end := re.compile(rf"(?<!`){mark[0]}(?!`)").search(text, at)):
+            at = end.end()
+
+
+def _argument(kind: WithArgument, argument: str, line: int) -> str:
+    if not argument:
+        raise _malformed(f"The `{kind}` annotation says nothing after it", kind, line)
+    if "\n" in argument:  # joined or not, one of both readings would run something else than what was meant
+        raise _malformed(f"The `{kind}` annotation has more than one line", kind, line, "Put the lines into a script. ")
+    if kind == "metric":
+        try:
+            metric_parts(argument)
+        except ValueError:
+            raise _malformed("The `metric` annotation has no comparator and number at its end", kind, line) from None
+    return argument
+
+
+def _malformed(what: str, kind: WithArgument, line: int, advice: str = "") -> AigonError:
+    return usage(what, where=f"line {line}", hint=f"{advice}Write it like this: {EXAMPLES[kind]}")
+
+
+def _refuse_near(word: str, line: int) -> None:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, [*EXAMPLES, *_BARE], 1, _NEAR)
+    if near:
+        example = next((text for kind, text in EXAMPLES.items() if kind == near[0]), f"<!-- {near[0]} -->")
+        raise usage(
+            f"Unknown annotation `{word}`; the nearest is `{near[0]}`",
+            where=f"line {line}",
+            hint=f"Write it like this: {example}",
+        )
+
+
+def _undashed(inner: str) -> str:
+    """Without the extra dashes of `<!--- like this --->`."""
+    return inner.strip("-") if inner.startswith("-") else inner

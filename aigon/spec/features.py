@@ -1,0 +1,145 @@
+"""Features by name: stages, file names, branches. Pure: paths are strings relative to the repository, with `/`."""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.errors import AigonError, usage
+
+ROOT = "docs/specs/features"
+LOGS = f"{ROOT}/logs/"
+"""Where iteration logs are."""
+Stage = Literal["inbox", "backlog", "in-progress", "in-evaluation", "done", "paused", "cancelled"]
+FOLDERS: dict[Stage, str] = {
+    "inbox": "01-inbox",
+    "backlog": "02-backlog",
+    "in-progress": "03-in-progress",
+    "in-evaluation": "04-in-evaluation",
+    "done": "05-done",
+    "paused": "06-paused",
+    "cancelled": "07-cancelled",
+}
+STAGES = {folder: stage for stage, folder in FOLDERS.items()}
+_NAME = re.compile(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
+LONGEST_SLUG = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature's place: `id` as written in the file name (empty in the inbox), `path` of its spec."""
+
+    id: str
+    slug: str
+    path: str
+    stage: str
+
+    @property
+    def name(self) -> str:
+        """`feature-42-dark-mode`: the branch in solo mode and the file name's stem."""
+        return f"feature-{self.id}-{self.slug}" if self.id else f"feature-{self.slug}"
+
+    @property
+    def name_for_people(self) -> str:
+        """What a person types for it: its ID, or its slug where it has none."""
+        return self.id or self.slug
+
+    def at(self, stage: Stage, id: str | None = None) -> str:
+        """The path of the spec in another stage, under another ID where given."""
+        moved = Feature(self.id if id is None else id, self.slug, "", stage)
+        return f"{ROOT}/{FOLDERS[stage]}/{moved.name}.md"
+
+    def log(self, label: str = "") -> str:
+        """The path of the iteration log; arena agents have one each."""
+        parts = (self.id, label, self.slug)
+        return f"{LOGS}feature-{'-'.join(filter(None, parts))}-log.md"
+
+    def state_file(self, label: str = "") -> str:
+        """The path of the state file."""
+        return f".aigon/loop-state-{self.name_for_people}{f'-{label}' if label else ''}.json"
+
+
+def feature_at(path: str) -> Feature | None:
+    """The feature whose spec is at `path`; None for other files."""
+    folder, _, name = path.rpartition("/")
+    match = _NAME.match(name)
+    if not match:
+        return None
+    return Feature(match["id"] or "", match["slug"], path, STAGES.get(folder.rpartition("/")[2], folder))
+
+
+def find(paths: Iterable[str], wanted: str) -> Feature:
+    """Return the feature among these specs that `wanted` means. Raises AigonError (exit 2) as `choose` does."""
+    return choose([feature for path in paths if (feature := feature_at(path))], wanted)
+
+
+def choose(features: Sequence[Feature], wanted: str) -> Feature:
+    """Return the feature that `wanted` means: an ID (padded or not), a slug, a title, a name or a path.
+
+    Raises AigonError (exit 2): unknown, with what is near; or more than one.
+    """
+    found = [feature for feature in features if is_called(feature, wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        where = ", ".join(feature.path for feature in found)
+        raise usage(f"'{wanted}' names more than one feature", where=where, hint="Give the path of the spec instead")
+    raise _unknown(features, wanted)
+
+
+def is_called(feature: Feature, wanted: str) -> bool:
+    """Whether a person who says `wanted` means this feature."""
+    if wanted.isdecimal() and feature.id:
+        return int(feature.id) == int(wanted)
+    names = (feature.slug, feature.name, f"{feature.id}-{feature.slug}")
+    return wanted.removeprefix("./") == feature.path or wanted.removesuffix(".md") in names or _slug(wanted) in names
+
+
+def is_title(wanted: str) -> bool:
+    """Whether a person who says `wanted` gives a title, and no ID, name or path."""
+    return len(wanted.split()) > 1
+
+
+def _slug(wanted: str) -> str:
+    with suppress(AigonError):
+        return slug(wanted) if is_title(wanted) else wanted
+    return wanted
+
+
+def _unknown(features: Sequence[Feature], wanted: str) -> AigonError:
+    names = [feature.slug for feature in features]
+    near = difflib.get_close_matches(_slug(wanted), names, n=1, cutoff=0.85 if is_title(wanted) else 0.6)
+    known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"
+    hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
+    return usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)
+
+
+_SPELLED = str.maketrans(
+    {"ß": "ss", "ẞ": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+"""Latin letters that Unicode does not decompose into an ASCII letter and an accent."""
+
+
+def slug(title: str) -> str:
+    """Return the name that a title gives a feature: `Dark mode!` becomes `dark-mode`, `Größe` becomes `grosse`.
+
+    Raises AigonError (exit 2) if the title has no Latin letter.
+    """
+    ascii_ = unicodedata.normalize("NFKD", title.lower().translate(_SPELLED)).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:LONGEST_SLUG].strip("-")
+    if not words or words.isdecimal():
+        raise usage(
+            f"'{title}' has no letter from a to z, and the names of features, files and branches are made of those",
+            hint="Use a few words with letters, such as: dark mode. Or name it yourself: --slug NAME",
+        )
+    return words
+
+
+def next_id(paths: Iterable[str]) -> str:
+    """The next free ID, at least two digits, as wide as the widest there is."""
+    ids = [feature.id for path in paths if (feature := feature_at(path)) and feature.id]
+    width = max((len(i) for i in ids), default=2)
+    return str(max((int(i) for i in ids), default=0) + 1).zfill(max(2, width))

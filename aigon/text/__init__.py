@@ -1,0 +1,1 @@
+"""Text: quoting, globs, YAML, shell words. Pure functions without any access to the world."""

@@ -1,0 +1,1 @@
+"""An arena as lines, as JSON and as a live view."""

@@ -1,0 +1,1 @@
+"""The board: features by stage."""

@@ -1,0 +1,174 @@
+"""Put the board together: specs of the main checkout and of feature branches, and state files. It writes nothing."""
+
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.errors import AigonError, explained
+from aigon.files.home import known_home
+from aigon.git.main_checkout import Repository, around
+from aigon.journal.loop_states import State, Told, states
+from aigon.model.values import Spec
+from aigon.process.loops import alive
+from aigon.spec import files
+from aigon.spec.features import ROOT, Feature
+from aigon.text.quoting import folded
+from aigon.views.board.data import STAGES, Card, Column, Ended, Lane, Working
+from aigon.worktrees.specs import Place, list_places
+
+NEWEST_DONE = 6
+"""Features that are done and still shown: a board is about what is under way."""
+
+
+def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
+    """The columns of the repository around `start`. Without `everything` only the newest features are shown as done.
+
+    From a linked worktree it is the main checkout's. Raises AigonError (exit 7) outside of a repository.
+    """
+    repository = around(start)
+    told, home = states(repository), known_home(repository.common_dir)
+    running = [each for each in told if alive(each.state, home)]
+    placed = _placed(repository, told, running)
+    found = dict.fromkeys((*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))))
+    return tuple(_column(stage, placed, told, running, everything=everything) for stage in found)
+
+
+Placed = Sequence[Place]
+
+
+def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told]) -> Placed:
+    """Return every feature once: where a loop works on it, or by the branch that it is worked on.
+
+    A spec that its owner keeps elsewhere is known by what its runs left.
+    """
+    listed = list_places(repository.root, repository.common_dir)
+    here = {each.feature.path: replace(each, feature=_feature(each.feature.path)) for each in listed}
+    for each in told:
+        path = str(each.state.get("spec") or "")
+        known = [place for place, other in here.items() if other.feature.name_for_people == each.feature]
+        if path in known or not path:
+            continue
+        if (each in running or not known) and (each.root / path).is_file():
+            for place in known if each in running else ():
+                del here[place]
+            here[path] = Place(_feature(path), each.root)
+    return list(here.values())
+
+
+def _feature(path: str) -> Feature:
+    """The feature of a spec; a folder beside the stages is a column of its own, all other folders are one together."""
+    feature = files.feature_of(path)
+    if feature.stage in STAGES and path.startswith(f"{ROOT}/"):
+        return feature
+    folder = path.removeprefix(f"{ROOT}/").rpartition("/")[0] if path.startswith(f"{ROOT}/") else "elsewhere"
+    return replace(feature, stage=folder)
+
+
+def _column(stage: str, placed: Placed, told: Sequence[Told], running: Sequence[Told], *, everything: bool) -> Column:
+    of_stage = [each for each in placed if each.feature.stage == stage]
+    of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
+    shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
+    cards = tuple(_card(place, told, running) for place in shown)
+    return Column(stage, cards, len(of_stage) - len(shown))
+
+
+def _card(place: Place, told: Sequence[Told], running: Iterable[Told]) -> Card:
+    feature, (spec, problem) = place.feature, _spec(place)
+    mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
+    loops = tuple(_working(each.state) for each in running if each in mine)
+    lanes = _lanes(mine, running) if feature.stage != "done" else ()
+    last = _stands_for(feature, mine)
+    furthest = max(mine, key=_proven, default=None) if lanes else last
+    looked = bool(furthest and furthest.state.get("criteria"))
+    criteria = spec.criteria if spec else ()
+    return Card(
+        feature,
+        _title(spec, feature),
+        len(criteria),
+        sum(criterion.checked for criterion in criteria),
+        proven=furthest.state["criteria_met"] if furthest and looked else None,
+        total=furthest.state["criteria_total"] if furthest and looked else None,
+        working=loops,
+        ended=_ended(last.state) if last and last.state and not loops else None,
+        problem=" ".join(filter(None, (problem, *_problems(mine, last)))),
+        lanes=lanes,
+    )
+
+
+def _stands_for(feature: Feature, mine: Sequence[Told]) -> Told | None:
+    """Whose run speaks for the feature: the last one's; once it is done, the furthest one's, for that was merged."""
+    key = (lambda each: (_proven(each), _heard_of(each))) if feature.stage == "done" else _heard_of
+    return max(mine, key=key, default=None)
+
+
+def _problems(mine: Sequence[Told], last: Told | None) -> list[str]:
+    """What could not be read: of the last run, and of every agent."""
+    return [each.problem for each in mine if each.problem and (each.label or each is last)]
+
+
+def _lanes(mine: Iterable[Told], running: Iterable[Told]) -> tuple[Lane, ...]:
+    """An agent each, by label; what is done in the checkout itself is none."""
+    told = sorted((each for each in mine if each.label and each.state), key=lambda each: each.label)
+    working = {each.label: _working(each.state) for each in told if each in running}
+    return tuple(
+        Lane(
+            each.label,
+            each.state["agent"],
+            each.state["criteria_met"],
+            each.state["criteria_total"],
+            working=working.get(each.label),
+            ended=None if each.label in working else _ended(each.state),
+        )
+        for each in told
+    )
+
+
+def _proven(told: Told) -> int:
+    return int(told.state.get("criteria_met", 0))
+
+
+def _heard_of(told: Told) -> str:
+    return str(told.state.get("updated_at", ""))
+
+
+def _spec(place: Place) -> tuple[Spec | None, str]:
+    """The spec, or why there is none to be read."""
+    from aigon.spec.document import parse
+
+    try:
+        return parse(place.read()), ""
+    except AigonError as error:
+        return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
+    except OSError as error:
+        return None, f"the spec cannot be read: {error.strerror}"
+
+
+def _title(spec: Spec | None, feature: Feature) -> str:
+    """The title as a card needs it: the word that every spec's title begins with says nothing on a board."""
+    title = folded(spec.title if spec else "")
+    return title.removeprefix("Feature:").strip() or feature.slug
+
+
+def _working(state: State) -> Working:
+    waiting = state.get("waiting") or {}
+    return Working(
+        state["agent"],
+        state["iteration"],
+        state["max_iterations"],
+        state["started_at"],
+        str(state.get("branch") or ""),
+        str(state.get("run_id") or ""),
+        str(waiting.get("agent") or ""),
+        waiting.get("until"),
+        str(state.get("label") or ""),
+    )
+
+
+def _ended(state: State) -> Ended:
+    """The end of a run that does not go on here, whatever its state file still says."""
+    status, reason = state["status"], str(state.get("stop_reason") or "")
+    if status == "running":
+        host = str(state.get("host") or "")
+        status, reason = ("broken_off", "") if host == socket.gethostname() else ("elsewhere", f"on {host or '?'}")
+    return Ended(status, reason, state["updated_at"], state["agent"], state["iteration"])

@@ -1,0 +1,186 @@
+"""The board as people see it: cards in columns side by side, as many as the terminal has room for."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TextIO
+
+from rich.box import ROUNDED
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from aigon.journal.amounts import many
+from aigon.model.candidates import run_command
+from aigon.text.quoting import folded
+from aigon.views.board.data import Card, Column, Ended, Lane, Working
+
+NARROWEST, WIDEST = 27, 46
+"""Columns of the terminal for one column of the board: less breaks every line, more is nothing but blanks."""
+_TITLES = {
+    "inbox": "Inbox",
+    "backlog": "Backlog",
+    "in-progress": "In progress",
+    "in-evaluation": "In evaluation",
+    "done": "Done",
+    "paused": "Paused",
+    "cancelled": "Cancelled",
+    "elsewhere": "Specs kept elsewhere",
+}
+_ENDS = {
+    "met": ("proven", "green"),
+    "needs_human": ("needs a human", "yellow"),
+    "stopped": ("stopped", "yellow"),
+    "interrupted": ("interrupted", "yellow"),
+    "unavailable": ("agent or judge unavailable", "red"),
+    "refused": ("refused", "red"),
+    "broken_off": ("broken off", "red"),
+    "elsewhere": ("runs, or did,", "yellow"),
+}
+"""How each status of a run is said, and its colour."""
+_LONGEST = {"title": 100, "reason": 120, "problem": 160}
+
+
+def show(columns: Sequence[Column], stream: TextIO, width: int | None = None) -> None:
+    """Print the board, in the width of the terminal unless one is given. Colours are rich's affair: none in a pipe,
+    none with NO_COLOR."""
+    console = Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    shown = [column for column in columns if column.cards]
+    if not shown:
+        console.print("There are no features yet. Write one: aigon feature-create NAME", soft_wrap=True)
+        return
+    beside = max(1, min(len(shown), console.width // NARROWEST))
+    wide = min(console.width // beside, WIDEST)
+    for first in range(0, len(shown), beside):
+        console.print(*([""] if first else []), _band(shown[first : first + beside], wide), sep="\n")
+    for line in _remarks(shown):
+        console.print(line, style="dim")
+    for command in _resumes(shown):
+        console.print(f"Next: {command}", soft_wrap=True)
+
+
+def _band(columns: Sequence[Column], width: int) -> RenderableType:
+    """Some columns side by side."""
+    grid = Table.grid(padding=0)
+    for _ in columns:
+        grid.add_column(width=width, vertical="top")
+    grid.add_row(*(Group(*_column(column)) for column in columns))
+    return grid
+
+
+def _column(column: Column) -> Iterator[RenderableType]:
+    number = len(column.cards) + column.left_out
+    yield Text(f" {_TITLES.get(column.stage, folded(column.stage))} ({number})", style="bold")
+    yield from (_card(card) for card in column.cards)
+    if column.left_out:
+        yield Text(f" and {column.left_out} more: --all", style="dim")
+
+
+def _card(card: Card) -> Panel:
+    running = "green" if card.working else "none"
+    name = Text(f" {folded(card.feature.name_for_people, 40)} ", style="bold")
+    return Panel(Group(*_lines(card)), box=ROUNDED, title=name, title_align="left", border_style=running)
+
+
+def _lines(card: Card) -> Iterator[Text]:
+    yield Text(folded(card.title, _LONGEST["title"]))
+    if card.boxes or not card.problem:
+        yield _all_proven(card.lanes) if card.lanes else _criteria(card)
+    for loop in card.working:
+        if not (card.lanes and loop.label):
+            yield from _loop(loop)
+    for lane in card.lanes:
+        yield from _lane(lane)
+    if card.ended and not card.lanes:
+        yield _end(card.ended)
+    if card.problem:
+        yield Text(folded(card.problem, _LONGEST["problem"]), style="red")
+
+
+def _criteria(card: Card) -> Text:
+    """What is proven; without a look at it only what the boxes claim."""
+    if card.proven is not None and card.total is not None:
+        whole = card.total > 0 and card.proven == card.total
+        return Text(f"{card.proven}/{card.total} proven", style="green" if whole else "cyan")
+    ticked = f", {card.ticked} ticked" if card.ticked else ""
+    return Text(f"{many(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
+
+
+def _all_proven(lanes: Sequence[Lane]) -> Text:
+    """`cc 2/4, cx 3/4 proven`."""
+    text = Text()
+    for number, lane in enumerate(lanes):
+        whole = lane.total > 0 and lane.proven == lane.total
+        text.append(", " if number else "")
+        text.append(f"{folded(lane.label, 40)} {lane.proven}/{lane.total}", style="green" if whole else "cyan")
+    return text.append(" proven")
+
+
+def _lane(lane: Lane) -> Iterator[Text]:
+    """A line for an agent of several: what it does, or how it ended."""
+    label = folded(lane.label, 40)
+    if lane.working:
+        yield from _loop(lane.working, label)
+    elif lane.ended:
+        yield Text.assemble(f"{label}: ", _end(lane.ended))
+
+
+def _loop(loop: Working, label: str = "") -> Iterator[Text]:
+    where = f"iteration {loop.iteration} of {loop.max_iterations}" if loop.iteration else "looking at the base"
+    who = f"{label} running:" if label else f"running: {folded(loop.agent)},"
+    yield Text(f"{who} {where}, since {_moment(loop.since)}", style="bold green")
+    if loop.waiting_for:
+        until = f" until {_clock(loop.waiting_until)}" if loop.waiting_until else ""
+        yield Text(f"waiting for {folded(loop.waiting_for)}{until}", style="yellow")
+
+
+def _end(end: Ended) -> Text:
+    words, colour = _ENDS.get(end.status, (folded(end.status), "yellow"))
+    more = {"met": "", "broken_off": ""}
+    why = more.get(end.status, f" {_reason(end)}" if end.status == "elsewhere" else f": {_reason(end)}")
+    text = Text(words, style=colour)
+    text.append(why.rstrip(": "), style="none")
+    return text.append(f", {_moment(end.at)}", style="dim")
+
+
+def _reason(end: Ended) -> str:
+    """Why, less the words in which the status says it already."""
+    for begins in ("Needs a human: ", "Refused: ", "Stopped by the guard "):
+        end_ = end.reason.removeprefix(begins)
+        if end_ != end.reason:
+            return folded(end_, _LONGEST["reason"])
+    return folded(end.reason, _LONGEST["reason"])
+
+
+def _remarks(columns: Sequence[Column]) -> Iterator[str]:
+    cards = [card for column in columns for card in column.cards]
+    if any(card.proven is None and card.ticked for card in cards):
+        yield "ticked: boxes in a spec that no run has checked yet"
+
+
+def _resumes(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the command for each run that broke off: under the board, where no column cuts it."""
+    for card in (card for column in columns for card in column.cards):
+        name = card.feature.name_for_people
+        if card.ended and card.ended.status == "broken_off" and not card.lanes:
+            yield run_command(name)
+        for lane in card.lanes:
+            if lane.ended and not lane.working and lane.ended.status == "broken_off":
+                yield run_command(name, folded(lane.label, 40))
+
+
+def _moment(at: str) -> str:
+    """The time of day of something today, the day of anything before; by this machine's clock."""
+    try:
+        then = datetime.fromisoformat(at).astimezone()
+    except ValueError:
+        return folded(at, 40)
+    today = then.date() == datetime.now().astimezone().date()
+    return f"{then:%H:%M}" if today else f"{then:%Y-%m-%d}"
+
+
+def _clock(seconds: float) -> str:
+    try:
+        return _moment(datetime.fromtimestamp(seconds).astimezone().isoformat())
+    except (ValueError, OverflowError, OSError, TypeError):
+        return "later"

@@ -1,0 +1,218 @@
+"""Gather what is known of a feature, and make a page of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aigon.agents.configured import loop_command
+from aigon.compare.kept import remembered
+from aigon.errors import AigonError, environment, usage
+from aigon.files.home import known_home
+from aigon.files.store import is_held
+from aigon.files.views import write_view
+from aigon.git.forge import forge
+from aigon.git.main_checkout import around
+from aigon.git.person import Checkout
+from aigon.job import branch
+from aigon.journal import candidates
+from aigon.journal.account import Account, Work
+from aigon.journal.history import history
+from aigon.journal.other_homes import command_elsewhere
+from aigon.journal.records import Records, records_of
+from aigon.model.candidates import Candidate
+from aigon.model.values import Change
+from aigon.process.loops import loop_lock
+from aigon.spec.features import ROOT, Feature, feature_at
+from aigon.views.report import sources
+from aigon.worktrees.specs import find_place
+
+FOLDER = ".aigon/reports"
+"""Where reports are written, in the main checkout: nobody commits them."""
+
+
+def gather(checkout: Checkout, wanted: str) -> Account:
+    """Everything that is known of the feature `wanted`, under every label; a run may be going on.
+
+    Raises AigonError (exit 2) for a feature that is not known, or that no run has looked at yet.
+    """
+    home, root = known_home(checkout.common_dir), around(checkout.root).root
+    feature = _feature(checkout, root, home, wanted)
+    name = feature.name_for_people
+    known = [(each, candidates.records(home, each)) for each in candidates.of_feature(home, name)] if home else []
+    works = [_work(checkout, root, home, feature, r, c) for c, r in _those_that_ran(home, name, known)] if home else []
+    if not works or not any(work.history.runs for work in works):
+        hint = command_elsewhere(checkout.common_dir, name, f"aigon report {name}")
+        hint = hint or loop_command(root, name)
+        raise usage(f"Feature {name} has not run yet: there is nothing to report", where=feature.path, hint=hint)
+    return _account(checkout, root, feature, works, home)
+
+
+def html(checkout: Checkout, wanted: str) -> str:
+    """The page, whole."""
+    from aigon.views.report.page import page
+
+    return page(gather(checkout, wanted))
+
+
+def markdown(checkout: Checkout, wanted: str) -> str:
+    """The same in fewer words, for a pull request."""
+    from aigon.views.report.markdown import markdown as text
+
+    return text(gather(checkout, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A report: its text, the file that it was written to (None for none), and the outcome as data."""
+
+    text: str
+    file: Path | None
+    facts: Mapping[str, object]
+
+
+def written(checkout: Checkout, wanted: str, form: str, output: Path | None) -> Made:
+    """Make the report as `html` or `md` and write it to `output`; a page without one into aigon's own folder.
+
+    Raises AigonError: 2 for a feature that has not run, 7 where the file cannot be written.
+    """
+    from aigon.views.report.markdown import markdown as short
+    from aigon.views.report.page import page
+
+    account = gather(checkout, wanted)
+    text = page(account) if form == "html" else short(account)
+    own = around(checkout.root).root / FOLDER / f"feature-{account.feature.name_for_people}.html"
+    file = output.absolute() if output else own if form == "html" else None
+    if file:
+        branch.ignore_runtime_files(checkout)  # a repository may have been used by an aigon that wrote no reports
+        _write(file, text)
+    return Made(text, file, _facts(account, form))
+
+
+def _write(file: Path, text: str) -> None:
+    """Raises AigonError (exit 2) for what is there and no file, such as a device, and exit 7 where it cannot be."""
+    if file.exists() and not file.is_file():
+        what = "The report cannot be written there: it is no file"
+        raise usage(what, where=str(file), hint="Name another: --output FILE")
+    try:
+        write_view(file, text)
+    except OSError as error:
+        what = f"The report cannot be written: {error.strerror}"
+        raise environment(what, where=str(file), hint="Name another file: --output FILE") from error
+
+
+def _facts(account: Account, form: str) -> Mapping[str, object]:
+    """The outcome as data, one document for each label."""
+    works = [
+        {
+            "label": work.label or None,
+            "agent": work.agent,
+            "branch": work.branch,
+            "commit": work.commit or None,
+            "outcome": work.standing,
+            "proven": work.proven,
+            "total": work.total,
+            "iterations": max((step.number for step in work.steps), default=0),
+        }
+        for work in account.works
+    ]
+    return {"feature": account.feature.name_for_people, "title": account.title, "format": form, "works": works}
+
+
+Known = tuple[Candidate | None, Records]
+
+
+def _those_that_ran(home: Path, name: str, known: list[tuple[Candidate, Records]]) -> list[Known]:
+    """The solo branch, where it has a journal, then every worktree."""
+    solo = records_of(home, name)
+    return [*([(None, solo)] if solo.journals() else []), *known]
+
+
+def _feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> Feature:
+    """By its spec, by a worktree that was made for it, or by its branch: its spec may stand only there."""
+    try:
+        return find_place(root, checkout.common_dir, wanted).feature
+    except AigonError:
+        for each in candidates.every(home):
+            if wanted in (each.feature, each.slug) or wanted.lstrip("0") == each.feature.lstrip("0"):
+                return Feature(each.feature, each.slug, "", "in-progress")
+        own = branch.branch_of(checkout, wanted)
+        if found := feature_at(f"/{own}.md") if own else None:
+            return found
+        raise
+
+
+def _work(
+    checkout: Checkout, root: Path, home: Path, feature: Feature, records: Records, candidate: Candidate | None
+) -> Work:
+    read, unread = sources.journals(records.journals())
+    known, label = history(read), candidate.label if candidate else ""
+    started = known.started
+    own = started.branch if started else candidate.branch if candidate else ""
+    work = Work(
+        label,
+        candidate.agent if candidate else started.agent if started else "",
+        candidate.mode if candidate else "solo",
+        own,
+        sources.judged(known),
+        known,
+        tip=sources.tip(checkout, own),
+        running=_is_running(home, feature, label) and known.finished is None and bool(started),
+        log_path=feature.log(label),
+        outputs=sources.outputs(root, known.last),
+        unread=tuple(unread),
+    )
+    return _with_files(checkout, feature, work)
+
+
+def _with_files(checkout: Checkout, feature: Feature, work: Work) -> Work:
+    """With what the branch itself holds: the spec that the runs were about, and the log."""
+    started = work.history.started
+    path = started.spec_path if started else feature.path
+    _, items = sources.spec(sources.text_at(checkout, work.commit or work.tip, path))
+    log = sources.text_at(checkout, work.tip or work.commit, work.log_path) or ""
+    pushed = sources.is_pushed(checkout, work.commit)
+    return replace(work, items=items or work.items, log=log, pushed=pushed, diffs=_diffs(checkout, work))
+
+
+def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[Change, ...]]:
+    """What each checkpoint, and the commit last looked at, holds beyond the base; spec and log are aigon's."""
+    started = work.history.started
+    if started is None:
+        return {}
+    own = (started.spec_path, work.log_path)
+    commits = dict.fromkeys(step.look.checkpoint for step in work.steps if step.look.checkpoint)
+    return {each: sources.changes(checkout, started.base_commit, each, own) for each in (*commits, work.commit) if each}
+
+
+def _is_running(home: Path, feature: Feature, label: str) -> bool:
+    return bool(is_held(loop_lock(home, feature.name_for_people, label)))
+
+
+def _account(checkout: Checkout, root: Path, feature: Feature, works: list[Work], home: Path | None) -> Account:
+    name = feature.name_for_people
+    origins = [records_of(home, name, work.label).origin() for work in works] if home else []
+    origin = next((each for each in origins if each), None)
+    evaluation = f"{ROOT}/evaluations/feature-{name}-eval.md"
+    return Account(
+        feature,
+        _title(checkout, root, feature, works),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        tuple(works),
+        origin.branch if origin else "",
+        origin.commit if origin else "",
+        forge(checkout.config.get("remote.origin.url", "")),
+        evaluation if (root / evaluation).is_file() else "",
+        remembered(home, name, {work.label or "solo": work.tip for work in works}),
+    )
+
+
+def _title(checkout: Checkout, root: Path, feature: Feature, works: list[Work]) -> str:
+    """Of the spec that was worked on, or of the one that stands in the main checkout."""
+    for work in works:
+        if started := work.history.started:
+            title, _ = sources.spec(sources.text_at(checkout, work.commit, started.spec_path))
+            if title:
+                return title
+    file = root / feature.path
+    return (sources.spec(file.read_text(errors="replace"))[0] if file.is_file() else "") or feature.slug

@@ -1,0 +1,1 @@
+"""Worktrees: made, readied, listed and removed, and nothing in them lost."""

@@ -1,0 +1,187 @@
+"""Set a feature up for agents in worktrees of their own: one base for all of them, a branch and a worktree each."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from aigon.agents.configured import loop_command
+from aigon.checks.editable import installed_from
+from aigon.config.loading import configuration, own_tools, work_tree
+from aigon.config.models import Config
+from aigon.errors import AigonError, environment, usage
+from aigon.files.home import repository_home
+from aigon.git.person import Checkout
+from aigon.job import bookkeeping, branch
+from aigon.job.bookkeeping import Committing
+from aigon.job.locks import checkout_lock, one_set_up
+from aigon.journal import candidates
+from aigon.journal.records import Origin, records_of
+from aigon.model.candidates import Candidate, Named, branch_of, meant
+from aigon.run.chosen_agents import agents as agents_named
+from aigon.run.chosen_agents import known
+from aigon.spec import files
+from aigon.spec.features import ROOT, Feature
+from aigon.spec.stages import moved_to
+from aigon.worktrees.specs import find_to_begin
+from aigon.worktrees.worktree import free_slot, provide
+
+Say = Callable[[str], None]
+Mode = Literal["worktree", "arena"]
+
+
+def set_up(
+    main: Checkout, wanted: str, names: Sequence[str], say: Say, how: Committing | None = None
+) -> tuple[Candidate, ...]:
+    """Return a worktree for each of the agents, made or used again; in the order of `names`.
+
+    `how` is for the commit that all of them begin at.
+
+    Raises AigonError before anything is written where the feature or the repository does not allow it (exit 2 or 7).
+    """
+    home = repository_home(main.common_dir)
+    with one_set_up(home, say):
+        return _set_up(main, home, wanted, names, say, how or Committing(say))
+
+
+def _set_up(
+    main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, how: Committing
+) -> tuple[Candidate, ...]:
+    config = configuration(work_tree(main.root))
+    agents, there = agents_named(main, names), known(main, wanted)
+    mode: Mode = "arena" if len(agents) > 1 else "worktree"
+    plan = [(each, meant(there, each.name) or meant(there, each.label)) for each in agents]
+    _refuse_over(main, there[0].feature if there else wanted)
+    if all(old for _, old in plan):
+        return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
+    feature = _feature(main, wanted, there)
+    with checkout_lock(home, main.root):
+        origin = _origin(home, there) or _begun(main, feature, how)
+        made: list[Candidate] = []
+        for agent, old in plan:
+            one = _again(old, mode) if old else _new(agent, feature, mode, home, made)
+            if not old:
+                _require_free(main, one, origin)
+                records_of(home, one.feature, one.label).set_origin(origin)
+            made.append(_provided(main, home, one, config, say))
+    return tuple(made)
+
+
+def _refuse_over(main: Checkout, wanted: str) -> None:
+    try:
+        feature = files.locate(main.root, wanted)
+    except AigonError:  # on another branch its spec may not be there
+        return
+    files.refuse_over(feature)
+
+
+def _again(candidate: Candidate, mode: Mode) -> Candidate:
+    """One that was alone may be one of several now; it stays one of them."""
+    return replace(candidate, mode="arena") if mode == "arena" else candidate
+
+
+def _new(agent: Named, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]) -> Candidate:
+    every = {each.branch: each for each in (*candidates.every(home), *made)}
+    taken = {each.label for each in every.values() if each.feature == feature.id}
+    label, number = agent.label, 2
+    while label in taken:
+        label, number = f"{agent.label}-{number}", number + 1
+    name = branch_of(feature.id, label, feature.slug)
+    slot = free_slot(tuple(every.values()))
+    return Candidate(feature.id, feature.slug, label, agent.name, mode, slot, name, "")
+
+
+def _provided(main: Checkout, home: Path, candidate: Candidate, config: Config, say: Say) -> Candidate:
+    """The candidate with its worktree ready, written down; before that too: what was begun can be cleaned up."""
+    records = candidates.records(home, candidate)
+    if records.candidate() is None:
+        records.set_candidate(candidate)
+    origin = records.origin()
+    assert origin is not None, "a candidate's base is written down before its worktree is made"
+    ready = provide(main, candidate, config, origin.commit, say)
+    records.set_candidate(ready)
+    if ready.ready != candidate.ready:
+        _warn_of_leavings(ready, say)
+    _require_own_packages(main.root, ready)
+    return ready
+
+
+def _warn_of_leavings(candidate: Candidate, say: Say) -> None:
+    """What the set-up left and git does not ignore will be in the way of every run."""
+    with Checkout.open(Path(candidate.path)) as checkout:
+        if changed := checkout.changed():
+            listed = ", ".join(changed[:5])
+            say(f"no run of {candidate.label} begins with what its worktree has and git does not ignore: {listed}")
+
+
+def _feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature:
+    """Return the feature, whose spec is among the others. Raises AigonError (exit 2)."""
+    feature = find_to_begin(main.root, main.common_dir, there[0].feature if there else wanted)
+    if not feature.path.startswith(f"{ROOT}/"):
+        hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
+        raise usage(f"Worktrees are for features whose spec is under {ROOT}/", where=feature.path, hint=hint)
+    if not feature.id:
+        here = loop_command(main.root, feature.slug, option="--loop --no-worktree")
+        what = f"'{feature.slug}' is in progress without an ID, and a worktree needs one"
+        raise usage(what, where=feature.path, hint=f"Work on it in this checkout: {here}")
+    return feature
+
+
+def _origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
+    """Where the feature's other candidates began: all are compared with the same commit."""
+    found = (candidates.records(home, each).origin() for each in there)
+    return next((origin for origin in found if origin), None)
+
+
+def _begun(main: Checkout, feature: Feature, how: Committing) -> Origin:
+    """Commit what is aigon's to commit, with the spec in progress: the base. Raises AigonError (exit 7)."""
+    current = branch.require_sound(main)
+    target = _target(main, feature) if current == feature.name else current
+    branch.require_configuration(main)
+    own, others = branch.split_changes(main, [feature.path])
+    if others:
+        how.say(f"Uncommitted changes stay here, and the worktrees do not have them: {branch.listed(others)}")
+    branch.ignore_runtime_files(main)
+    with moved_to(main.root, feature, "in-progress") as (moved, paths):
+        return Origin(target, bookkeeping.take_up(main, moved, [*own, *paths], how))
+
+
+def _target(main: Checkout, feature: Feature) -> str:
+    """Return the branch to merge into, for a feature that is set up in this checkout and has not been run there.
+
+    Raises AigonError (exit 7) if it has been: what an agent did must not become a part of the base.
+    """
+    records = records_of(repository_home(main.common_dir), feature.name_for_people)
+    origin = records.origin()
+    if origin is None or not origin.branch or records.journals():
+        name = feature.name_for_people
+        raise environment(
+            f"Feature {name} has been worked on in this checkout, so no worktree can begin where it did",
+            where=f"{main.root} (on {feature.name})",
+            hint=f"Go on here: {loop_command(main.root, name, option='--loop --no-worktree')}",
+        )
+    return origin.branch
+
+
+def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:
+    """Raise AigonError (exit 7) for a branch of this name that somebody else worked on."""
+    tip = main.commit_of(f"refs/heads/{candidate.branch}")
+    if tip not in (None, origin.commit):
+        raise environment(
+            f"There is a branch {candidate.branch} already, of which aigon knows nothing",
+            where=str(tip)[:12],
+            hint=f"git branch -m {candidate.branch} ANOTHER-NAME",
+        )
+
+
+def _require_own_packages(main: Path, candidate: Candidate) -> None:
+    """Raise AigonError (exit 7) where the worktree's tests would import the main checkout's files."""
+    path = own_tools(Path(candidate.path))
+    if found := installed_from(main, {**os.environ, "PATH": path}):
+        raise environment(
+            f"{', '.join(found)} is installed editable from {main}: tests in a worktree would test that checkout",
+            where=candidate.path,
+            hint='Give worktrees an environment of their own, such as "worktree": {"setup": "python3 -m venv .venv && '
+            '.venv/bin/pip install -e ."} in .aigon/config.json',
+        )

@@ -1,0 +1,207 @@
+"""Where the spec of each feature is: in the work tree, or on the branch that the feature is worked on."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aigon.errors import AigonError, usage
+from aigon.files import bounded
+from aigon.files.home import known_home
+from aigon.git import branch_files
+from aigon.git.main_checkout import branch_at
+from aigon.model.values import Spec
+from aigon.spec import features
+from aigon.spec import files as specs
+from aigon.spec.document import LARGEST, TOO_MUCH, parse
+from aigon.spec.features import FOLDERS, ROOT, Feature, feature_at
+
+UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
+"""The stages that a feature goes through, in order. In any other stage nobody works on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A feature and where its spec is read: in the work tree at `root`, or on `branch`, where it is `content`."""
+
+    feature: Feature
+    root: Path
+    branch: str = ""
+    content: bytes = b""
+
+    def read(self) -> bytes:
+        """Return the bytes of the spec. Raises AigonError (exit 2) if it is too large, OSError if it is not there."""
+        if self.branch:
+            return self.content
+        return bounded.content(self.root / self.feature.path, LARGEST, "The spec", hint=TOO_MUCH)
+
+    def files(self, path: str) -> bytes | None:
+        """Return a file of the project: the spec from its branch, any other from the work tree."""
+        if self.branch and path == self.feature.path:
+            return self.content
+        from aigon.config.loading import work_tree  # a board needs no configuration, which takes long to import
+
+        return work_tree(self.root)(path)
+
+    def parse(self) -> Spec:
+        """Return the spec, which has at least one criterion. Raises AigonError (exit 2) otherwise."""
+        if self.branch:
+            return specs.parsed(self.content, self.feature.path)
+        return specs.read_file(self.root / self.feature.path, self.feature.path)
+
+    @property
+    def title(self) -> str:
+        """The title of the spec, for lists; the feature's slug if the spec cannot be read."""
+        try:
+            return parse(self.read()).title or self.feature.slug
+        except (AigonError, OSError, ValueError):
+            return self.feature.slug
+
+
+def find_place(root: Path, common_dir: Path, wanted: str) -> Place:
+    """Return the place of the feature meant by an ID, a slug, a title or a path. Raises AigonError (exit 2)."""
+    if wanted.endswith(".md") and (found := specs.locate_path(root, wanted)):
+        return Place(found, root)
+    places = list_places(root, common_dir)
+    feature = features.choose([each.feature for each in places], wanted)
+    return next(each for each in places if each.feature == feature)
+
+
+def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
+    """Return the feature whose spec the work tree at `root` has as far on as any branch, or on its own branch.
+
+    Raises AigonError (exit 2) for one that is unknown, or worked on on another branch.
+    """
+    place = find_place(root, common_dir, wanted)
+    if not place.branch:
+        return place.feature
+    with suppress(AigonError):
+        here = specs.locate(root, wanted)
+        if here.stage == place.feature.stage or _is_branch_of(branch_at(root), here):
+            return here
+    raise usage(
+        f"Feature {place.feature.name_for_people} is on another branch than the one that is checked out",
+        where=place.branch,
+        hint=f"git switch {place.branch}",
+    )
+
+
+def require_open(root: Path, common_dir: Path, wanted: str) -> None:
+    """Raise AigonError (exit 2) if the feature is done or cancelled, as far as this checkout can tell."""
+    try:
+        feature = find_place(root, common_dir, wanted).feature
+    except AigonError:  # what is wrong with the name is for others to say
+        return
+    specs.refuse_over(feature)
+
+
+def find_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
+    """Like `find_here`; a feature of the inbox or the backlog without an ID has the next free one."""
+    found = find_here(root, common_dir, wanted)
+    if found.id or found.stage not in UNDER_WAY[:2] or not found.path.startswith(f"{ROOT}/"):
+        return found
+    return replace(found, id=next_id(root, common_dir))
+
+
+def next_id(root: Path, common_dir: Path) -> str:
+    """Return the next ID that no spec, branch or record has."""
+    names = [each.feature.name for each in list_places(root, common_dir)]
+    for remote in (False, True):
+        names += branch_files.list_feature_branches(common_dir, remote=remote)
+    if home := known_home(common_dir):
+        names += [f"feature-{path.name}-x" for path in home.glob("features/*") if path.name.isdecimal()]
+    return features.next_id(f"{ROOT}/{name}.md" for name in names)
+
+
+def find_owner(root: Path) -> Feature | None:
+    """Return the feature whose branch is checked out at `root`."""
+    head = branch_at(root)
+    listed = (specs.feature_of(path) for path in specs.spec_paths(root))
+    return next((each for each in listed if head and _is_branch_of(head, each)), None)
+
+
+def list_places(root: Path, common_dir: Path) -> list[Place]:
+    """Return every feature once: as the work tree at `root` has it, or its branch if it is further on there."""
+    here = [Place(specs.feature_of(path), root) for path in specs.spec_paths(root)]
+    branches = branch_files.list_feature_branches(common_dir)
+    if not branches:
+        return here
+    head, owner = branch_at(root), find_owner(root)
+    base = target_of(common_dir, owner)
+    places = _Places(here)
+    for each in _on_branches(root, branches, base):
+        is_own = _is_branch_of(head, each.feature) or bool(owner and _is_same(owner, each.feature))
+        if is_own and each.feature.stage in UNDER_WAY:
+            continue
+        if each.branch == each.feature.name:
+            places.advance(each)
+        elif each.branch == base:
+            places.replace(each)
+    return places.all
+
+
+def target_of(common_dir: Path, feature: Feature | None) -> str:
+    """Return the branch that a feature will be merged into, as its record has it; "" if that is not known."""
+    home = known_home(common_dir) if feature else None
+    if feature is None or home is None:
+        return ""
+    from aigon.journal.records import records_of
+
+    try:
+        origin = records_of(home, feature.name_for_people).origin()
+    except AigonError:  # a damaged record is for those to report who need it
+        return ""
+    return origin.branch if origin else ""
+
+
+def _is_same(one: Feature, other: Feature) -> bool:
+    """Whether two specs are of one feature: by ID, or by slug if one of them has no ID yet."""
+    if one.id and other.id:
+        return int(one.id) == int(other.id)
+    return one.slug == other.slug
+
+
+def _is_branch_of(branch: str, feature: Feature) -> bool:
+    """Whether the feature is worked on on `branch`: in the checkout, or by an agent in a worktree of its own."""
+    of_agent = branch.startswith(f"feature-{feature.id}-") and branch.endswith(f"-{feature.slug}")
+    return branch == feature.name or bool(feature.id and of_agent)
+
+
+def _on_branches(root: Path, branches: Sequence[str], base: str) -> list[Place]:
+    """Return every spec of the branch `base`, and of each of `branches` the spec of its own feature."""
+    folders = [f"{ROOT}/{folder}" for folder in FOLDERS.values()]
+    listed = branch_files.list_files(root, [(base, folder) for folder in folders]) if base else {}
+    files = [(base, f"{folder}/{name}") for (_, folder), names in listed.items() for name in names]
+    files += [(branch, f"{folder}/{branch}.md") for branch in branches if branch != base for folder in folders]
+    contents = branch_files.read_files(root, files).items()
+    return [Place(found, root, branch, text) for (branch, path), text in contents if (found := feature_at(path))]
+
+
+class _Places:
+    """Features by ID and by slug."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self.all = list(places)
+
+    def _twin(self, feature: Feature) -> int | None:
+        """Return the position of the same feature, with an ID if there is one."""
+        found = [position for position, each in enumerate(self.all) if _is_same(each.feature, feature)]
+        return next((position for position in found if self.all[position].feature.id), found[0] if found else None)
+
+    def replace(self, place: Place) -> None:
+        """Take `place` for the feature, whatever is known of it."""
+        if (twin := self._twin(place.feature)) is None:
+            self.all.append(place)
+        else:
+            self.all[twin] = place
+
+    def advance(self, place: Place) -> None:
+        """Take `place` for the feature, unless it is further on where it is known."""
+        twin = self._twin(place.feature)
+        known = self.all[twin].feature.stage if twin is not None else UNDER_WAY[0]
+        if known in UNDER_WAY and (place.feature.stage not in UNDER_WAY or _rank(place) >= UNDER_WAY.index(known)):
+            self.replace(place)
+
+
+def _rank(place: Place) -> int:
+    return UNDER_WAY.index(place.feature.stage)

@@ -1,0 +1,25 @@
+"""What the real tools wrote, trimmed, with the project at /project. Each file name begins with its parser's name."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from aigon.model.values import Reading
+
+FOLDER = Path(__file__).parent / "captures"
+
+
+def captured(name: str) -> bytes:
+    """One captured output or report."""
+    return (FOLDER / name).read_bytes()
+
+
+def read(parser: str, output: bytes = b"", report: bytes | None = None) -> Reading:
+    """What a parser's own function says, without the net that `aigon.checks.parsers.parse` spreads under it."""
+    return cast(Reading, import_module(f"aigon.checks.parsers.{parser}").read(output, report))
+
+
+def reading(name: str) -> Reading:
+    """A capture as its own parser reads it: XML and JSON files are reports, everything else is output."""
+    parser, data = name.partition("-")[0], captured(name)
+    return read(parser, b"", data) if name.endswith((".xml", ".json")) else read(parser, data)

@@ -1,0 +1,121 @@
+"""What mutations begin with: every capture, every input that once broke something, and documents of no tool at all.
+
+A parser that is added is taken up by itself: its captures are the files that begin with its name.
+"""
+
+import functools
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import ModuleType
+
+from aigon.checks.parsers import known
+from tests.checks.parsers.captured import FOLDER
+
+CORPUS = Path(__file__).parent / "corpus"
+"""Inputs that once broke something, or would break something simpler: `WHAT.bin`. Every parser gets all of them."""
+_OURS = ("aigon.checks.parsers.", "aigon.text.fingerprints")
+REPORTS = (".json", ".xml", ".jsonl", ".sarif")
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A document and whose it is: the name of a parser, or '' for nobody's."""
+
+    name: str
+    parser: str
+    data: bytes
+
+    @property
+    def report(self) -> bool:
+        """Whether a tool writes it to a file rather than prints it."""
+        return self.name.endswith(REPORTS)
+
+
+@functools.cache
+def captures() -> tuple[Seed, ...]:
+    """All captures, each with the parser that its name begins with."""
+    files = sorted(path for path in FOLDER.iterdir() if path.is_file())
+    return tuple(Seed(path.name, path.name.partition("-")[0], path.read_bytes()) for path in files)
+
+
+@functools.cache
+def corpus() -> tuple[Seed, ...]:
+    """All saved inputs."""
+    return tuple(Seed(path.name, "", path.read_bytes()) for path in sorted(CORPUS.glob("*.bin")))
+
+
+def own(parser: str) -> tuple[Seed, ...]:
+    """The captures of `parser`, and of the parsers that it calls."""
+    return tuple(seed for seed in captures() if seed.parser in related(parser))
+
+
+def drawn(rng: Random, parser: str) -> Seed:
+    """A document to begin with: more often than not one of the parser's own."""
+    mine = own(parser) or captures()
+    pools = (mine, mine, mine, captures(), corpus() or captures(), nobodys())
+    return rng.choice(rng.choice(pools))
+
+
+@functools.cache
+def closure(parser: str) -> tuple[ModuleType, ...]:
+    """The module of `parser` and those in `aigon` that it holds or names as keys, theirs included."""
+    found: dict[str, ModuleType] = {}
+    waiting = [importlib.import_module(f"aigon.checks.parsers.{parser}")]
+    while waiting:
+        module = waiting.pop()
+        if module.__name__ not in found:
+            found[module.__name__] = module
+            waiting += [importlib.import_module(name) for name in sorted(_named(module))]
+    return tuple(found.values())
+
+
+@functools.cache
+def related(parser: str) -> frozenset[str]:
+    """`parser` and the parsers that it calls."""
+    return frozenset(module.__name__.rpartition(".")[2] for module in closure(parser)) & frozenset(known())
+
+
+def _named(module: ModuleType) -> set[str]:
+    values = list(vars(module).values())
+    names = {v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", "") for v in values}
+    by_name = {
+        f"aigon.checks.parsers.{each}" for v in values if isinstance(v, dict) and set(v) <= set(known()) for each in v
+    }
+    return {name for name in names | by_name if isinstance(name, str) and name.startswith(_OURS)}
+
+
+@functools.cache
+def nobodys() -> tuple[Seed, ...]:
+    """Documents that no tool wrote as its result: sources, logs, prose, data. Nothing in them ran or was checked."""
+    return tuple(Seed(name, "", text.encode()) for name, text in _NOBODYS.items())
+
+
+_NOBODYS = {
+    "package.json": '{"name": "shop", "version": "1.0.0", "scripts": {"test": "jest"}, "files": ["dist"]}\n',
+    "numbers.json": "[1, 2, 3, 4.5e6, null, true]\n",
+    "rows.json": '[{"id": 1, "name": "Ada", "tags": ["a"]}, {"id": 2, "name": "Bob", "tags": []}]\n',
+    "words.json": '{"message": "hello", "level": "info", "time": 1700000000}\n{"message": "bye", "level": "info"}\n',
+    "null.json": "null\n",
+    "string.json": '"all is well"\n',
+    "empty-object.json": "{}\n",
+    "pom.xml": "<?xml version='1.0'?><project><modelVersion>4.0.0</modelVersion><name>shop</name></project>\n",
+    "page.xml": "<html><body><h1>It works</h1><p>3 tests passed yesterday</p></body></html>\n",
+    "plist.xml": '<plist version="1.0"><dict><key>a</key><true/></dict></plist>\n',
+    "server.log": "2024-05-01T10:00:00Z INFO listening on :8080\n2024-05-01T10:00:01Z INFO GET / 200 in 3ms\n",
+    "prose.txt": "Dear all,\n\nthe release is out. We found nothing wrong with it.\n\nBest wishes\nAda\n",
+    "source.py": "def test_it(client):\n    assert client.get('/').status == 200\n\n\nclass TestMore:\n    pass\n",
+    "source.js": "const test = require('node:test')\ntest('it', () => { console.log('ok then') })\n",
+    "source.go": 'package main\n\nimport "fmt"\n\nfunc main() {\n\tfmt.Println("hello")\n}\n',
+    "source.rs": 'fn main() {\n    println!("hello");\n}\n\n#[test]\nfn it() {}\n',
+    "table.csv": "id,name,passed\n1,Ada,12\n2,Bob,7\n",
+    "git.txt": "On branch main\nYour branch is up to date.\n\nnothing to commit, working tree clean\n",
+    "install.txt": "added 312 packages, and audited 313 packages in 9s\n\n42 packages are looking for funding\n",
+    "diff.txt": "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n y = 3\n",
+    "help.txt": "usage: thing [-h] [--all]\n\noptions:\n  -h, --help  show this help\n  --all       everything\n",
+    "shell.txt": "sh: 1: frobnicate: not found\n",
+    "killed.txt": "Terminated\n",
+    "count.txt": "1\n2\n3\n4\n5\n",
+    "yaml.txt": "services:\n  web:\n    image: nginx\n    ports:\n      - 80:80\n",
+}

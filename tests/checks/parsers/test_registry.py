@@ -1,0 +1,39 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from aigon.checks import parsers
+from aigon.checks.parsers import known, parse
+from aigon.errors import AigonError, Exit
+from aigon.model.values import Reading
+
+NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
+
+
+def test_every_parser_file_is_found_by_its_name() -> None:
+    files = {path.stem for path in Path(parsers.__file__).parent.glob("[!_]*.py")}
+    assert {*NAMES, "vitest"} < set(known()) == files
+
+
+def test_parse_hands_output_and_report_to_the_named_parser() -> None:
+    assert parse("ruff", b"All checks passed!\n", None).summary == "clean"
+    assert parse("ruff", b"", b"[]").summary == "clean"
+
+
+@pytest.mark.parametrize("name", ["nothing", "", "_text", "../core/model", "os.path", "pytest.junit", "__init__"])
+def test_an_unknown_parser_is_a_usage_error_that_lists_the_known_ones(name: str) -> None:
+    with pytest.raises(AigonError) as caught:
+        parse(name, b"", None)
+    assert caught.value.code is Exit.USAGE
+    assert "junit" in caught.value.hint
+
+
+def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "brokenparser.py").write_text("def read(output, report):\n    return 1 // 0\n")
+    parsers.__path__.append(str(tmp_path))
+    try:
+        assert parse("brokenparser", b"anything", None) == Reading(understood=False)
+    finally:
+        parsers.__path__.remove(str(tmp_path))
+        sys.modules.pop("aigon.checks.parsers.brokenparser", None)

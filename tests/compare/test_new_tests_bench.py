@@ -1,0 +1,20 @@
+"""Where a comparison works: what one that was killed left there is removed by the next."""
+
+from pathlib import Path
+
+from aigon.compare.new_tests_bench import _scratch
+
+
+def test_what_a_killed_comparison_left_is_removed_with_its_rooms_by_the_next(tmp_path: Path) -> None:
+    room, elsewhere = tmp_path / "comparing" / "1" / "warm" / "rooms" / "feature-42", tmp_path / "aigon-room-x"
+    room.mkdir(parents=True)
+    elsewhere.mkdir()
+    (room / "scratch").write_text(str(elsewhere))
+    with _scratch(tmp_path) as place:
+        assert (place, list(place.iterdir()), elsewhere.exists()) == (tmp_path / "comparing" / "1", [], False)
+    assert not place.exists()
+
+
+def test_two_comparisons_at_once_do_not_meet(tmp_path: Path) -> None:
+    with _scratch(tmp_path) as one, _scratch(tmp_path) as other:
+        assert one != other

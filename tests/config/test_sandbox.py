@@ -1,0 +1,50 @@
+"""What grants mean where they meet: the most specific path decides."""
+
+from pathlib import Path
+
+from aigon.config.grants import Grants, layers
+from aigon.isolation.places import found, known
+
+
+def test_the_more_specific_path_wins_whatever_it_is() -> None:
+    grants = Grants(
+        write=("/h/me/project", "/h/me/.cache"),
+        read=("/h/me/.gitconfig",),
+        hidden=("/h", "/h/me/.cache/browser"),
+        own=("/h/me",),
+    )
+    assert layers(grants) == (
+        ("/h", "hidden"),
+        ("/h/me", "own"),
+        ("/h/me/.cache", "write"),
+        ("/h/me/.gitconfig", "read"),
+        ("/h/me/project", "write"),
+        ("/h/me/.cache/browser", "hidden"),
+    )
+
+
+def test_what_may_be_read_inside_of_the_workspace_stays_writable() -> None:
+    assert layers(Grants(write=("/w",), read=("/w/.venv", "/usr/bin"))) == (("/w", "write"),)
+
+
+def test_settings_inside_of_what_may_be_written_are_fixed() -> None:
+    assert layers(Grants(write=("/w",), fixed=("/w/.git/hooks",)))[1] == ("/w/.git/hooks", "fixed")
+
+
+def test_a_place_is_where_the_persons_variables_say_and_nothing_where_they_say_nothing(tmp_path: Path) -> None:
+    for name in ("home/.config/git", "elsewhere/git", "go"):
+        (tmp_path / name).mkdir(parents=True)
+    env = {
+        "HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "elsewhere"),
+        "GOPATH": str(tmp_path / "go"),
+    }
+    assert found(["~/.config/git", "$GOPATH", "$GOROOT/x", "~/.none"], env) == (
+        str(tmp_path / "elsewhere" / "git"),
+        str(tmp_path / "go"),
+    )
+
+
+def test_the_shipped_places_can_be_read_and_no_secret_is_among_them() -> None:
+    assert known().write and known().read and known().sockets
+    assert not {*known().write, *known().read} & set(known().never)

@@ -1,0 +1,104 @@
+"""The system's lock is the truth: what is written beside it misleads nobody, and what is left of it hinders nobody."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from aigon.errors import AigonError, Exit
+from aigon.files.lock_holders import UNKNOWN, holder_of, told
+from aigon.files.store import is_held, lock
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import os, subprocess, sys
+from pathlib import Path
+from aigon.files.store import lock
+with lock(Path(sys.argv[1]), "It"):
+    child = subprocess.Popen(["sleep", "60"], start_new_session=True, close_fds=False, stdout=subprocess.DEVNULL)
+    print(child.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """A process that holds the lock, and the number of a child of its own that outlives it."""
+    command = [sys.executable, "-c", HOLD, str(path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    child = int(process.stdout.readline())
+    try:
+        yield process, child
+    finally:
+        process.kill()
+        process.wait()
+        os.kill(child, signal.SIGKILL)
+
+
+def refused(path: Path) -> AigonError:
+    """How somebody else is refused who wants the lock."""
+    with pytest.raises(AigonError) as caught, lock(path, "It"):
+        pass
+    assert caught.value.code == Exit.ENVIRONMENT
+    return caught.value
+
+
+def test_a_killed_holder_frees_the_lock_at_once_though_what_it_started_lives_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    with held(path) as (process, child):
+        assert refused(path).where.startswith(f"pid {process.pid} on {socket.gethostname()}, since ")
+        process.kill()
+        process.wait()
+        os.kill(child, 0)
+        assert is_held(path) is False
+        with lock(path, "It"):
+            assert json.loads(path.with_suffix(".holder").read_text())["pid"] == os.getpid()
+
+
+def test_a_lock_that_was_deleted_while_it_is_held_is_still_held(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    with held(path) as (process, _):
+        path.unlink()
+        said = refused(path).where
+        assert said.startswith(f"pid {process.pid} ") and "deleted" in said
+        process.kill()
+        process.wait()
+        with lock(path, "It"):
+            pass
+
+
+def test_words_of_a_process_that_is_gone_name_nobody_even_where_its_number_is_given_out_anew(tmp_path: Path) -> None:
+    file = tmp_path / "a.holder"
+    mine = json.loads(told())
+    file.write_text(json.dumps(mine))
+    assert holder_of(file).startswith(f"pid {os.getpid()} on ")
+    file.write_text(json.dumps({**mine, "start": "1"}))
+    assert holder_of(file) == UNKNOWN
+    file.write_text(json.dumps({**mine, "host": "elsewhere", "since": "2020-01-02T10:15:00+00:00"}))
+    assert "on elsewhere, since 2020-01-0" in holder_of(file)
+    for damage in ("", "[]", "{}", "null", '{"pid": "x", "host": 1}', '{"pid": 1, "host": null, "start": 7}'):
+        file.write_text(damage)
+        assert isinstance(holder_of(file), str)
+        with lock(tmp_path / "a.lock", "It"):
+            pass
+
+
+def test_where_no_lock_can_be_had_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "locks").write_text("no folder")
+    assert "No lock can be had" in refused(tmp_path / "locks" / "a.lock").what
+
+
+def test_a_place_that_takes_no_words_takes_the_lock_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    path.with_suffix(".holder").mkdir()
+    with lock(path, "It"):
+        assert is_held(path) is True
+        assert refused(path).where == UNKNOWN

@@ -1,0 +1,247 @@
+"""An agent in a sandbox is a process like any other: signals, exit codes, pipes; and nothing of it survives."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from aigon.config.grants import Grants, Mechanism, Network
+from aigon.errors import AigonError
+from aigon.isolation import mechanisms, sandbox
+from aigon.isolation.enclosure import Enclosure
+from aigon.isolation.sandbox import Sandbox
+from aigon.model.turns import Exited
+from aigon.process import run as process
+from tests.lab import alive, until
+
+QUICK: process.Ladder = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))
+EVERY: tuple[Mechanism, ...] = ("bwrap", "landlock")
+
+
+def usable(mechanism: Mechanism, network: Network = "open") -> None:
+    """Skip where this machine cannot do it."""
+    if why := sandbox.flaw(mechanism, network):
+        pytest.skip(f"{mechanism} does not work here: {why}")
+
+
+@pytest.fixture(params=EVERY)
+def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+    """Each mechanism that works here."""
+    found: Mechanism = request.param
+    usable(found)
+    return found
+
+
+def boxed(mechanism: Mechanism, folder: Path, network: Network = "open", **more: tuple[str, ...]) -> Sandbox:
+    """A sandbox in which `folder`/work can be written."""
+    for name in ("work", "own"):
+        (folder / name).mkdir(exist_ok=True)
+    grants = Grants(**{"write": (str(folder / "work"),), **more}, network=network)
+    return Sandbox(mechanism, grants, folder / "own")
+
+
+def script(folder: Path, text: str) -> list[str]:
+    """A Python program in the workspace."""
+    file = folder / "work" / "program.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(textwrap.dedent(text))
+    return [sys.executable, "-u", str(file)]
+
+
+def run(box: Sandbox, argv: list[str], deadline: float | None = None, stdin: Path | None = None) -> Exited:
+    """The program in the sandbox, as an agent is run."""
+    cwd = Path(box.grants.write[0])
+    command = process.Command(
+        box.command(argv, cwd), cwd=cwd, env=box.environment(os.environ), deadline=deadline, ladder=QUICK, stdin=stdin
+    )
+    return process.run(command)
+
+
+def test_the_agents_own_handler_of_sigint_runs_and_its_exit_code_counts(mechanism: Mechanism, tmp_path: Path) -> None:
+    argv = script(
+        tmp_path,
+        """
+        import signal, sys, time
+        def ended(*_):
+            open("handled", "w").write("SIGINT")
+            print("saved")
+            sys.exit(7)
+        signal.signal(signal.SIGINT, ended)
+        print("ready")
+        time.sleep(30)
+        """,
+    )
+    exited = run(boxed(mechanism, tmp_path), argv, deadline=1.0)
+    assert (exited.exit_code, exited.timed_out) == (7, True)
+    assert exited.stdout.split() == [b"ready", b"saved"]
+    assert (tmp_path / "work" / "handled").read_text() == "SIGINT"
+
+
+@pytest.mark.slow
+def test_an_agent_that_hears_neither_sigint_nor_sigterm_is_killed(mechanism: Mechanism, tmp_path: Path) -> None:
+    argv = script(
+        tmp_path,
+        """
+        import signal, time
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda n, _: print(n))
+        while True:
+            time.sleep(1)
+        """,
+    )
+    exited = run(boxed(mechanism, tmp_path), [*argv, marker := "marker-deaf"], deadline=1.0)
+    assert exited.exit_code == -signal.SIGKILL and exited.stdout.split() == [b"2", b"15"]
+    until(lambda: not alive(marker))
+
+
+@pytest.mark.parametrize("code", [0, 3, 125])
+def test_the_exit_code_is_the_agents(mechanism: Mechanism, tmp_path: Path, code: int) -> None:
+    assert run(boxed(mechanism, tmp_path), ["/bin/sh", "-c", f"exit {code}"]).exit_code == code
+
+
+def test_an_agent_that_died_of_a_signal_says_so(mechanism: Mechanism, tmp_path: Path) -> None:
+    code = run(boxed(mechanism, tmp_path), ["/bin/sh", "-c", "kill -TERM $$"]).exit_code
+    assert code == (128 + signal.SIGTERM if mechanism == "bwrap" else -signal.SIGTERM)
+
+
+def test_standard_input_and_output_are_as_without(mechanism: Mechanism, tmp_path: Path) -> None:
+    (tmp_path / "prompt").write_text("do it\n")
+    assert run(boxed(mechanism, tmp_path), ["/bin/cat"], stdin=tmp_path / "prompt").stdout == b"do it\n"
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.environ.clear()
+        os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(60)", sys.argv[1]])
+    os._exit(0)
+os.wait()
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_a_daemon_dies_with_the_agent_where_it_has_process_numbers_of_its_own(tmp_path: Path) -> None:
+    usable("bwrap")
+    marker = f"marker-daemon-{os.getpid()}"
+    assert run(boxed("bwrap", tmp_path), [*script(tmp_path, DAEMON), marker, "0.3"]).exit_code == 0
+    until(lambda: not alive(marker), 5)  # nobody sweeps here
+
+
+PARENT = """
+import os, sys
+from pathlib import Path
+from aigon.config.grants import Grants
+from aigon.ports import process
+from aigon.isolation.sandbox import Sandbox
+box = Sandbox(sys.argv[1], Grants((sys.argv[2],)), Path(sys.argv[2]))
+process.run(process.Command(box.command(sys.argv[3:], Path(sys.argv[2])), cwd=Path(sys.argv[2]), env=os.environ))
+"""
+
+
+def test_the_agent_dies_when_aigon_is_killed(mechanism: Mechanism, tmp_path: Path) -> None:
+    marker = f"marker-orphan-{os.getpid()}"
+    agent = script(tmp_path, "import time; open('up', 'w'); time.sleep(60)")
+    aigon = [sys.executable, "-c", PARENT, mechanism, str(tmp_path / "work"), *agent, marker]
+    started = subprocess.Popen(aigon, start_new_session=True)
+    until((tmp_path / "work" / "up").exists)
+    started.kill()  # nobody guards here: the kernel does it
+    started.wait()
+    until(lambda: not alive(marker), 5)
+
+
+def test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written(
+    mechanism: Mechanism, tmp_path: Path
+) -> None:
+    for name in ("secret", "beside"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    box = boxed(mechanism, tmp_path, hidden=(str(tmp_path / "secret"),))
+    text = f'cd {tmp_path}; cat secret/file; cat beside/file; echo x > beside/file; echo x > work/made && echo " done"'
+    assert run(box, ["/bin/sh", "-c", f"exec 2>/dev/null; {text}"]).stdout == b"beside done\n"
+    assert (tmp_path / "beside" / "file").read_text() == "beside"
+
+
+def test_a_closed_network_is_closed_and_an_open_one_is_open(mechanism: Mechanism, tmp_path: Path) -> None:
+    usable(mechanism, "closed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        argv = script(tmp_path, f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)")
+        assert run(boxed(mechanism, tmp_path), argv).exit_code == 0
+        assert run(boxed(mechanism, tmp_path, "closed"), argv).exit_code == 1
+
+
+def test_a_mechanism_that_was_asked_for_and_does_not_work_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "bubblewrap", lambda: None)
+    sandbox.flaw.cache_clear()
+    try:
+        with pytest.raises(AigonError) as caught:
+            sandbox.best("bwrap")
+    finally:
+        sandbox.flaw.cache_clear()
+    assert caught.value.code == 7 and "bwrap" in str(caught.value) and "Install bubblewrap" in caught.value.hint
+
+
+def test_auto_takes_what_works_and_nothing_where_nothing_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {"bwrap"}
+    monkeypatch.setattr(sandbox, "flaw", lambda name, _network="open": "broken" if name in broken else "")
+    assert sandbox.best("auto") == "landlock"
+    broken.add("landlock")
+    assert sandbox.best("auto") == "none" and "bwrap: broken" in sandbox.why_none()
+    with pytest.raises(AigonError, match="network"):
+        sandbox.best("auto", "closed")
+    with pytest.raises(AigonError, match="network"):
+        sandbox.best("none", "closed")
+
+
+def test_what_a_killed_aigon_left_for_its_agents_is_removed_by_the_next(tmp_path: Path) -> None:
+    note = tmp_path / "notes" / "feature-1"
+    first = sandbox.made("landlock", Grants(), note)
+    second = sandbox.made("landlock", Grants(), note)
+    assert not first.folder.exists() and second.folder.is_dir()
+    second.close()
+    note.write_text(str(tmp_path))
+    sandbox.made("landlock", Grants(), note).close()
+    assert tmp_path.is_dir()
+
+
+OFFLINE = """
+import socket, sys
+with socket.create_server(("127.0.0.1", 0)) as mine:
+    socket.create_connection(mine.getsockname(), 2)
+print("loopback")
+socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)
+print("outside")
+"""
+
+
+@pytest.mark.parametrize("name", mechanisms.CLOSING)
+def test_checks_in_a_clean_room_have_a_loopback_of_their_own_and_no_other_network(
+    name: mechanisms.Isolation, tmp_path: Path
+) -> None:
+    workspace, export, scratch = (tmp_path / part for part in ("workspace", "export", "scratch"))
+    for place in (workspace, export, scratch):
+        place.mkdir()
+    if why := mechanisms.flaw(workspace, name, closed=True):
+        pytest.skip(f"{name} does not work here: {why}")
+    (export / "program.py").write_text(OFFLINE)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        argv = [sys.executable, "program.py", str(server.getsockname()[1])]
+        for closed, expected in ((True, b"loopback\n"), (False, b"loopback\noutside\n")):
+            enclosure = Enclosure(name, workspace, export, scratch, closed=closed)
+            _, out, err = process.output(enclosure.enclosed(argv, Path()), cwd=tmp_path, env=os.environ)
+            assert out == expected, err
+
+
+def test_a_network_of_checks_that_cannot_be_closed_is_refused_by_name(tmp_path: Path) -> None:
+    refused: tuple[mechanisms.Isolation, ...] = ("landlock", "none")
+    for wanted in refused:
+        with pytest.raises(AigonError, match="network of checks") as caught:
+            mechanisms.best(tmp_path, wanted, "closed")
+        assert (caught.value.code, caught.value.where) == (7, "sandbox.checksNetwork")

@@ -1,0 +1,38 @@
+import pytest
+
+from aigon.journal.amounts import cost, dollars, duration, estimated_tokens, spent
+from aigon.journal.state import Spend
+
+
+def test_tokens_are_characters_over_2_3_rounded_up() -> None:
+    assert [estimated_tokens("x" * n) for n in (0, 1, 23, 24)] == [0, 1, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.04, "0.0s"),
+        (3.21, "3.2s"),
+        (9.97, "10s"),
+        (59.6, "1m 00s"),
+        (192, "3m 12s"),
+        (3599.7, "1h 00m"),
+        (7500, "2h 05m"),
+    ],
+)
+def test_a_duration_is_said_in_the_units_of_its_size(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_little_money_is_not_shown_as_none_and_unknown_is_not_shown_as_zero() -> None:
+    assert [dollars(0.0), dollars(0.0042), dollars(1.2)] == ["$0.00", "$0.0042", "$1.20"]
+    assert [cost(0.42, "reported"), cost(None, "unknown")] == ["$0.42 (reported)", "unknown"]
+    assert [spent(Spend(1.2)), spent(Spend(1.2, 1)), spent(Spend(0, 2))] == [
+        "$1.20",
+        "$1.20 and 1 call of unknown cost",
+        "2 calls of unknown cost",
+    ]
+
+
+def test_a_time_without_an_end_can_be_said() -> None:
+    assert duration(float("inf")) == duration(float("nan")) == "no end"

@@ -1,0 +1,49 @@
+"""Observers that nobody waits for see every event, in order, whatever one of them does."""
+
+import threading
+
+import pytest
+
+from aigon.journal.aside import Aside
+from aigon.journal.events import Event, Notice
+
+
+class Seen:
+    """Keeps what it is told, once it may; fails at the event that is called so."""
+
+    def __init__(self, failing: str = "", gate: threading.Event | None = None) -> None:
+        self.texts: list[str] = []
+        self.closed = False
+        self._failing, self._gate = failing, gate
+
+    def __call__(self, event: Event) -> None:
+        assert self._gate is None or self._gate.wait(10)
+        assert isinstance(event, Notice)
+        if event.text == self._failing:
+            raise ValueError(event.text)
+        self.texts.append(event.text)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_nobody_waits_for_them_and_they_see_everything_in_order() -> None:
+    gate = threading.Event()
+    slow = Seen(gate=gate)
+    aside = Aside([slow])
+    for number in range(20):
+        aside(Notice("", str(number)))
+    assert slow.texts == []
+    gate.set()
+    aside.close()
+    assert (slow.texts, slow.closed) == ([str(number) for number in range(20)], True)
+
+
+def test_one_that_fails_is_logged_and_keeps_nothing_from_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    failing, other = Seen(failing="b"), Seen()
+    aside = Aside([failing, other])
+    for text in "abc":
+        aside(Notice("", text))
+    aside.close()
+    assert (failing.texts, other.texts) == (["a", "c"], ["a", "b", "c"])
+    assert "an observer failed" in caplog.text

@@ -1,0 +1,83 @@
+"""What a resume knows of a long run: everything that the journal says, at the price of what it comes to."""
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from aigon.errors import AigonError
+from aigon.files.store import as_line
+from aigon.journal.codec import dumps
+from aigon.journal.events import Event, IterationFinished, Notice, TurnEnded
+from aigon.journal.memory_sink import BUILD_LOG, SCRATCHPAD, MemorySink, titles
+from aigon.journal.past import past_of
+from aigon.journal.records import Records
+from aigon.journal.state import replay
+from aigon.journal.state_file import StateFileSink
+from aigon.journal.step_sink import StepSink
+from aigon.run.repair.views import views_again, views_whole
+from tests.journal.tried import run
+from tests.views.story import story
+
+
+def records(folder: Path, events: list[Event]) -> Records:
+    (folder / "journal.jsonl").write_bytes(b"".join(as_line(dumps(event)) for event in events))
+    return Records(folder)
+
+
+def test_one_reading_tells_what_the_state_and_every_sink_need(tmp_path: Path) -> None:
+    events = story()
+    past = past_of(records(tmp_path, events).each())
+    assert past.state == replay(events)
+    known = StateFileSink(tmp_path / "a.json", past.iterations).rendered(events[-1], past.state)
+    assert known == StateFileSink.after(tmp_path / "a.json", events).rendered(events[-1], past.state)
+    memory = MemorySink.after(tmp_path, past.state.tried, past.state.started)
+    assert memory.rendered(None) == MemorySink(tmp_path, events).rendered(None)
+    last = [event.turn.number for event in events if isinstance(event, TurnEnded)][-1]
+    assert {f"step_{last:02d}.md"} == {name for name, _ in StepSink(tmp_path).rendered(past.turns.last)}
+
+
+def test_a_long_journal_is_read_line_by_line(tmp_path: Path) -> None:
+    """Read at once, it took six times its size."""
+    told = records(tmp_path, [story()[0], *(Notice("t", f"{number} " + "x" * 2000) for number in range(2000))])
+    for _ in told.each():  # pydantic is imported, and has its schema
+        break
+    tracemalloc.start()
+    try:
+        past_of(told.each())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < told.journal.stat().st_size / 4
+
+
+def test_what_cannot_stand_in_a_journal_is_refused_where_it_comes(tmp_path: Path) -> None:
+    told = records(tmp_path, [*story(), story()[0]])
+    with pytest.raises(AigonError, match=f"damaged.*jsonl:{len(story()) + 1}") as refused:
+        past_of(told.each())
+    assert refused.value.code == 7
+
+
+def test_an_earlier_iteration_that_is_looked_at_again_keeps_what_is_known_of_its_turn() -> None:
+    """A run that went back to it, and was resumed, may commit what a person proved meanwhile."""
+    events = run(4)
+    (second,) = [each for each in events if isinstance(each, IterationFinished) and each.number == 2]
+    past = past_of(events)
+    before = dict(past.iterations.texts)
+    past.iterations.take(second)
+    assert past.iterations.texts == before and b'"agent": "claude"' in before[2]
+
+
+def test_views_are_taken_for_whole_by_their_first_lines(tmp_path: Path) -> None:
+    events = run(3)
+    names = {**past_of(events).turns.titles, **titles()}
+    assert not views_whole(tmp_path, names)
+    assert {Path(each.path).name for each in views_again(tmp_path, lambda: events, behind=False)} == set(names)
+    assert views_whole(tmp_path, names) and {SCRATCHPAD, BUILD_LOG} < set(names)
+    for name in names:
+        whole = (tmp_path / name).read_bytes()
+        for damage in (b"", whole[:-1], b"# Something else\n", whole + b"\0\n"):
+            (tmp_path / name).write_bytes(damage)
+            assert not views_whole(tmp_path, names), (name, damage[:20])
+        (tmp_path / name).write_bytes(whole)
+    assert views_whole(tmp_path, names)

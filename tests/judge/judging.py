@@ -1,0 +1,87 @@
+"""Small cases for tests of the judge: a change made of texts, criteria, a judge made of two answers."""
+
+import difflib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from aigon.git.unified_diff import parsed
+from aigon.judge.case import Case, Judgement, Observed
+from aigon.judge.judgement import judgement
+from aigon.model.diff import FileDiff
+from aigon.model.judging import Answer, Question
+from aigon.model.values import Criterion, Finding
+from tests.scripted_judges import decisions, refutation, refutations
+
+MARK = "0123456789abcdef"
+
+
+def criterion(number: int = 1, text: str = "It works") -> Criterion:
+    """An open criterion."""
+    return Criterion(number, number, text, False, "judge", None, 0)
+
+
+def changed(path: str, before: str, after: str) -> FileDiff:
+    """One file's change, as git would show it."""
+    old, new = ("a/file" if before else "/dev/null"), ("b/file" if after else "/dev/null")
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="")
+    (found,) = parsed("\n".join(lines).encode())
+    return replace(found, path=path, content=after)
+
+
+def added(path: str, text: str) -> FileDiff:
+    """A file that the change adds."""
+    return changed(path, "", text)
+
+
+def seen(check: str = "tests", output: str = "", summary: str = "3 passed") -> Observed:
+    """A check that passed, and what it printed."""
+    return Observed(Finding(check, "tests", "Tests", "pass", summary), output)
+
+
+def case(*criteria: Criterion, diffs: Sequence[FileDiff] = (), **more: Any) -> Case:
+    """A look with these criteria, on a change of one file if nothing else is said."""
+    observed = tuple(more.pop("observed", (seen(),)))
+    diffs = tuple(diffs) or (added("app.py", "answer = 42\n"),)
+    return Case(criteria or (criterion(),), "# A feature", diffs, observed, MARK, **more)
+
+
+def sat(
+    what: Case, decide: str | Answer | Callable[[Question], str] = "", refute: str | Answer | None = None
+) -> tuple[Judgement, list[Question]]:
+    """The judgement of a judge that answers this to the first call and that to the second (nothing against it)."""
+    questions: list[Question] = []
+    steps = judgement(what)
+    try:
+        question = next(steps)
+        while True:
+            questions.append(question)
+            answer = decide if question.document["task"] == "decide" else refute
+            if callable(answer):
+                answer = answer(question)
+            if answer is None:
+                answer = nothing_against(question)
+            question = steps.send(answer if isinstance(answer, Answer) else Answer(answer))
+    except StopIteration as end:
+        result: Judgement = end.value
+        return result, questions
+
+
+def nothing_against(question: Question) -> str:
+    """A second call that found nothing."""
+    asked: Any = question.document["criteria"]
+    return refutations(*(refutation(one["number"]) for one in asked))
+
+
+def outcome(what: Case, *given: dict[str, Any], refute: str | Answer | None = None) -> tuple[str, str]:
+    """Status and reason of the only criterion."""
+    found, _ = sat(what, decisions(*given), refute)
+    (verdict,) = found.verdicts
+    return verdict.status, verdict.reason
+
+
+def document(question: Question) -> dict[str, Any]:
+    """The question as a program gets it: through JSON."""
+    found: dict[str, Any] = json.loads(json.dumps(question.document))
+    return found

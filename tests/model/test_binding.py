@@ -1,0 +1,22 @@
+"""Which checks a criterion is bound to, and that the prompt says what the verdict goes by."""
+
+from aigon.loop.prompt import how_decided
+from aigon.model.binding import bound
+from aigon.model.values import Check, Criterion
+
+
+def test_a_role_means_every_check_that_has_it_or_is_named_so() -> None:
+    assert bound("tests", {"tests": "tests", "lint": "lint", "tests-node": "tests"}) == ("tests", "tests-node")
+    assert bound("lint", {"lint": "script", "style": "lint"}) == ("lint", "style")
+
+
+def test_for_a_role_that_is_missing_the_script_stands_in_and_for_no_other_word() -> None:
+    assert bound("build", {"script": "script", "lint": "lint"}) == ("script",)
+    assert bound("biuld", {"script": "script"}) == ()
+    assert bound("build", {"lint": "lint"}) == ()
+
+
+def test_the_prompt_names_all_checks_that_have_to_be_green() -> None:
+    checks = [Check(name, "tests", (name,)) for name in ("tests", "tests-node")]
+    criterion = Criterion(1, 1, "All tests pass", False, "check", "tests", 0)
+    assert how_decided(criterion, checks, "") == "checks `tests`, `tests-node` must be green"

@@ -1,0 +1,101 @@
+"""What the machine has left: limits that bind count, wherever they come from."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aigon.files.volumes import look, mounted, tried, volumes
+from aigon.model.resources import FULL, Volume
+from aigon.process import machine
+from aigon.process.machine import Memory
+from aigon.process.meter import Meter, of_descendants
+
+MB = 1_000_000
+
+
+def group(folder: Path, most: str, used: int, reclaimable: int = 0) -> Path:
+    """A control group of version 2, as files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "memory.max").write_text(most + "\n")
+    (folder / "memory.current").write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 1\ninactive_file {reclaimable}\n")
+    return folder
+
+
+NAMES = ("memory.max", "memory.current", "inactive_file")
+
+
+def test_the_tightest_control_group_counts_and_caches_of_files_are_no_use_of_memory(tmp_path: Path) -> None:
+    outer = group(tmp_path / "outer", str(500 * MB), 450 * MB, 20 * MB)
+    group(outer / "inner", "max", 1)
+    found = list(machine._within(tmp_path, "/outer/inner", NAMES))
+    assert found == [Memory(70 * MB, f"the control group {outer}")]
+
+
+def test_a_path_of_the_host_that_is_not_here_limits_nothing(tmp_path: Path) -> None:
+    assert list(machine._within(tmp_path, "/docker/abc", NAMES)) == []
+
+
+def test_what_leaves_least_is_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_of_machine", lambda: Memory(9 * MB))
+    monkeypatch.setattr(machine, "_of_cgroups", lambda: iter([Memory(5 * MB, "a group")]))
+    monkeypatch.setattr(machine, "_of_process", lambda: None)
+    assert machine.memory() == Memory(5 * MB, "a group")
+
+
+def test_the_limit_of_this_process_on_addresses_and_files_is_seen() -> None:
+    text = "import aigon.process.machine as m; print(m.memory().limit); print(m.longest_file())"
+    line = ["bash", "-c", 'ulimit -v 3000000 -f 2048; exec "$@"', "bash", sys.executable, "-c", text]
+    out = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert out == ["the limit on address space (ulimit -v)", str(2048 * 1024)]
+
+
+def test_folders_of_one_file_system_are_one_volume(tmp_path: Path) -> None:
+    found = volumes({"this": tmp_path, "that": tmp_path / "not" / "there"}, "that")
+    (one,) = found
+    assert (one.place, one.holds, one.scratch) == (str(tmp_path), "this, that", False)
+    assert one.free and one.free > FULL and not one.problem
+    assert tmp_path.is_relative_to(mounted(tmp_path))
+    assert volumes({"that": tmp_path}, "that")[0].scratch
+
+
+def test_a_folder_that_takes_no_block_is_a_problem(tmp_path: Path) -> None:
+    volume = look(Volume(str(tmp_path), "", ""))
+    assert tried(volume, tmp_path).problem == "" and list(tmp_path.iterdir()) == []
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
+    try:
+        assert "File too large" in tried(volume, tmp_path).problem
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_least_that_was_free_is_kept_though_it_is_given_back(tmp_path: Path) -> None:
+    meter = Meter(volumes({"work": tmp_path}))
+    meter.begin()
+    try:
+        with (tmp_path / "large").open("wb") as file:
+            file.write(b"x" * 30 * MB)
+            file.flush()
+            meter.sample()
+        (tmp_path / "large").unlink()
+        taken = {one.what: one.amount for one in meter.taken()}
+    finally:
+        meter.close()
+    assert taken["disk"] > 20 * MB
+
+
+def test_the_memory_of_all_descendants_is_what_counts() -> None:
+    text = "import sys; held = bytearray(60_000_000); print(flush=True); sys.stdin.read()"
+    before = of_descendants()
+    line = [sys.executable, "-c", text]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout and child.stdin
+        child.stdout.readline()
+        during = of_descendants()
+        child.stdin.close()
+    assert during - before > 50 * MB

@@ -1,0 +1,57 @@
+"""Changes for the integrity rules: what an agent edited, in as few words as a test needs."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
+from aigon.model.concerns import Concern
+from aigon.model.edits import Edit, Edits, Part
+from aigon.proof import integrity
+
+TESTS = """import pytest
+import calc
+
+
+def test_multiply_ints():
+    assert calc.multiply(2, 3) == 6
+    assert calc.multiply(4, 5) == 20
+
+
+@pytest.mark.parametrize("a, b, product", [(-2, 3, -6), (0.5, 4, 2.0)])
+def test_multiply_others(a, b, product):
+    assert calc.multiply(a, b) == product
+
+
+def test_multiply_is_exported():
+    assert "multiply" in calc.__all__
+"""
+BASE = {"tests/test_multiply.py": TESTS}
+
+
+def new(path: str, text: str, part: Part = "product", mode: str = "100644") -> Edit:
+    """A file that the base does not have."""
+    return Edit(path, None, text, part, mode)
+
+
+def changed(path: str, before: str, after: str | None, part: Part = "product") -> Edit:
+    """A file that the base has."""
+    return Edit(path, before, after, part, "100644" if after is not None else "")
+
+
+def change(*files: Edit, tests: Mapping[str, str] = BASE, messages: tuple[str, ...] = ()) -> Edits:
+    """All of it, over a base that tests `multiply`."""
+    return Edits(files, tests, messages)
+
+
+def seen(rule: str, *files: Edit, tests: Mapping[str, str] = BASE, messages: tuple[str, ...] = ()) -> list[Concern]:
+    """What one rule says about a change."""
+    return [each for each in integrity.concerns(change(*files, tests=tests, messages=messages)) if each.rule == rule]
+
+
+def levels(rule: str, *files: Edit, tests: Mapping[str, str] = BASE) -> set[str]:
+    """The levels of what one rule says about a change."""
+    return {each.level for each in seen(rule, *files, tests=tests)}
+
+
+def modules() -> Iterator[str]:
+    """The names of the rule modules."""
+    yield from (name for name in vars(integrity)["_modules"]() if import_module(f"{integrity.__name__}.{name}"))
