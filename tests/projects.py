@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.files.resources import profiles
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.profiles.profile import Profile, available, detect, resolve
 from aigon.profiles.resolution import Resolution
 

@@ -18,7 +18,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.config.models import Config, load
 from aigon.errors import AigonError
 from aigon.files.resources import profiles
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 from aigon.profiles.profile import available, detect, resolve
 from aigon.profiles.resolution import Resolution
 from aigon.spec.document import metric_parts, parse, require_criteria

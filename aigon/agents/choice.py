@@ -5,12 +5,12 @@ from pathlib import Path
 
 from aigon.agents.first_ready import candidates, said
 from aigon.config.models import Config
-from aigon.model.agent_types import Kind
-from aigon.model.diagnosis import Health
+from aigon.model.agent_types import AgentType
+from aigon.model.diagnosis import AgentHealth
 
 
 def choice(
-    config: Config, env: Mapping[str, str], agents: Sequence[Health], known: Mapping[str, Kind], root: Path
+    config: Config, env: Mapping[str, str], agents: Sequence[AgentHealth], known: Mapping[str, AgentType], root: Path
 ) -> tuple[str, str]:
     """The name of the agent, "" for none, and the reason in words."""
     name, why = _settled(config, env)
@@ -35,7 +35,7 @@ def _settled(config: Config, env: Mapping[str, str]) -> tuple[str, str]:
     return "", several if config.agents else ""
 
 
-def _standing(name: str, agents: Sequence[Health], known: Mapping[str, Kind]) -> str:
+def _standing(name: str, agents: Sequence[AgentHealth], known: Mapping[str, AgentType]) -> str:
     """What is to be said of an agent that was named and is not ready; empty for one that is."""
     meant = next((one.name for one in known.values() if name in one.aliases), name)
     row = next((agent for agent in agents if agent.name in (name, meant)), None)

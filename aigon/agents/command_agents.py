@@ -9,10 +9,10 @@ from aigon.agents.configured import every_kind
 from aigon.agents.install_commands import in_home, installable
 from aigon.config.models import Config
 from aigon.errors import usage
-from aigon.model.agent_types import Kind
+from aigon.model.agent_types import AgentType
 
 
-def named_kinds(names: Sequence[str], root: Path | None, config: Config) -> tuple[Kind, ...]:
+def named_kinds(names: Sequence[str], root: Path | None, config: Config) -> tuple[AgentType, ...]:
     """The kinds called `names`: by name, for short, or by the name of a configured agent; each once.
 
     Raises AigonError (exit 2) for one that is not known or has no command files, and lists those that have.
@@ -29,7 +29,7 @@ def named_kinds(names: Sequence[str], root: Path | None, config: Config) -> tupl
     return tuple({kind.name: kind for kind in found}.values())
 
 
-def _named(name: str, known: Mapping[str, Kind], config: Config, able: Sequence[str]) -> Kind:
+def _named(name: str, known: Mapping[str, AgentType], config: Config, able: Sequence[str]) -> AgentType:
     own = config.agents.get(name)
     meant = own.adapter if own else name
     found = known.get(meant) or next((kind for kind in known.values() if meant in kind.aliases), None)
@@ -40,7 +40,9 @@ def _named(name: str, known: Mapping[str, Kind], config: Config, able: Sequence[
     return found
 
 
-def kinds_here(root: Path, config: Config, env: Mapping[str, str]) -> tuple[tuple[Kind, ...], tuple[Kind, ...]]:
+def kinds_here(
+    root: Path, config: Config, env: Mapping[str, str]
+) -> tuple[tuple[AgentType, ...], tuple[AgentType, ...]]:
     """The kinds with command files that are installed or configured: reading in the repository, and in the home."""
     known = every_kind(root)
     wanted = {config.default_agent, *config.fallback, *(agent.adapter for agent in config.agents.values())}
@@ -51,5 +53,5 @@ def kinds_here(root: Path, config: Config, env: Mapping[str, str]) -> tuple[tupl
     )
 
 
-def _is_there(kind: Kind, env: Mapping[str, str]) -> bool:
+def _is_there(kind: AgentType, env: Mapping[str, str]) -> bool:
     return bool(kind.program and shutil.which(kind.program, path=env.get("PATH")))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.errors import usage
-from aigon.model.agent_types import CommandFiles, Kind
+from aigon.model.agent_types import AgentType, CommandFiles
 from aigon.text.yaml import parsed
 
 _MARK = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
@@ -49,7 +49,7 @@ def template(name: str, content: bytes, file: str) -> Template:
     return Template(name, fields["description"].text(), hint, parts[2].rstrip("\n") + "\n")
 
 
-def rendered(of: Template, kind: Kind, files: CommandFiles) -> bytes:
+def rendered(of: Template, kind: AgentType, files: CommandFiles) -> bytes:
     """The file for one agent. Raises AigonError (usage) for a placeholder that does not exist."""
     words = {
         "COMMAND_IMPLEMENT": invoked("feature-implement", files),

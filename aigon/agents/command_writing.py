@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aigon.agents.command_file import standing
 from aigon.files.store import write_atomic
-from aigon.model.placed import PlacedState
+from aigon.model.agent_types import CommandFileState
 
 ASIDE = ".new"
 """What the name of a newer version has at its end beside a file that a person edited."""
@@ -20,7 +20,7 @@ def unfit(path: Path, inside: Path | None) -> str:
     return "there is something else than a file" if path.exists() and not path.is_file() else ""
 
 
-def settled(path: Path, content: bytes, dry: bool) -> tuple[PlacedState, bool]:
+def settled(path: Path, content: bytes, dry: bool) -> tuple[CommandFileState, bool]:
     """Write the file if it is aigon's to write; its state, and whether a newer version lies beside it."""
     if not path.exists():
         _write(path, content, dry)

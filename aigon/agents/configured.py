@@ -10,8 +10,8 @@ from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.files.resources import agent_kinds
 from aigon.model import agent_types
-from aigon.model.agent_types import Kind
-from aigon.model.candidates import run_command
+from aigon.model.agent_types import AgentType
+from aigon.model.candidates import format_run_command
 from aigon.model.turns import Agent
 
 NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
@@ -48,7 +48,7 @@ def configured(root: Path, config: Config, name: str, read: Read, where: str = N
     )
 
 
-def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, object]) -> Kind:
+def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, object]) -> AgentType:
     """The kind called `name`: the project's own, a person's own, one that ships. Raises AigonError (exit 2)."""
     if mine := _of_project(name, read):
         return mine
@@ -64,13 +64,13 @@ def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, obj
         raise
 
 
-def _of_project(name: str, read: Read) -> Kind | None:
+def _of_project(name: str, read: Read) -> AgentType | None:
     """A kind of the project's own, as `read` has it: what an agent left in the work tree is not what was agreed on."""
     for suffix in ("yaml", "yml"):
         file = f"{OWN}/{name}.{suffix}"
         content = read(file) if "/" not in name else None
         if content is not None:
-            return checked(agent_types.read(name, content, file), file)
+            return checked(agent_types.read_agent_type(name, content, file), file)
     return None
 
 
@@ -87,9 +87,9 @@ def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: s
     """
     config = configuration(work_tree(root))
     is_open = len(config.agents) > 1 and not config.default_agent and not os.environ.get("AIGON_AGENT")
-    return run_command(feature, " --agent ".join(agents) or ("NAME" if is_open else ""), option)
+    return format_run_command(feature, " --agent ".join(agents) or ("NAME" if is_open else ""), option)
 
 
-def every_kind(root: Path | None) -> dict[str, Kind]:
+def every_kind(root: Path | None) -> dict[str, AgentType]:
     """Every kind that can be named here by name: shipped, a person's, the project's."""
     return kinds([person_folder(), *([root / OWN] if root else [])])

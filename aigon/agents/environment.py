@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from aigon.model.agent_types import Credentials, Kind
+from aigon.model.agent_types import AgentType, Credentials
 from aigon.model.turns import Agent
 from aigon.secrets.names import holds_secret, is_credential
 
@@ -12,13 +12,13 @@ _MODEL = "model:"
 _SHOWN = 8
 
 
-def for_agent(env: Mapping[str, str], agent: Agent, kind: Kind) -> dict[str, str]:
+def for_agent(env: Mapping[str, str], agent: Agent, kind: AgentType) -> dict[str, str]:
     """`env` without what is kept from this agent. What `agents.NAME.env` sets is not in it."""
     kept = frozenset(kept_from(env, agent, kind))
     return {name: value for name, value in env.items() if name not in kept}
 
 
-def kept_from(env: Mapping[str, str], agent: Agent, kind: Kind) -> tuple[str, ...]:
+def kept_from(env: Mapping[str, str], agent: Agent, kind: AgentType) -> tuple[str, ...]:
     """The names of the variables that are kept from this agent, those that hold secrets first."""
     known = (*_declared(kind.credentials, {**env, **agent.env}, agent.model),)
     kept = [name for name in env if is_credential(name) and name not in agent.passed and not _any(known, name)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aigon.agents.adapters import kinds
 from aigon.agents.obstacles import obstacles
-from aigon.model.agent_types import Kind
+from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
 
 IN_ORDER = ("claude", "codex", "opencode", "gemini")
@@ -22,11 +22,11 @@ NEVER = ("command", "replay")
 class Candidate:
     """A kind whose program is there, and what keeps it from working."""
 
-    kind: Kind
+    kind: AgentType
     problems: tuple[str, ...]
 
 
-def first_ready(folders: Iterable[Path], env: Mapping[str, str], root: Path | None = None) -> Kind | None:
+def first_ready(folders: Iterable[Path], env: Mapping[str, str], root: Path | None = None) -> AgentType | None:
     """The kind of the first agent that is ready; None where none is. `folders` are those with kinds of people's own.
 
     Nothing is run. Raises AigonError (exit 2) for a malformed kind.
@@ -34,7 +34,9 @@ def first_ready(folders: Iterable[Path], env: Mapping[str, str], root: Path | No
     return next((one.kind for one in candidates(kinds(folders), env, root) if not one.problems), None)
 
 
-def candidates(known: Mapping[str, Kind], env: Mapping[str, str], root: Path | None = None) -> tuple[Candidate, ...]:
+def candidates(
+    known: Mapping[str, AgentType], env: Mapping[str, str], root: Path | None = None
+) -> tuple[Candidate, ...]:
     """The kinds that could be taken and whose program is there, in their order. One only read about is never taken."""
     found = []
     for kind in sorted(known.values(), key=rank):
@@ -46,7 +48,7 @@ def candidates(known: Mapping[str, Kind], env: Mapping[str, str], root: Path | N
     return tuple(found)
 
 
-def said(taken: Kind, among: Iterable[Candidate]) -> str:
+def said(taken: AgentType, among: Iterable[Candidate]) -> str:
     """The choice, to be said aloud: `agent: codex, the first that is ready (of claude, codex)`."""
     names = [one.kind.name for one in among]
     if len(names) < 2:
@@ -59,11 +61,11 @@ def why_none(among: Iterable[Candidate]) -> str:
     return "; ".join(f"{one.kind.name}: {one.problems[0]}" for one in among if one.problems)
 
 
-def rank(kind: Kind) -> tuple[bool, int, str]:
+def rank(kind: AgentType) -> tuple[bool, int, str]:
     """The place of a kind among the others."""
     place = IN_ORDER.index(kind.name) if kind.name in IN_ORDER else len(IN_ORDER)
     return kind.name == LAST, place, kind.name
 
 
-def _may_be_paid(kind: Kind, env: Mapping[str, str]) -> bool:
+def _may_be_paid(kind: AgentType, env: Mapping[str, str]) -> bool:
     return kind.name != LAST or any(env.get(key, "").strip() for key in KEYS)

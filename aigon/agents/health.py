@@ -10,8 +10,8 @@ from aigon.agents.first_ready import NEVER
 from aigon.agents.obstacles import Obstacles, is_root, obstacles
 from aigon.agents.versions import Question, Said, asked, compared, installed_version, numbers
 from aigon.checks.node import node_of
-from aigon.model.agent_types import Kind
-from aigon.model.diagnosis import Health
+from aigon.model.agent_types import AgentType
+from aigon.model.diagnosis import AgentHealth
 from aigon.model.turns import Agent
 from aigon.secrets.names import holds_secret
 
@@ -24,7 +24,7 @@ class Patient:
     """An agent to look at; `foreign` for one whose kind came with the repository, not from aigon or the person."""
 
     agent: Agent
-    kind: Kind
+    kind: AgentType
     configured: bool = False
     foreign: bool = False
 
@@ -42,7 +42,7 @@ class _Examined:
     node: Question = ()
 
 
-def health(patients: Iterable[Patient], root: Path, env: Mapping[str, str]) -> tuple[Health, ...]:
+def health(patients: Iterable[Patient], root: Path, env: Mapping[str, str]) -> tuple[AgentHealth, ...]:
     """Every patient, in their order. Their programs are asked for their versions, all at the same time."""
     examined = [_examined(patient, root, env) for patient in patients]
     said = asked([q for one in examined for q in (one.version, one.node) if q], root, env)
@@ -62,13 +62,13 @@ def _examined(patient: Patient, root: Path, env: Mapping[str, str]) -> _Examined
     return _Examined(patient, at, known, version, (place, "--version") if place else ())
 
 
-def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str]) -> Health:
+def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str]) -> AgentHealth:
     agent, kind, at = one.patient.agent, one.patient.kind, one.at
     version = said.get(one.version, Said(one.known))
     unfit = (version.problem, _node(one, said))
     problems = (*(problem for problem in unfit if problem), *at.problems)
     there = bool(at.path) or not kind.program
-    return Health(
+    return AgentHealth(
         name=agent.name,
         title=kind.title,
         kind=kind.name,

@@ -9,8 +9,7 @@ from aigon.agents.command_file import Template, invoked, rendered, template
 from aigon.agents.command_writing import ASIDE, settled, unfit
 from aigon.errors import environment, usage
 from aigon.files.resources import resource
-from aigon.model.agent_types import CommandFiles, Kind
-from aigon.model.placed import Placed, PlacedState
+from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +33,17 @@ def in_home(files: CommandFiles) -> bool:
     return files.path.startswith("~/")
 
 
-def installable(known: Iterable[Kind]) -> tuple[Kind, ...]:
+def installable(known: Iterable[AgentType]) -> tuple[AgentType, ...]:
     """The kinds that read commands of a person's own."""
     return tuple(kind for kind in known if kind.commands)
 
 
-def install(kinds: Sequence[Kind], place: Place) -> tuple[Placed, ...]:
+def install(kinds: Sequence[AgentType], place: Place) -> tuple[CommandFileResult, ...]:
     """Write every command for every kind, where a person has not taken the file over; what became of each.
 
     Raises AigonError: exit 7 for commands of a repository where there is none, 2 for a kind whose path is malformed.
     """
-    found: dict[Path, Placed] = {}
+    found: dict[Path, CommandFileResult] = {}
     for kind in kinds:
         if kind.commands is None:
             continue
@@ -55,7 +54,7 @@ def install(kinds: Sequence[Kind], place: Place) -> tuple[Placed, ...]:
     return tuple(found.values())
 
 
-def _path(name: str, kind: Kind, files: CommandFiles, place: Place) -> Path:
+def _path(name: str, kind: AgentType, files: CommandFiles, place: Place) -> Path:
     if "{name}" not in files.path:
         raise usage(f"The path of the commands of {kind.name} has no {{name}}", where=files.path)
     path = files.path.replace("{name}", name)
@@ -70,12 +69,12 @@ def _path(name: str, kind: Kind, files: CommandFiles, place: Place) -> Path:
     return place.root / path
 
 
-def _placed(path: Path, one: Template, kind: Kind, files: CommandFiles, place: Place) -> Placed:
+def _placed(path: Path, one: Template, kind: AgentType, files: CommandFiles, place: Place) -> CommandFileResult:
     base = place.home if in_home(files) else place.root or place.home
     shown = f"~/{path.relative_to(base)}" if in_home(files) else _shown(path, base)
 
-    def placed(state: PlacedState, beside: str = "", why: str = "") -> Placed:
-        return Placed(kind.name, one.name, invoked(one.name, files), shown, state, beside, why)
+    def placed(state: CommandFileState, beside: str = "", why: str = "") -> CommandFileResult:
+        return CommandFileResult(kind.name, one.name, invoked(one.name, files), shown, state, beside, why)
 
     if why := unfit(path, None if in_home(files) else base):
         return placed("refused", why=why)

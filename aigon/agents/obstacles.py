@@ -15,7 +15,7 @@ from aigon.checks.node import node_of
 from aigon.errors import AigonError
 from aigon.files import bounded
 from aigon.judge.settings import program
-from aigon.model.agent_types import Kind
+from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
 from aigon.secrets.names import holds_secret
 
@@ -40,7 +40,7 @@ def obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
     """What keeps `agent` from working. Relative programs are those of `root`."""
     theirs = {**env, **agent.env}
     find = partial(program, root, theirs)
-    known = agent.kind or Kind(agent.adapter, agent.adapter)
+    known = agent.kind or AgentType(agent.adapter, agent.adapter)
     path = find(known.program) if known.program else None
     lacks = adapter_of(agent).ready(agent, find, theirs)
     if lacks or not path:  # what is not there has no other problems that matter
@@ -51,13 +51,13 @@ def obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
     return Obstacles(path, tuple(problem for problem in problems if problem), found)
 
 
-def seen(kind: Kind, env: Mapping[str, str]) -> tuple[str, ...]:
+def seen(kind: AgentType, env: Mapping[str, str]) -> tuple[str, ...]:
     """The credentials that are there: variables and files that hold something. Never what is in them."""
     variables = [name for name in kind.credentials.env if env.get(name, "").strip()]
     return (*variables, *(name for name, empty in _files(kind, env) if not empty))
 
 
-def _files(kind: Kind, env: Mapping[str, str]) -> list[tuple[str, bool]]:
+def _files(kind: AgentType, env: Mapping[str, str]) -> list[tuple[str, bool]]:
     """The files with credentials that are there, and whether each is known to hold none."""
     there = ((name, _place(name, env)) for name in kind.credentials.files)
     return [(name, is_empty(name, _content(path))) for name, path in there if os.path.isfile(path)]  # noqa: PTH113 - False where looking is not allowed
@@ -83,7 +83,7 @@ def _place(name: str, env: Mapping[str, str]) -> str:
     return f"{home}/{name[2:]}" if name.startswith("~/") else name
 
 
-def refuses_root(kind: Kind, env: Mapping[str, str]) -> bool:
+def refuses_root(kind: AgentType, env: Mapping[str, str]) -> bool:
     """Whether aigon runs as root and this kind does not: what it says of root begins with anything but "works"."""
     return is_root(env) and bool(kind.as_root) and not kind.as_root.lower().startswith("works")
 
@@ -93,11 +93,11 @@ def is_root(env: Mapping[str, str]) -> bool:
     return os.geteuid() == 0 and env.get("IS_SANDBOX") != "1"
 
 
-def _of_root(kind: Kind, env: Mapping[str, str]) -> str:
+def _of_root(kind: AgentType, env: Mapping[str, str]) -> str:
     return f"aigon runs as root, and it {kind.as_root}" if refuses_root(kind, env) else ""
 
 
-def _of_node(kind: Kind, path: str, env: Mapping[str, str]) -> str:
+def _of_node(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
     """A Node that is not there at all; which one is there shows only when it is run."""
     wanted = kind.needs.get("node", "")
     if not wanted:
@@ -108,7 +108,9 @@ def _of_node(kind: Kind, path: str, env: Mapping[str, str]) -> str:
     return f"it needs Node {wanted} or newer, and there is no `{node}`"
 
 
-def _of_login(agent: Agent, kind: Kind, found: tuple[str, ...], kept: Sequence[str], env: Mapping[str, str]) -> str:
+def _of_login(
+    agent: Agent, kind: AgentType, found: tuple[str, ...], kept: Sequence[str], env: Mapping[str, str]
+) -> str:
     """A login that is only under a name of somebody else's is none: the agent does not get to see it."""
     how = f": {kind.login}" if kind.login else ""
     if not any(name in kind.credentials.env for name in found) and (old := _expired(kind, env)):
@@ -123,7 +125,7 @@ def _of_login(agent: Agent, kind: Kind, found: tuple[str, ...], kept: Sequence[s
     return f"no login is seen{how}; kept from it: {listed(kept)} (agents.{agent.name}.pass lets one through)"
 
 
-def _expired(kind: Kind, env: Mapping[str, str]) -> str:
+def _expired(kind: AgentType, env: Mapping[str, str]) -> str:
     """The first file with a login that is over and cannot be renewed by itself; empty without one."""
     now = time.time()
     return next((name for name, _ in _files(kind, env) if is_expired(_content(_place(name, env)) or b"", now)), "")

@@ -7,7 +7,7 @@ from aigon.errors import Exit
 from aigon.journal.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, Spent, TurnEnded
 from aigon.journal.state import Spend
 from aigon.model.candidates import Candidate
-from aigon.model.outcomes import describe
+from aigon.model.outcomes import describe_outcome
 from aigon.text.quoting import folded
 
 _BY_SIGNAL = {"SIGINT": int(Exit.INTERRUPTED), "SIGTERM": int(Exit.TERMINATED), "SIGHUP": int(Exit.TERMINATED)}
@@ -72,7 +72,7 @@ class Lane:
         """How it ended: by its own word, or else by how its process did. `why` says who ended it, if somebody did."""
         if self.end is None:
             return self._broken_off(code, killed_by, last_words, why, seconds)
-        said = f"ended: {why}" if why and self.end.status != "met" else describe(self.end.outcome)
+        said = f"ended: {why}" if why and self.end.status != "met" else describe_outcome(self.end.outcome)
         # Nothing is to be resumed of a run that never began.
         again = self.end.status not in ("met", "needs_human") and bool(self.total)
         own = not said.startswith("ended: ")

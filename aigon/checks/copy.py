@@ -10,7 +10,7 @@ from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
 from aigon.job.job import Job
 from aigon.job.world import Place, World
-from aigon.model.values import Check
+from aigon.model.checks import Check
 
 PlaceOf = Callable[[World, Check], World]
 """Returns the world in which a check runs."""

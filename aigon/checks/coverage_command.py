@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from aigon.checks.manifests import mapping, node_runner, packages, pyproject
-from aigon.model.project import Project
+from aigon.model.checks import Project
 
 _SCRATCH = '"${TMPDIR:-/tmp}/aigon-coverage.$$"'
 """Where the measurement goes: not into the project. `$$` is the shell that runs the command."""

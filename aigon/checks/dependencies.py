@@ -17,7 +17,7 @@ from aigon.errors import environment
 from aigon.git.blobs import Entry
 from aigon.isolation.dependencies import fingerprint
 from aigon.job.world import World
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.profiles.ecosystem import Setup
 
 TIMEOUT = 1800.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from aigon.checks.parsers import parse, together
 from aigon.checks.pytest_arguments import asked
 from aigon.checks.report_file import LARGEST, too_large, whole
-from aigon.model.values import Check, CheckStatus, Counts, Reading, TestResult
+from aigon.model.checks import Check, CheckStatus, ParsedOutput, TestCounts, TestResult
 
 NO_FORMAT = (None, "text")
 """Parsers that know no report."""
@@ -17,32 +17,32 @@ TOO_LARGE = (
     f"it exited 0 but left a report larger than {LARGEST >> 20} MiB, which is not read, so nothing shows what ran; "
     "let the tool report less output"
 )
-_UNREAD = Reading(understood=False)
+_UNREAD = ParsedOutput(understood=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """`reading` describes; `tests` and `reported` as in a Result; `doubt` is what exit 0 comes to instead of a pass."""
 
-    reading: Reading
+    reading: ParsedOutput
     tests: Mapping[str, TestResult] = field(default_factory=dict)
     reported: bool = False
     doubt: Doubt | None = None
 
 
-def printed(check: Check, output: bytes) -> Reading:
+def printed(check: Check, output: bytes) -> ParsedOutput:
     """What the check's parser makes of the output alone."""
-    return parse(check.parser, output, None) if check.parser else Reading(understood=False)
+    return parse(check.parser, output, None) if check.parser else ParsedOutput(understood=False)
 
 
 def of_own_report(check: Check, output: bytes, content: bytes | None, clean: Callable[[bytes], bytes]) -> Evidence:
     """Of a check that was told where to put its report. `clean` takes out what differs from place to place."""
     text = content and clean(content)
-    reading = parse(check.parser, output, text) if check.parser else Reading(understood=False)
+    reading = parse(check.parser, output, text) if check.parser else ParsedOutput(understood=False)
     # By itself: what was printed, which parsers fall back to, could be anybody's words. And not beside empty output:
     # to some parsers silence is a reading of its own.
     name = "junit" if check.parser in NO_FORMAT else str(check.parser)
-    alone = parse(name, b"-", text) if text else Reading(understood=False)
+    alone = parse(name, b"-", text) if text else ParsedOutput(understood=False)
     lacking = not whole(content) or (check.parser not in NO_FORMAT and not alone.understood)
     doubt = _of_own(check, alone, _why(content) if lacking else "") or _of_tests(check, reading)
     return Evidence(reading, alone.tests, alone.understood and alone.counts is not None, doubt)
@@ -54,7 +54,7 @@ def _why(content: bytes | None) -> str:
     return "it exited 0 without a readable report, so nothing shows that anything ran"
 
 
-def _of_own(check: Check, alone: Reading, lacking: str) -> Doubt | None:
+def _of_own(check: Check, alone: ParsedOutput, lacking: str) -> Doubt | None:
     if lacking:
         return "error", lacking
     argv = [part for part in check.argv if "{report}" not in part]
@@ -69,7 +69,7 @@ def of_hidden_reports(
     said = printed(check, output)
     read = [(too_large(content), _hidden(content, output, clean)) for content in contents]
     sound = [reading for _, reading in read if reading.understood]
-    found = together(sound) if sound else Reading(understood=False)
+    found = together(sound) if sound else ParsedOutput(understood=False)
     reading = _described(check, said, found, green=green)
     doubt = _too_large(read) or _of_hidden(check, found, unread=len(read) - len(sound)) or _of_tests(check, reading)
     # cargo and go have no other report than what they print; their parsers name tests only where all of it agrees.
@@ -107,7 +107,7 @@ def _of_placed(check: Check, *, unread: int, lacking: bool) -> Doubt | None:
     return None
 
 
-def _hidden(content: bytes, output: bytes, clean: Callable[[bytes], bytes]) -> Reading:
+def _hidden(content: bytes, output: bytes, clean: Callable[[bytes], bytes]) -> ParsedOutput:
     """A report as pytest's; with the names that the output gives to what failed."""
     if not whole(content):
         return _UNREAD
@@ -116,11 +116,11 @@ def _hidden(content: bytes, output: bytes, clean: Callable[[bytes], bytes]) -> R
     return parse("pytest", output, text) if alone.understood and alone.problems else alone
 
 
-def _too_large(read: Sequence[tuple[bool, Reading]]) -> Doubt | None:
+def _too_large(read: Sequence[tuple[bool, ParsedOutput]]) -> Doubt | None:
     return ("error", TOO_LARGE) if any(large for large, _ in read) else None
 
 
-def _described(check: Check, said: Reading, found: Reading, *, green: bool) -> Reading:
+def _described(check: Check, said: ParsedOutput, found: ParsedOutput, *, green: bool) -> ParsedOutput:
     """The printed reading, with the report's where that says more: which tests failed, out of how many.
 
     Where no test failed and the command did, the reason is in its output.
@@ -134,7 +134,7 @@ def _described(check: Check, said: Reading, found: Reading, *, green: bool) -> R
     return replace(said, summary=summary, counts=said.counts or (counts if ran(counts) else None))
 
 
-def _of_hidden(check: Check, found: Reading, *, unread: int) -> Doubt | None:
+def _of_hidden(check: Check, found: ParsedOutput, *, unread: int) -> Doubt | None:
     wanted = asked(check.argv)
     if unread:
         return "error", "it exited 0 but left a test report that cannot be read, so nothing shows that a test ran"
@@ -148,19 +148,19 @@ def _of_hidden(check: Check, found: Reading, *, unread: int) -> Doubt | None:
     return None
 
 
-def _contradiction(found: Reading) -> Doubt | None:
+def _contradiction(found: ParsedOutput) -> Doubt | None:
     """A runner does not exit 0 when a test failed: something else made the exit code."""
     if found.counts and found.counts.failed + found.counts.errors:
         return "fail", f"it exited 0, but its own test report says {found.summary}"
     return None
 
 
-def _of_tests(check: Check, reading: Reading) -> Doubt | None:
+def _of_tests(check: Check, reading: ParsedOutput) -> Doubt | None:
     if check.role == "tests" and reading.counts is not None and not ran(reading.counts):
         return "fail", reading.summary or "no tests collected"
     return None
 
 
-def ran(counts: Counts) -> bool:
+def ran(counts: TestCounts) -> bool:
     """Whether any test was run."""
     return counts.passed + counts.failed + counts.errors > 0

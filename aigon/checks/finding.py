@@ -10,8 +10,8 @@ from pathlib import Path
 
 from aigon.checks.endpoints.report import BROKEN
 from aigon.checks.evidence import Evidence, ran
-from aigon.model.turns import Exited
-from aigon.model.values import Check, CheckStatus, Finding, Problem
+from aigon.model.checks import Check, CheckStatus, Finding, Problem
+from aigon.model.turns import ProgramExit
 from aigon.text import fingerprints
 from aigon.text.durations import words
 
@@ -29,7 +29,7 @@ NOT_FOUND = (126, 127)
 """What a shell exits with when a command is not executable or not found (POSIX)."""
 
 
-def found(check: Check, exited: Exited, evidence: Evidence, log: str) -> Finding:
+def found(check: Check, exited: ProgramExit, evidence: Evidence, log: str) -> Finding:
     """The finding of a check that was run. `exited.stdout` is all that it printed."""
     reading = evidence.reading
     status, summary = _status(check, exited, evidence)
@@ -62,7 +62,7 @@ def _in_project(check: Check, file: str) -> str:
     return file if path.startswith("../") else path
 
 
-def _status(check: Check, exited: Exited, evidence: Evidence) -> tuple[CheckStatus, str]:
+def _status(check: Check, exited: ProgramExit, evidence: Evidence) -> tuple[CheckStatus, str]:
     """The exit code decides; a pass also needs reports to bear it out."""
     reading = evidence.reading
     if exited.start_error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from aigon.checks.result import Result
-from aigon.model.values import Counts, Finding, Problem, TestResult
+from aigon.model.checks import Finding, Problem, TestCounts, TestResult
 
 OUTPUT = 100_000
 """Bytes of output kept with a result; a metric's number stands at its end."""
@@ -78,7 +78,7 @@ def _finding(document: Mapping[str, Any]) -> Finding:
     return Finding(
         **{
             **known,
-            "counts": Counts(**counts) if isinstance(counts, dict) else None,
+            "counts": TestCounts(**counts) if isinstance(counts, dict) else None,
             "problems": tuple(Problem(**each) for each in problems) if isinstance(problems, list) else (),
             "fingerprints": tuple(map(str, names)),
             "cached": True,

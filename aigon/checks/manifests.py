@@ -3,7 +3,7 @@
 import json
 import re
 
-from aigon.model.project import Project
+from aigon.model.checks import Project
 
 
 def package_json(project: Project) -> dict[str, object]:

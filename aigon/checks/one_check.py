@@ -15,8 +15,8 @@ from aigon.checks.result import Result
 from aigon.config.loading import own_tools
 from aigon.isolation.enclosure import shell
 from aigon.job.world import World
-from aigon.model.turns import Exited
-from aigon.model.values import Check
+from aigon.model.checks import Check
+from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.secrets.values import cleaned
 
@@ -46,13 +46,13 @@ def log_of(check: Check, folder: Path) -> Path:
     return folder / f"{re.sub(r'[^A-Za-z0-9._-]', '_', check.name)}.log"
 
 
-def _way(check: Check) -> Callable[[World, Check, Path, Path], tuple[Exited, Evidence]]:
+def _way(check: Check) -> Callable[[World, Check, Path, Path], tuple[ProgramExit, Evidence]]:
     if any("{report}" in part for part in (*check.argv, *check.env.values())):
         return _reporting
     return _placing if check.reports else _watched
 
 
-def _reporting(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
+def _reporting(world: World, check: Check, scratch: Path, log: Path) -> tuple[ProgramExit, Evidence]:
     """A check that is told where its report goes."""
     report = scratch / "report"
     env = {name: _with_places(value, scratch, report) for name, value in check.env.items()}
@@ -64,7 +64,7 @@ def _reporting(world: World, check: Check, scratch: Path, log: Path) -> tuple[Ex
     )
 
 
-def _placing(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
+def _placing(world: World, check: Check, scratch: Path, log: Path) -> tuple[ProgramExit, Evidence]:
     """A check that places its reports itself, somewhere in its folder."""
     place = world.checks_run_in
     folder = (place.lies_at or place.root) / check.cwd
@@ -77,7 +77,7 @@ def _placing(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exit
     )
 
 
-def _watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[Exited, Evidence]:
+def _watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[ProgramExit, Evidence]:
     """A check that may start pytest somewhere inside."""
     where = hidden_reports.spot(scratch)
     argv = _filled(check, scratch, scratch / "report")

@@ -9,8 +9,8 @@ from aigon.checks import parsers, projects
 from aigon.config.models import Config
 from aigon.errors import environment, usage
 from aigon.job.options import Options
-from aigon.model.binding import bound
-from aigon.model.values import ROLES, Check, Spec
+from aigon.model.checks import ROLES, Check
+from aigon.model.criteria import Spec, find_bound_checks
 from aigon.profiles.overrides import overridden
 from aigon.profiles.profile import CONFIG
 from aigon.profiles.resolution import Absent, Resolution
@@ -106,7 +106,7 @@ def require_named(spec: Spec, path: str, checks: tuple[Check, ...]) -> None:
     names = {check.name: check.role for check in checks}
     for each in spec.criteria:
         wanted = each.command or ""
-        if each.kind != "check" or wanted in ROLES or bound(wanted, names):
+        if each.kind != "check" or wanted in ROLES or find_bound_checks(wanted, names):
             continue
         if close := get_close_matches(wanted, [*names, *ROLES], n=1, cutoff=0.75):
             hint = f"Did you mean {close[0]!r}? Here are: {', '.join(names) or 'none'}"

@@ -9,8 +9,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.files.resources import profiles
-from aigon.model.project import Project
-from aigon.model.values import Check
+from aigon.model.checks import Check, Project
 from aigon.profiles import places, profile
 from aigon.profiles.ecosystem import Ecosystem
 from aigon.profiles.profile import Profile

@@ -9,7 +9,7 @@ from aigon.checks.kept_result import document_of, result_of
 from aigon.checks.result import Result
 from aigon.files.store import write_atomic
 from aigon.job.world import World
-from aigon.model.values import Check
+from aigon.model.checks import Check
 
 OF_THE_TERMINAL = (
     *("_", "OLDPWD", "PWD", "SHLVL", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLORTERM"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from aigon.model.values import Finding, TestResult
+from aigon.model.checks import Finding, TestResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from aigon.job.base_assessments import BaseLooks
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
-from aigon.model.values import Check
+from aigon.model.checks import Check
 
 Events = Generator[Event, State, "tuple[Result, ...]"]
 

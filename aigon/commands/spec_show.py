@@ -8,7 +8,7 @@ import click
 
 from aigon.commands.common import answer, here, json_option
 from aigon.errors import AigonError
-from aigon.model.values import Criterion, Spec
+from aigon.model.criteria import Criterion, Spec
 
 if TYPE_CHECKING:
     from aigon.worktrees.specs import Place

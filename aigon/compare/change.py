@@ -8,8 +8,7 @@ from aigon.git.blobs import Entry as File
 from aigon.git.diff import file_diffs
 from aigon.git.trusted import TrustedGit
 from aigon.journal.decisions import Decision
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits
 from aigon.profiles.protection import Protection
 from aigon.proof.integrity import concerns
 from aigon.proof.integrity_findings import settled

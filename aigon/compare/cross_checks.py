@@ -11,7 +11,7 @@ from aigon.compare.new_tests_seen import Seen
 from aigon.compare.rules.evidence import CrossCheck, NewTests
 from aigon.errors import AigonError
 from aigon.git import blobs
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 MOST = 4
 """Candidates that are crossed, the first ones: with n of them it takes n * (n - 1) runs."""

@@ -14,8 +14,8 @@ from aigon.files.store import is_held
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import trusted
 from aigon.journal.records import Records
+from aigon.model.criteria import Spec
 from aigon.model.outcomes import Met
-from aigon.model.values import Spec
 from aigon.process.loops import loop_lock
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import load as frozen_of

@@ -25,7 +25,7 @@ from aigon.journal import candidates
 from aigon.journal.records import Records, records_of
 from aigon.judge.settings import named
 from aigon.model.candidates import Candidate
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.spec import frontmatter
 from aigon.spec.features import Feature
 from aigon.worktrees.specs import find_place

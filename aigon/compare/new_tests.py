@@ -9,7 +9,7 @@ from aigon.compare.rules.evidence import NewTests
 from aigon.errors import AigonError
 from aigon.git import blobs
 from aigon.git.blobs import Entry
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 LINK = "160000"
 

@@ -27,7 +27,7 @@ from aigon.isolation import clean_room
 from aigon.isolation.bytecode import Bytecode
 from aigon.journal.records import Records
 from aigon.journal.run_id import new_run_id
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.process import machine, reaper
 from aigon.process.stop import Stop
 from aigon.profiles.protection import Protection

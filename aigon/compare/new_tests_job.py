@@ -9,7 +9,8 @@ from aigon.config.loading import own_tools
 from aigon.config.models import Config
 from aigon.job.job import Job, ProofPlan
 from aigon.loop.decide import Demand, Limits
-from aigon.model.values import Check, Spec
+from aigon.model.checks import Check
+from aigon.model.criteria import Spec
 from aigon.proof.frozen import Frozen
 from aigon.secrets import environment
 from aigon.spec.features import Feature

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from aigon.checks.result import Result
 from aigon.files.store import write_atomic
-from aigon.model.values import CheckStatus, Problem, TestResult
+from aigon.model.checks import CheckStatus, Problem, TestResult
 
 KEPT = 200
 """Problems of one check that are kept."""

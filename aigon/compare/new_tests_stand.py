@@ -15,7 +15,7 @@ from aigon.git.workspace import Workspace
 from aigon.job.job import Job, ProofPlan
 from aigon.job.world import World
 from aigon.journal.records import Records
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.process.stop import Stop
 from aigon.proof import guarding
 from aigon.proof.frozen import Frozen, load

@@ -9,7 +9,7 @@ from aigon.compare.new_tests_job import ADDOPTS
 from aigon.compare.new_tests_stand import Stand
 from aigon.isolation import bytecode
 from aigon.isolation.bytecode import Bytecode
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.proof.room import opened, rooms_for
 
 PREFIX = "PYTHONPYCACHEPREFIX"

@@ -15,8 +15,9 @@ from aigon.judge.pairwise import Pair, Said, question, said
 from aigon.judge.selection import BUDGET, length
 from aigon.judge.settings import named
 from aigon.loop.actors import chosen_judge
-from aigon.model.judging import Answer, JudgeSettings
-from aigon.model.values import CostStatus, Spec
+from aigon.model.criteria import Spec
+from aigon.model.judging import JudgeAnswer, JudgeSettings
+from aigon.model.turns import CostStatus
 
 Tip = tuple[str, str]
 """A candidate's label, and the commit that its work ends with."""
@@ -62,7 +63,7 @@ def _asked(bench: Bench, settings: JudgeSettings, one: Tip, other: Tip, spec: Sp
 
 def _both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str, pair: Pair) -> Preference:
     turned = replace(pair, changes=(pair.changes[1], pair.changes[0]), mark=new_mark())
-    answers: list[Answer] = []
+    answers: list[JudgeAnswer] = []
     heard: list[Said] = []
     for each in (pair, turned):
         answers.append(answered(settings, question(each), bench.stop))
@@ -73,7 +74,7 @@ def _both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str, pa
     return _agreed(one, other, heard, answers)
 
 
-def _agreed(one: str, other: str, heard: Sequence[Said], answers: Sequence[Answer]) -> Preference:
+def _agreed(one: str, other: str, heard: Sequence[Said], answers: Sequence[JudgeAnswer]) -> Preference:
     there: dict[str, Preferred] = {"first": "one", "second": "other", "tie": "tie"}
     back: dict[str, Preferred] = {"first": "other", "second": "one", "tie": "tie"}
     ahead, behind = there[heard[0].preference], back[heard[1].preference]
@@ -86,11 +87,11 @@ def _agreed(one: str, other: str, heard: Sequence[Said], answers: Sequence[Answe
     return Preference(one, other, "tie", (why,), *_cost(answers))
 
 
-def _unknown(one: Tip, other: Tip, why: str, answers: Sequence[Answer] = ()) -> Preference:
+def _unknown(one: Tip, other: Tip, why: str, answers: Sequence[JudgeAnswer] = ()) -> Preference:
     return Preference(one[0], other[0], "unknown", (why,), *_cost(answers))
 
 
-def _cost(answers: Sequence[Answer]) -> tuple[float | None, CostStatus]:
+def _cost(answers: Sequence[JudgeAnswer]) -> tuple[float | None, CostStatus]:
     """US dollars of all calls and how that is known; nothing where nobody was asked."""
     costs = [answer.cost for answer in answers if answer.cost is not None]
     if len(costs) < len(answers):

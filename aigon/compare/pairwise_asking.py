@@ -7,15 +7,15 @@ from queue import Empty, SimpleQueue
 
 from aigon.judge.backends import backend
 from aigon.loop.judging import GRACE_SECONDS
-from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.secrets.environment import redactor
 from aigon.secrets.values import cleaned
 
 
-def answered(settings: JudgeSettings, question: Question, stop: Stop) -> Answer:
+def answered(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> JudgeAnswer:
     """The answer, or that there was none in time or before somebody asked for the end. Never raises."""
-    answers: SimpleQueue[Answer] = SimpleQueue()
+    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     limit = time.monotonic() + settings.timeout + GRACE_SECONDS
     if not stop.look():
         ask = threading.Thread(target=lambda: answers.put(_answer(settings, question)), name="judge", daemon=True)
@@ -25,12 +25,12 @@ def answered(settings: JudgeSettings, question: Question, stop: Stop) -> Answer:
             return answers.get(timeout=POLL_SECONDS)
         except Empty:
             continue
-    return Answer(failure="it was stopped" if stop.now else "the judge did not answer in time")
+    return JudgeAnswer(failure="it was stopped" if stop.now else "the judge did not answer in time")
 
 
-def _answer(settings: JudgeSettings, question: Question) -> Answer:
+def _answer(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     try:
         answer = backend(settings.backend).ask(question, settings)
         return cleaned(answer, redactor(os.environ, settings.env))
     except Exception as error:  # a backend must not raise; one that does has given no answer
-        return Answer(failure=f"the judge failed ({type(error).__name__})")
+        return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")

@@ -11,8 +11,8 @@ from aigon.judge import unshown
 from aigon.judge.pairwise import Pair
 from aigon.judge.pairwise_names import Plain, anonymous
 from aigon.judge.selection import Shown, shown
-from aigon.model.diff import FileDiff
-from aigon.model.values import Spec
+from aigon.model.changes import FileDiff
+from aigon.model.criteria import Spec
 from aigon.spec.features import ROOT
 
 OWN = (f"{ROOT}/", ".aigon/")

@@ -9,7 +9,7 @@ from aigon.journal.events import Event, IterationFinished, RunFinished, RunStart
 from aigon.journal.history import History, history
 from aigon.journal.records import Records
 from aigon.journal.sink import events
-from aigon.model.values import CostStatus
+from aigon.model.turns import CostStatus
 from aigon.proof.frozen import Frozen
 from aigon.proof.frozen import load as frozen_of
 

@@ -18,7 +18,7 @@ from aigon.files.store import write_atomic
 from aigon.git.person import Checkout
 from aigon.job.locks import alone
 from aigon.job.options import Options
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.proof.vacuity import absent_files
 from aigon.run.prepare import Prepared, prepare
 from aigon.spec.annotating import annotated, takes_annotation

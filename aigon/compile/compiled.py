@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from aigon.compile.model_call import Model
 from aigon.compile.proposals import Proposal
 from aigon.compile.standing import Standing
-from aigon.model.values import Criterion, Spec
+from aigon.model.criteria import Criterion, Spec
 from aigon.spec.features import Feature
 
 

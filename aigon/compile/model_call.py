@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from aigon.compile.proposals import Proposal, Surroundings
 from aigon.compile.rules import question
 from aigon.judge.backends import backend
-from aigon.model.judging import Answer, Question
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
+from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
 from aigon.secrets import environment
 from aigon.secrets.values import cleaned
@@ -20,7 +20,7 @@ class Model:
 
     backend: str
     name: str
-    answer: Answer
+    answer: JudgeAnswer
     proposals: Mapping[int, Proposal]
     wrong: Mapping[int, str]
 
@@ -48,7 +48,7 @@ def asked(
     return Model(settings.backend, settings.model, answer, proposals, wrong)
 
 
-def _redacted(prepared: Prepared, asked: Question) -> Question:
+def _redacted(prepared: Prepared, asked: JudgeQuestion) -> JudgeQuestion:
     """The same without what looks like a credential: it leaves the machine."""
     redact = environment.redactor(prepared.env)
 

@@ -12,7 +12,7 @@ from aigon.compile.rules.command import only_looks
 from aigon.compile.standing import Standing, by_number
 from aigon.git.person import Checkout
 from aigon.loop.criteria import commands
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 from aigon.run.prepare import Prepared
 from aigon.run.present_tree import needed, run_here
 

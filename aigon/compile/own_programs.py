@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from aigon.checks.manifests import mapping, package_json, pyproject
 from aigon.compile.proposals import Surroundings
-from aigon.model.project import Project
+from aigon.model.checks import Project
 
 _KNOWS_HELP = re.compile(
     rb"argparse|\bclick\b|\btyper\b|optparse|getopt|docopt|\bfire\b|--help|commander|yargs|parseArgs|minimist|\bcac\b"

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from aigon.model.binding import bound
-from aigon.model.values import CriterionKind
+from aigon.model.criteria import CriterionKind, find_bound_checks
 from aigon.spec.annotation import Annotation, metric_parts
 
 Confidence = Literal["sure", "likely", "guess"]
@@ -67,7 +66,7 @@ class Surroundings:
 
     def has_check(self, wanted: str) -> bool:
         """Whether a criterion can be bound to this name or role."""
-        return bool(bound(wanted, self.checks))
+        return bool(find_bound_checks(wanted, self.checks))
 
     def file(self, name: str) -> str:
         """The file of that path, or else the only one of that name, whatever its case; empty where there is none."""

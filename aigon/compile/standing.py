@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from aigon.checks.result import Result
 from aigon.compile.proposals import Base
 from aigon.loop.criteria import bound_findings, by_command, commands, printed_number
-from aigon.model.values import Check, Criterion, Finding
+from aigon.model.checks import Check, Finding
+from aigon.model.criteria import Criterion
 from aigon.run.present_tree import Ran
 
 _NO_MODULE = re.compile(r"\S*(?:python|pypy)\S*: No module named .*")

@@ -10,8 +10,7 @@ from aigon.checks.manifests import node_runner
 from aigon.checks.one_check import shown
 from aigon.compile.own_programs import entries
 from aigon.compile.proposals import Surroundings
-from aigon.model.project import Project
-from aigon.model.values import Check
+from aigon.model.checks import Check, Project
 
 _TEST_FILE = re.compile(
     r"(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.py|[^/]*[._-](?:test|spec)\.[mc]?[jt]sx?|[^/]*_test\.go)$|/__tests__/[^/]*\.[mc]?[jt]sx?$"

@@ -6,7 +6,7 @@ from aigon.compile.compiled import Compilation, Row
 from aigon.compile.model_call import Model
 from aigon.compile.proposals import Proposal
 from aigon.journal import amounts
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 from aigon.spec.annotating import comment
 from aigon.text.quoting import clean, folded
 

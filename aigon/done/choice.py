@@ -17,7 +17,7 @@ from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.journal import candidates
 from aigon.journal.records import Records, records_of
-from aigon.model.candidates import Candidate, meant, run_command
+from aigon.model.candidates import Candidate, find_candidate, format_run_command
 from aigon.run.chosen_agents import agents, known, solo_since
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature, feature_at
@@ -47,7 +47,7 @@ class Chosen:
         begun = self.records.journal.exists()
         if not begun and not self.candidate:
             return loop_command(main.root, self.name)
-        return run_command(self.name, self.label, "--resume" if begun else "--loop")
+        return format_run_command(self.name, self.label, "--resume" if begun else "--loop")
 
     def bring(self, target: str) -> str:
         """The command that merges `target` into it, for a person to bring both together."""
@@ -116,9 +116,9 @@ def named_by(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candida
     """The candidate that a person means. Raises AigonError (exit 2) with those there are."""
     with suppress(AigonError):  # the name of no agent may still be a label
         each = agents(main, [wanted])[0]
-        if one := meant(found, each.name) or meant(found, each.label):
+        if one := find_candidate(found, each.name) or find_candidate(found, each.label):
             return one
-    if one := meant(found, wanted):
+    if one := find_candidate(found, wanted):
         return one
     listed = ", ".join(f"{each.label} ({folded(each.agent, 80)})" for each in found)
     raise usage(f"'{folded(wanted)}' is none of the agents of feature {found[0].feature}", hint=f"There are: {listed}")

@@ -23,7 +23,7 @@ from aigon.job.locks import alone, checkout_lock
 from aigon.job.seat import main_checkout
 from aigon.journal.other_homes import command_elsewhere, describe_search
 from aigon.loop.drive import Observer
-from aigon.model.candidates import Candidate, build_something
+from aigon.model.candidates import Candidate, describe_missing_failing_criterion
 from aigon.process.loops import loop_lock
 from aigon.run.authority import require_person
 
@@ -84,7 +84,11 @@ def _landing(main: Checkout, chosen: Chosen, request: Request) -> Landing:
         if how.changed:
             what = f"The branch {chosen.branch} has changed since it was proven"
             where = f"{how.ended[:12]}..{how.tip[:12]}"
-        command = build_something(chosen.name, chosen.label, feature.path) if how.nothing_built else chosen.resume(main)
+        command = (
+            describe_missing_failing_criterion(chosen.name, chosen.label, feature.path)
+            if how.nothing_built
+            else chosen.resume(main)
+        )
         hint = f"{command}   (or --force, if you know better)"
         if not chosen.records.journal.exists():
             where = f"{chosen.branch}; {describe_search(main.root, chosen.name, chosen.records.journal)}"

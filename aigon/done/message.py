@@ -4,7 +4,7 @@ from aigon.done.merge import Landing
 from aigon.errors import AigonError
 from aigon.journal.state import State, replay
 from aigon.loop.commit_message import squashed
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.spec.document import parse
 
 

@@ -20,7 +20,7 @@ from aigon.journal.earlier_durations import earlier_durations
 from aigon.journal.state import replay
 from aigon.loop.decide import met
 from aigon.loop.drive import Observer, Recorder
-from aigon.model.problems import few
+from aigon.model.failures import describe_first_problems
 from aigon.process import reaper
 from aigon.process.stop import Stop
 from aigon.proof import frozen
@@ -127,7 +127,7 @@ def _open(job: Job, look: Look) -> Generator[str, None, None]:
     """What is red or not met, a short sentence each."""
     for finding in look.findings:
         if finding.status != "pass" and finding.check not in job.demand.known_failures:
-            problems = "; ".join(few(finding, NAMED))
+            problems = "; ".join(describe_first_problems(finding, NAMED))
             yield f"{finding.title}: {finding.summary}" + (f" ({problems})" if problems else "")
     for verdict in look.verdicts:
         if verdict.status != "met":

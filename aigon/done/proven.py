@@ -7,7 +7,7 @@ from aigon.git.person import Checkout
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import Records
 from aigon.journal.state import State, replay
-from aigon.model.outcomes import Met, NeedsHuman, describe
+from aigon.model.outcomes import Met, NeedsHuman, describe_outcome
 from aigon.spec.features import ROOT, feature_at
 
 
@@ -46,7 +46,7 @@ def standing(main: Checkout, records: Records, branch: str) -> Standing:
 
 def _words(state: State) -> str:
     if state.outcome:
-        return describe(state.outcome)
+        return describe_outcome(state.outcome)
     return "its last run has not ended" if state.started else "it has not run"
 
 

@@ -9,7 +9,7 @@ from aigon.done.choice import Chosen
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.job import Job
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.proof import frozen
 from aigon.spec.features import Feature
 

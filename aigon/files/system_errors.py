@@ -11,7 +11,7 @@ from aigon.errors import AigonError, environment
 from aigon.files import error_words
 from aigon.files.error_words import Lacking
 from aigon.files.volumes import existing, look, mounted
-from aigon.model.resources import Volume, size
+from aigon.model.resources import Volume, format_bytes
 
 AGAIN = "then run again (add --resume if the run had started)"
 
@@ -54,7 +54,7 @@ def _lacking(what: str, number: int, place: Path | None, where: str) -> Lacking:
 def _free(place: Path) -> str:
     """How little is free; nothing where that is much by now, or it was somebody's quota."""
     there = _look(place)
-    return f" ({size(there.free)} free)" if there.full and there.free is not None else ""
+    return f" ({format_bytes(there.free)} free)" if there.full and there.free is not None else ""
 
 
 def _where(number: int, places: Sequence[Path]) -> Path | None:

@@ -10,7 +10,7 @@ from typing import cast
 
 from aigon.git.trusted import TrustedGit
 from aigon.git.unified_diff import parsed
-from aigon.model.diff import FileDiff, Status
+from aigon.model.changes import FileDiff, FileStatus
 
 LARGEST = 1024 * 1024
 """Bytes of a file whose text is compared; a larger one is only named."""
@@ -30,7 +30,7 @@ class _Entry:
     path: bytes
     modes: tuple[str, str]
     objects: tuple[str, str]
-    status: Status
+    status: FileStatus
 
     @property
     def blobs(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def _entries(git: TrustedGit, base: str, tree: str) -> Iterator[_Entry]:
     for raw, path in zip(fields[0::2], fields[1::2], strict=False):
         before, after, old, new, status = raw.decode().lstrip(":").split(" ")
         names = [name if name.strip("0") else "" for name in (old, new)]
-        yield _Entry(path, (before, after), (names[0], names[1]), cast("Status", status[:1]))
+        yield _Entry(path, (before, after), (names[0], names[1]), cast("FileStatus", status[:1]))
 
 
 def _text(path: bytes) -> str:

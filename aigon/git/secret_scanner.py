@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from aigon.git.secret_files import Known
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import run
 from aigon.secrets.leaks import Leak
 
@@ -109,7 +109,7 @@ def _safe(path: str) -> str:
     return f"{plain}.txt" if name.name.startswith((".gitleaks", ".betterleaks")) else plain or "file"
 
 
-def _why(exited: Exited) -> str:
+def _why(exited: ProgramExit) -> str:
     if exited.timed_out:
         return f"it took longer than {SECONDS:g} s"
     lines = (exited.start_error or exited.stdout.decode("utf-8", "replace")).strip().splitlines()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.model.diff import FileDiff, Hunk, Line, Status
+from aigon.model.changes import DiffLine, FileDiff, FileStatus, Hunk
 
 _HEADING = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
@@ -17,7 +17,7 @@ class _Section:
     """What was read of one file so far."""
 
     path: bytes = b""
-    status: Status = "M"
+    status: FileStatus = "M"
     binary: bool = False
     hunks: tuple[Hunk, ...] = ()
 
@@ -91,7 +91,7 @@ def _hunk(lines: Sequence[bytes], at: int, heading: re.Match[bytes]) -> tuple[Hu
     """The hunk whose `@@` line is at `at`, and where it ends."""
     old, new = int(heading[1]), int(heading[3])
     old_end, new_end = old + int(heading[2] or 1), new + int(heading[4] or 1)
-    found: list[Line] = []
+    found: list[DiffLine] = []
     title = lines[at].decode(errors="replace")
     at += 1
     while old < old_end or new < new_end:
@@ -101,13 +101,13 @@ def _hunk(lines: Sequence[bytes], at: int, heading: re.Match[bytes]) -> tuple[Hu
         at += 1
         match sign:
             case b"+":
-                found.append(Line("+", text, 0, new))
+                found.append(DiffLine("+", text, 0, new))
                 new += 1
             case b"-":
-                found.append(Line("-", text, old, 0))
+                found.append(DiffLine("-", text, old, 0))
                 old += 1
             case b" ":
-                found.append(Line(" ", text, old, new))
+                found.append(DiffLine(" ", text, old, new))
                 old, new = old + 1, new + 1
             case b"\\":
                 pass  # "No newline at end of file"

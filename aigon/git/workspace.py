@@ -23,7 +23,7 @@ from aigon.git.index_file import copied, locked
 from aigon.git.obstacles import obstacles
 from aigon.git.person import UNDER_WAY, Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.model.values import Change
+from aigon.model.changes import FileChange
 
 _NESTED = "warning: adding embedded git repository: "
 _RESUME = "Run again with --resume"
@@ -166,7 +166,7 @@ class Workspace:
         """The tree of the snapshot."""
         return self._git("write-tree").decode().strip()
 
-    def changes(self, since: str) -> tuple[Change, ...]:
+    def changes(self, since: str) -> tuple[FileChange, ...]:
         """The files in which the snapshot differs from the commit `since`."""
         out = self._git("diff-index", "--cached", "--numstat", "-z", "--no-renames", "--no-ext-diff", since)
         return tuple(_change(entry) for entry in out.decode(errors="replace").split("\0") if entry)
@@ -405,6 +405,6 @@ def _paths(out: bytes) -> tuple[str, ...]:
     return tuple(os.fsdecode(path) for path in out.split(b"\0") if path)
 
 
-def _change(entry: str) -> Change:
+def _change(entry: str) -> FileChange:
     added, removed, path = entry.split("\t", 2)
-    return Change(path, int(added) if added != "-" else -1, int(removed) if removed != "-" else -1)
+    return FileChange(path, int(added) if added != "-" else -1, int(removed) if removed != "-" else -1)

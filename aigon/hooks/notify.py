@@ -10,7 +10,7 @@ from time import monotonic
 from aigon.journal.amounts import spent
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.state import State
-from aigon.model.outcomes import describe
+from aigon.model.outcomes import describe_outcome
 from aigon.text.quoting import folded
 
 SCHEMA_VERSION = 1
@@ -121,7 +121,7 @@ def document(event: RunFinished, state: State) -> dict[str, object]:
     tally = f"exit code {event.exit_code}, {met} of {total} criteria proven, {spent(state.spend)}"
     return {
         "schema_version": SCHEMA_VERSION,
-        "text": folded(f"aigon, feature {feature} {slug}: {describe(event.outcome)} ({tally})", LONGEST),
+        "text": folded(f"aigon, feature {feature} {slug}: {describe_outcome(event.outcome)} ({tally})", LONGEST),
         "feature": feature,
         "slug": slug,
         "run": started.run_id if started else "",

@@ -12,7 +12,7 @@ from aigon.hooks.list import FOLDER, Hook
 from aigon.job.world import World
 from aigon.journal.events import Event, HookRan, HookStatus
 from aigon.journal.ndjson import SCHEMA_VERSION, document
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import reaper, run
 from aigon.process.stop import Stop
 from aigon.proof.frozen import Guarded
@@ -75,11 +75,11 @@ def ran(hook: Hook, stage: Stage, text: bytes, number: int, at_most: float | Non
     Where its files are not as they were before any agent, it runs as it was; a line for bash that names them does not.
     """
     if hook.trouble:
-        return _ended(hook, number, Exited(None, start_error=hook.trouble))
+        return _ended(hook, number, ProgramExit(None, start_error=hook.trouble))
     changed = changed_of(hook, stage)
     if changed and hook.line:
         why = f"{', '.join(changed)} changed since the run began: it runs again once that is put back"
-        return _ended(hook, number, Exited(None, start_error=why))
+        return _ended(hook, number, ProgramExit(None, start_error=why))
     try:
         with _as_before(hook, stage, bool(changed)) as argv:
             stop = None if at_most and stage.stop.now else stage.stop
@@ -87,7 +87,7 @@ def ran(hook: Hook, stage: Stage, text: bytes, number: int, at_most: float | Non
             reaper.sweep()
         stage.settled()
     except OSError as error:
-        exited = Exited(None, start_error=f"{error.strerror or error}: {error.filename or ''}")
+        exited = ProgramExit(None, start_error=f"{error.strerror or error}: {error.filename or ''}")
     done = _ended(hook, number, exited)
     if hook.point == CONTEXT and done.status == "ok":
         _add_to_prompt(hook, stage, number, exited.stdout)
@@ -170,7 +170,7 @@ def _write(file: Path, content: Guarded) -> None:
     file.chmod(content.mode)
 
 
-def _ended(hook: Hook, number: int, exited: Exited) -> HookRan:
+def _ended(hook: Hook, number: int, exited: ProgramExit) -> HookRan:
     whole = exited.stdout + exited.stderr
     exit_code, output = exited.exit_code, clean(whole[-8 * OUTPUT :].decode(errors="replace")).strip()
     if exited.start_error:
@@ -183,7 +183,7 @@ def _ended(hook: Hook, number: int, exited: Exited) -> HookRan:
     return HookRan(World.now(), number, hook.point, hook.name, status, exit_code, exited.duration, output[-OUTPUT:])
 
 
-def _status(exited: Exited) -> HookStatus:
+def _status(exited: ProgramExit) -> HookStatus:
     if exited.timed_out:
         return "timed_out"
     if exited.exit_code is None and not exited.killed:

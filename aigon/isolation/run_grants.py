@@ -16,8 +16,7 @@ from aigon.isolation.places import found, home_of, known, unmade
 from aigon.isolation.programs import program, searched
 from aigon.job.seat import Seat
 from aigon.journal.events import Notice
-from aigon.model.turns import Agent, Ask, Launch
-from aigon.model.values import Turn
+from aigon.model.turns import Agent, Launch, Turn, TurnRequest
 from aigon.worktrees.matches import matches
 
 HOMES = ("/home", "/root")
@@ -46,7 +45,7 @@ class Boxed:
         """What keeps agents in."""
         return self.box.mechanism if self.box else "none"
 
-    def command(self, launch: Launch, agent: Agent, ask: Ask, env: Mapping[str, str]) -> list[str]:
+    def command(self, launch: Launch, agent: Agent, ask: TurnRequest, env: Mapping[str, str]) -> list[str]:
         """The command line of a turn; as it is where its program is not there, which the loop then says."""
         argv, root = launch.argv, Path(ask.workspace)
         if self.box is None:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from aigon.checks.running import Result
-from aigon.model.concerns import Concern
-from aigon.model.values import Check, Finding, Verdict
+from aigon.model.changes import Concern
+from aigon.model.checks import Check, Finding
+from aigon.model.criteria import Verdict
 from aigon.text.fingerprints import combined, fingerprint
 
 

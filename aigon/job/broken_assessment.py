@@ -5,7 +5,7 @@ import errno
 from aigon.files.error_words import Lacking, explained
 from aigon.files.system_errors import refusal
 from aigon.job.assessment import Look
-from aigon.model.resources import Volume, broken_by, size
+from aigon.model.resources import Volume, find_full_volume, format_bytes
 from aigon.process.meter import Meter
 
 
@@ -21,7 +21,7 @@ def require_room(meter: Meter, look: Look) -> None:
         raise meter.trouble
     if isinstance(meter.trouble, OSError):
         raise refusal("The checks could not run, so nothing was decided", meter.trouble)
-    if volume := broken_by(meter.least):
+    if volume := find_full_volume(meter.least):
         raise _broken(volume)
 
 
@@ -32,7 +32,7 @@ def _green(look: Look) -> bool:
 
 def _broken(volume: Volume) -> Lacking:
     what, do = explained(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
-    least = "" if volume.problem or volume.free is None else f" (down to {size(volume.free)})"
+    least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
     said = f"Checks failed while {what}{least}, so nothing was decided"
     again = "then run again with --resume: the work is looked at anew, and no turn is paid for that"
     return Lacking(said, where=f"{volume.place} ({volume.holds})", hint=f"{do}, {again}")

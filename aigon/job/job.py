@@ -9,10 +9,10 @@ from aigon.job.ladder import Rung
 from aigon.journal.attempt import Attempt
 from aigon.journal.decisions import Decision
 from aigon.loop.decide import Demand, Limits
+from aigon.model.checks import Check
+from aigon.model.criteria import DEFAULT_PROMISE, Spec
 from aigon.model.judging import JudgeSettings
-from aigon.model.promises import DEFAULT
 from aigon.model.turns import Agent
-from aigon.model.values import Check, Spec
 from aigon.profiles.ecosystem import Setup
 from aigon.profiles.protection import Protection
 from aigon.spec.features import Feature
@@ -79,7 +79,7 @@ class Job:
     protection: Protection = field(default_factory=Protection)
     proof: ProofPlan = ProofPlan()
     fallback: tuple[tuple[Rung, ...], ...] = ()
-    promises: tuple[str, ...] = (DEFAULT,)
+    promises: tuple[str, ...] = (DEFAULT_PROMISE,)
     waits: Waits = Waits()
     idle_timeout: float | None = None
     prices: Table = NO_PRICES

@@ -6,7 +6,7 @@ from aigon.job.job import Waits
 from aigon.job.ladder import Rung
 from aigon.job.options import Options
 from aigon.loop import decide
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.spec.document import known_failures
 
 

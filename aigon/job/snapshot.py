@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from aigon.git.workspace import Content, Tip, Workspace
-from aigon.model.values import Change
+from aigon.model.changes import FileChange
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Snapshot:
     own_files: frozenset[str]
     complaints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    changes: Future[tuple[Change, ...]] | None = None
+    changes: Future[tuple[FileChange, ...]] | None = None
     _content: Content | None = field(default=None)
     _asking: Lock = field(default_factory=Lock)
 

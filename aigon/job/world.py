@@ -19,7 +19,7 @@ from aigon.job.free_space import left
 from aigon.job.ledger import Ledger
 from aigon.job.partial import Partial
 from aigon.journal.check_durations import Durations
-from aigon.model.values import Probe
+from aigon.model.resources import Probe
 from aigon.process import reaper
 from aigon.process.check_slots import CheckSlots
 from aigon.process.guardian import Guardian

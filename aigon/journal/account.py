@@ -7,8 +7,10 @@ from typing import Literal
 
 from aigon.git.forge import Forge
 from aigon.journal.history import History, Step
-from aigon.model.outcomes import Met, RunStatus, status
-from aigon.model.values import Change, Finding, Verdict
+from aigon.model.changes import FileChange
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
+from aigon.model.outcomes import Met, RunStatus, get_status
 from aigon.spec.features import Feature
 
 
@@ -43,7 +45,7 @@ class Work:
     running: bool = False
     log_path: str = ""
     log: str = ""
-    diffs: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+    diffs: Mapping[str, tuple[FileChange, ...]] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
     pushed: bool = False
     unread: tuple[str, ...] = ()
@@ -71,7 +73,7 @@ class Work:
         if self.running:
             return "running"
         outcome = self.history.outcome
-        return status(outcome) if outcome else "broken_off"
+        return get_status(outcome) if outcome else "broken_off"
 
     @property
     def met(self) -> bool:
@@ -94,7 +96,7 @@ class Work:
         return self.last.look.findings if self.last else ()
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[FileChange, ...]:
         """The files that differ from the base, at the last look."""
         return self.diffs.get(self.commit, ())
 

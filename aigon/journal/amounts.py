@@ -5,7 +5,8 @@ from math import ceil, isfinite
 from typing import Protocol
 
 from aigon.journal.state import Spend
-from aigon.model.values import OWN, CheckStatus, CostStatus
+from aigon.model.checks import OWN_ROLES, CheckStatus
+from aigon.model.turns import CostStatus
 
 CHARS_PER_TOKEN = 2.3
 """Measured: characters / 4 undercounts the tokens of current models by 40-45 %."""
@@ -92,15 +93,15 @@ def green_checks(results: Sequence[Checked]) -> tuple[int, int]:
 
     aigon's own checks run only at some looks. Counted, they would make each line about another number of checks.
     """
-    project = [result.status for result in results if result.check not in OWN]
+    project = [result.status for result in results if result.check not in OWN_ROLES]
     return project.count("pass"), len(project)
 
 
 def count_checks(results: Sequence[Checked]) -> str:
     """Count the project's own checks, and name those of aigon's that are red: `2 of 3 checks green, Git red`."""
     green, total = green_checks(results)
-    skipped = sum(result.check not in OWN and result.status == "skipped" for result in results)
+    skipped = sum(result.check not in OWN_ROLES and result.status == "skipped" for result in results)
     words = [f"{green} of {total} checks green" if total else "no check ran"]
     words += [f"{skipped} skipped"] if skipped else []
-    words += [f"{r.title} red" for r in results if r.check in OWN and r.status in ("fail", "error")]
+    words += [f"{r.title} red" for r in results if r.check in OWN_ROLES and r.status in ("fail", "error")]
     return ", ".join(words)

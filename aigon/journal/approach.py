@@ -1,7 +1,7 @@
 """What a turn is told of turns that led nowhere: a failure or a tree that came back, a turn that was cut off."""
 
 from aigon.journal.state import State
-from aigon.model.values import HELD
+from aigon.model.turns import TEMPORARY_ENDS
 
 _BACK = {
     "failure": "the same checks fail in the same way and the same criteria are open as after iteration {number}",
@@ -29,12 +29,12 @@ def _held(state: State, number: int) -> bool:
     turn, done = state.turn, state.tried.done
     if turn is not None:
         return turn.held and turn.number in (number, state.finished)
-    return bool(done) and done[-1].number == state.finished and done[-1].end in HELD
+    return bool(done) and done[-1].number == state.finished and done[-1].end in TEMPORARY_ENDS
 
 
 def _another_way(state: State) -> str:
     """Nothing where nobody worked: that a tree is as it was is no wonder then."""
-    last = state.tried.done[-1] if state.tried.done and state.tried.done[-1].end not in HELD else None
+    last = state.tried.done[-1] if state.tried.done and state.tried.done[-1].end not in TEMPORARY_ENDS else None
     found = [(last.again, "failure"), (last.same_tree, "tree")] if last else []
     before, what = next(((number, what) for number, what in found if number), (0, ""))
     if not what:

@@ -6,9 +6,10 @@ agent.
 
 from dataclasses import dataclass
 
-from aigon.model.assessments import Checked, Open
-from aigon.model.promises import Promise
-from aigon.model.values import Change, CostStatus, TurnEnd
+from aigon.model.assessments import CheckSummary, RemainingCriterion
+from aigon.model.changes import FileChange
+from aigon.model.criteria import Promise
+from aigon.model.turns import CostStatus, TurnEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ class Attempt:
     tree: str = ""
     score: tuple[int, ...] = ()
     best: tuple[int, ...] = ()
-    checks: tuple[Checked, ...] = ()
+    checks: tuple[CheckSummary, ...] = ()
     criteria: int = 0
-    open: tuple[Open, ...] = ()
-    changes: tuple[Change, ...] = ()
+    open: tuple[RemainingCriterion, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     changed: int = 0
     added: int = 0
     removed: int = 0
@@ -78,7 +79,7 @@ class Attempt:
         return bool(self.looked_at)
 
     @property
-    def failing(self) -> tuple[Checked, ...]:
+    def failing(self) -> tuple[CheckSummary, ...]:
         """The checks that were red."""
         return tuple(check for check in self.checks if check.red)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from aigon.journal.attempt import Attempt, Returned
 from aigon.journal.events import IterationFinished
-from aigon.model.assessments import LINE, Checked, checked, still_open
-from aigon.model.values import Change
+from aigon.model.assessments import MAX_LINE_CHARS, CheckSummary, list_remaining_criteria, summarise_check
+from aigon.model.changes import FileChange
 from aigon.text.quoting import folded
 
 FILES = 20
@@ -20,7 +20,7 @@ def looked(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt])
 
     One that was not judged may be among them: it has no score and no names.
     """
-    checks = tuple(checked(finding) for finding in event.findings)
+    checks = tuple(summarise_check(finding) for finding in event.findings)
     seen = replace(
         attempt,
         at=attempt.at or event.started_at,
@@ -31,7 +31,7 @@ def looked(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt])
         best=max([each.score for each in looks], default=()),
         checks=checks,
         criteria=len(event.verdicts),
-        open=still_open(event.verdicts),
+        open=list_remaining_criteria(event.verdicts),
         promises=event.promises,
         again=_latest(looks, [each.fingerprint for each in looks], event.fingerprint),
         same_tree=_latest(looks, [each.tree for each in looks], event.tree),
@@ -47,16 +47,16 @@ def _latest(looks: Sequence[Attempt], names: Sequence[str], wanted: str) -> int 
     return looks[len(names) - 1 - names[::-1].index(wanted)].number
 
 
-def _with_changes(attempt: Attempt, changes: Sequence[Change]) -> Attempt:
+def _with_changes(attempt: Attempt, changes: Sequence[FileChange]) -> Attempt:
     """A second look at an iteration has no changes of its own: those of the first stay."""
     if not changes:
         return attempt
-    first = tuple(replace(change, path=folded(change.path, LINE)) for change in changes[:FILES])
+    first = tuple(replace(change, path=folded(change.path, MAX_LINE_CHARS)) for change in changes[:FILES])
     added, removed = sum(max(c.added, 0) for c in changes), sum(max(c.removed, 0) for c in changes)
     return replace(attempt, changes=first, changed=len(changes), added=added, removed=removed)
 
 
-def _returned(checks: Sequence[Checked], looks: Sequence[Attempt]) -> tuple[Returned, ...]:
+def _returned(checks: Sequence[CheckSummary], looks: Sequence[Attempt]) -> tuple[Returned, ...]:
     """What is red now, was not at the look before, and had been at one before that."""
     if not any(check.red for check in checks):
         return ()
@@ -72,6 +72,6 @@ def _failures(looks: Sequence[Attempt]) -> set[str]:
     return {name for look in looks for check in look.checks for name in check.fingerprints}
 
 
-def _back(check: Checked, known: set[str]) -> Returned:
+def _back(check: CheckSummary, known: set[str]) -> Returned:
     there = [at for at, name in enumerate(check.fingerprints) if name in known]
     return Returned(check.title, len(there), tuple(check.names[at] for at in there[:NAMES] if check.names))

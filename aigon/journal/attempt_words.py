@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from aigon.journal.amounts import count_checks, duration
 from aigon.journal.attempt import Attempt, Returned
-from aigon.model.assessments import Checked, Complaint, Open
-from aigon.model.values import VERDICT_WORDS, Change
+from aigon.model.assessments import CheckSummary, Complaint, RemainingCriterion
+from aigon.model.changes import FileChange
+from aigon.model.criteria import VERDICT_WORDS
 from aigon.text.quoting import code
 
 FILES, LISTED, NOTES = 8, 8, 5
@@ -85,7 +86,7 @@ def describe_changes(attempt: Attempt, most: int) -> str:
     return f"{files}: {_listed([_file(change) for change in attempt.changes], most, attempt.changed)}"
 
 
-def _file(change: Change) -> str:
+def _file(change: FileChange) -> str:
     how = {"A": "new, ", "D": "gone, "}.get(change.status, "")
     size = "binary" if change.added < 0 or change.removed < 0 else f"+{change.added} -{change.removed}"
     return f"{code(change.path, LONGEST) or 'a file without a name'} ({how}{size})"
@@ -104,7 +105,7 @@ def _reached(attempt: Attempt) -> str:
     return ", ".join([f"{attempt.proven} of {attempt.criteria} criteria proven", count_checks(attempt.checks), *passed])
 
 
-def _failed(check: Checked) -> Iterator[str]:
+def _failed(check: CheckSummary) -> Iterator[str]:
     yield f"- Failed: {code(check.title, 80) or 'a check'}: {code(check.summary, LONGEST) or check.status}"
     yield from (f"  - {_complaint(each)}" for each in check.complaints)
 
@@ -115,7 +116,7 @@ def _complaint(complaint: Complaint) -> str:
     return f"{code(complaint.text, LONGEST) or 'it said nothing'}{at}{times}"
 
 
-def _open(each: Open) -> str:
+def _open(each: RemainingCriterion) -> str:
     reason = code(each.reason, LONGEST) or "no reason given"
     return f"Criterion {each.criterion}, {VERDICT_WORDS[each.status]}: {reason}"
 

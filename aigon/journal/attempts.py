@@ -8,8 +8,8 @@ from functools import reduce
 from aigon.journal.attempt import Attempt
 from aigon.journal.attempt_assessment import looked
 from aigon.journal.events import Event, IterationFinished, IterationStarted, Notice, RolledBack, TurnEnded, Waiting
-from aigon.model.assessments import LINE
-from aigon.model.values import CostStatus, Turn
+from aigon.model.assessments import MAX_LINE_CHARS
+from aigon.model.turns import CostStatus, Turn
 from aigon.text.quoting import folded
 
 NOTES = 10
@@ -94,7 +94,7 @@ class Attempts:
             model=turn.model or since.now.model,
             end=turn.end,
             exit_code=turn.exit_code,
-            detail=folded(turn.detail, LINE),
+            detail=folded(turn.detail, MAX_LINE_CHARS),
             duration=sum(each.duration for each in turns),
         )
         return replace(since, now=_priced(now, turns), turns=turns, settled=len(since.notes))
@@ -153,6 +153,6 @@ def _put_back(notes: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:
     """The notes in which aigon says what it undid, less those that quote the agent's own words."""
     heard = [folded(text, 40).rstrip("…") for turn in turns for text in (turn.said, turn.detail)]
     words = [text for text in heard if len(text) >= _QUOTED]
-    lines = [folded(note, 10 * LINE) for note in notes if _UNDONE.search(note)]
+    lines = [folded(note, 10 * MAX_LINE_CHARS) for note in notes if _UNDONE.search(note)]
     own = [line for line in lines if not any(text in line for text in words)]
-    return tuple(folded(line, LINE) for line in own[:NOTES])
+    return tuple(folded(line, MAX_LINE_CHARS) for line in own[:NOTES])

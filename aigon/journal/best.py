@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from aigon.journal.amounts import many
 from aigon.journal.attempt import Attempt
 from aigon.journal.events import IterationFinished
-from aigon.model.red_check import is_red
-from aigon.model.values import OWN, Finding
+from aigon.model.checks import OWN_ROLES, Finding
+from aigon.model.failures import has_failed
 
 Worth = tuple[int, int, int, int]
 Order = Callable[[IterationFinished, IterationFinished | None], Worth]
@@ -39,7 +39,7 @@ def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
 def worth(look: IterationFinished, base: IterationFinished | None) -> Worth:
     """Orders looks: the greater the better."""
     # aigon's own checks are no progress of the project's: some run only where all else is proven.
-    own = [finding for finding in look.findings if finding.role not in OWN]
+    own = [finding for finding in look.findings if finding.role not in OWN_ROLES]
     green = sum(finding.status == "pass" for finding in own)
     passed = sum(finding.counts.passed for finding in own if finding.counts)
     return (0 if reviews(look) else proven(look), -lost(look, base), green, passed)
@@ -78,15 +78,15 @@ def lost(look: IterationFinished, base: IterationFinished | None) -> int:
     Of a red check the names of the tests that passed are not known, so as many are lost as the number fell by.
     """
     now = {finding.check: finding for finding in look.findings}
-    before = [finding for finding in base.findings if finding.role not in OWN] if base else []
+    before = [finding for finding in base.findings if finding.role not in OWN_ROLES] if base else []
     return sum(_lost(finding, now.get(finding.check)) for finding in before)
 
 
 def _lost(before: Finding, now: Finding | None) -> int:
     if now is None:
         return int(before.status == "pass")
-    fewer = before.counts.passed - now.counts.passed if before.counts and now.counts and is_red(now) else 0
-    return max(fewer, 0) + int(before.status == "pass" and is_red(now))
+    fewer = before.counts.passed - now.counts.passed if before.counts and now.counts and has_failed(now) else 0
+    return max(fewer, 0) + int(before.status == "pass" and has_failed(now))
 
 
 def name(look: IterationFinished) -> str:

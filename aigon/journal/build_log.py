@@ -10,9 +10,10 @@ from aigon.journal.attempt import Attempt
 from aigon.journal.attempt_words import ended, title
 from aigon.journal.events import RunFinished, RunStarted
 from aigon.journal.state import Spend
-from aigon.model.assessments import Checked
-from aigon.model.outcomes import describe
-from aigon.model.values import VERDICT_WORDS, Counts
+from aigon.model.assessments import CheckSummary
+from aigon.model.checks import TestCounts
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.outcomes import describe_outcome
 from aigon.text.quoting import code
 from aigon.text.timestamps import moment
 
@@ -98,7 +99,7 @@ def _details(attempt: Attempt) -> Iterator[str]:
         yield f"- Promise {code(promise.text, 80)}: {'kept' if promise.kept else 'broken'}{why}"
 
 
-def _check(check: Checked) -> str:
+def _check(check: CheckSummary) -> str:
     mark = {"pass": "✅", "skipped": "⚠️"}.get(check.status, "❌")
     took = "remembered" if check.cached else duration(check.duration)
     failed = [f"; first: {code(check.complaints[0].text, _LONGEST)}"] if check.complaints else []
@@ -106,7 +107,7 @@ def _check(check: Checked) -> str:
     return "".join([f"{mark} {code(check.title, 80)}: {said}{_counted(check.counts)} ({took})", *failed])
 
 
-def _counted(counts: Counts | None) -> str:
+def _counted(counts: TestCounts | None) -> str:
     if counts is None:
         return ""
     parts = (
@@ -118,7 +119,7 @@ def _counted(counts: Counts | None) -> str:
     return f", {', '.join(f'{number} {name}' for name, number in parts if number or name == 'passed')}"
 
 
-def _tests(checks: Sequence[Checked]) -> str:
+def _tests(checks: Sequence[CheckSummary]) -> str:
     counted = [check.counts for check in checks if check.counts]
     return f"{sum(c.passed for c in counted)}/{sum(c.total for c in counted)}" if counted else ""
 
@@ -147,7 +148,7 @@ def _run(started: RunStarted) -> str:
 
 
 def _end(ended: RunFinished) -> str:
-    how = code(describe(ended.outcome), 500)
+    how = code(describe_outcome(ended.outcome), 500)
     return f"Ended at {moment(ended.at)} with exit code {ended.exit_code}: {how}"
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from aigon.model.values import CheckStatus
+from aigon.model.checks import CheckStatus
 
 Durations = Mapping[str, float]
 """Seconds by the name of a check."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from aigon.model.values import Criterion, Verdict
+from aigon.model.criteria import Criterion, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.journal.choices import Choices
-from aigon.model.concerns import Concern
+from aigon.model.changes import Concern, FileChange
+from aigon.model.checks import Finding
+from aigon.model.criteria import Promise, Verdict
 from aigon.model.outcomes import Outcome
-from aigon.model.promises import Promise
-from aigon.model.resources import Taken
-from aigon.model.values import Change, CostStatus, Finding, Turn, Verdict
+from aigon.model.resources import ResourceUse
+from aigon.model.turns import CostStatus, Turn
 
 HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
 
@@ -124,7 +125,7 @@ class TurnEnded:
 
     at: str
     turn: Turn
-    took: tuple[Taken, ...] = ()
+    took: tuple[ResourceUse, ...] = ()
     event: Literal["turn_ended"] = "turn_ended"
 
 
@@ -172,7 +173,7 @@ class IterationFinished:
     checkpoint: str
     findings: tuple[Finding, ...]
     verdicts: tuple[Verdict, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     fingerprint: str
     score: tuple[int, ...]
     feedback: str
@@ -180,7 +181,7 @@ class IterationFinished:
     concerns: tuple[Concern, ...] = ()
     tree: str = ""
     promises: tuple[Promise, ...] = ()
-    took: tuple[Taken, ...] = ()
+    took: tuple[ResourceUse, ...] = ()
     passed_at_base: tuple[int, ...] = ()
     adds_nothing: bool = False
     event: Literal["iteration_finished"] = "iteration_finished"

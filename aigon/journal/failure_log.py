@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aigon.journal.attempt import Attempt
 from aigon.journal.attempts import attempts
 from aigon.journal.events import Event, RunStarted
-from aigon.model.values import HELD
+from aigon.model.turns import TEMPORARY_ENDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def has_failed(attempt: Attempt) -> bool:
     """Whether an attempt failed. One that was only held up, or that is still under way, has not."""
     if attempt.fingerprint:
         return True
-    return attempt.tries > 0 and attempt.end not in ("finished", None, *HELD)
+    return attempt.tries > 0 and attempt.end not in ("finished", None, *TEMPORARY_ENDS)
 
 
 def _run(events: Sequence[Event]) -> tuple[str, str]:

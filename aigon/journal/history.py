@@ -22,8 +22,9 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.state import Spend
+from aigon.model.checks import Finding
 from aigon.model.outcomes import Outcome
-from aigon.model.values import CostStatus, Finding, Turn, Usage
+from aigon.model.turns import CostStatus, Turn, Usage
 
 _ASKED = re.compile(r"criterion-\d+", re.ASCII)
 _ROUNDING = 1e-9

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aigon.journal.account import Work, span
 from aigon.journal.history import Step
 from aigon.journal.state import Spend
-from aigon.model.values import Change
+from aigon.model.changes import FileChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def tests_of(step: Step) -> tuple[int, int] | None:
     return (sum(c.passed for c in counted), sum(c.total for c in counted)) if counted else None
 
 
-def size(changes: Sequence[Change]) -> tuple[int, int]:
+def size(changes: Sequence[FileChange]) -> tuple[int, int]:
     """Lines added and removed; a binary file has none."""
     return sum(max(c.added, 0) for c in changes), sum(max(c.removed, 0) for c in changes)
 

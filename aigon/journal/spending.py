@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aigon.config.prices import Price, Table, Tokens, quoted
 from aigon.journal.state import Paid
-from aigon.model.values import ModelUsage, Turn, Usage
+from aigon.model.turns import ModelUsage, Turn, Usage
 
 LATELY = 3
 """Turns that the next one is measured by."""

@@ -20,8 +20,8 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.model.outcomes import Outcome, Refused
-from aigon.model.resources import Greed, greedier
-from aigon.model.values import Turn
+from aigon.model.resources import PeakUses, update_peak_uses
+from aigon.model.turns import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class State:
     unpriced: str = ""
     earlier: Spend = Spend()
     durations: Durations = field(default_factory=dict)
-    greed: Greed = field(default_factory=dict)
+    greed: PeakUses = field(default_factory=dict)
     looks: Mapping[int, IterationFinished] = field(default_factory=dict)
     rolled_back: RolledBack | None = None
     undone: int = 0
@@ -117,7 +117,7 @@ class State:
             after = replace(after, looks=self._with_look(event, after.checkpoint))
         if isinstance(event, IterationFinished | TurnEnded) and event.took:
             number = event.turn.number if isinstance(event, TurnEnded) else event.number
-            after = replace(after, greed=greedier(self.greed, event.took, number))
+            after = replace(after, greed=update_peak_uses(self.greed, event.took, number))
         return after if tried is self.tried else replace(after, tried=tried)
 
     def _with_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:

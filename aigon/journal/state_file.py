@@ -27,9 +27,11 @@ from aigon.journal.events import (
 )
 from aigon.journal.state import Spend, State
 from aigon.journal.state_document import NEWEST
-from aigon.model.concerns import Concern
-from aigon.model.outcomes import describe
-from aigon.model.values import Finding, Turn, Verdict
+from aigon.model.changes import Concern
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
+from aigon.model.outcomes import describe_outcome
+from aigon.model.turns import Turn
 
 WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordMended, RunFinished)
 """Events after which the file is written, beside those with which another phase begins."""
@@ -177,7 +179,7 @@ def _head(event: Event, state: State, worths: Worths, phase: Phase) -> dict[str,
         "host": started.host,
         "status": ended.status if ended else "running",
         "phase": phase,
-        "stop_reason": describe(ended.outcome) if ended else None,
+        "stop_reason": describe_outcome(ended.outcome) if ended else None,
         "exit_code": ended.exit_code if ended else None,
         "iteration": state.finished if ended else state.iteration,
         "max_iterations": started.max_iterations,

@@ -12,7 +12,7 @@ from pathlib import Path
 from aigon.files.views import write_view
 from aigon.journal.events import Event, IterationStarted, TurnEnded
 from aigon.journal.steps import begun, ended, headings
-from aigon.model.values import Turn
+from aigon.model.turns import Turn
 
 APART = 1.0
 """Seconds after one writing in which the beginning of a turn is not written: its end will be, soon enough."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from aigon.journal.amounts import CHARS_PER_TOKEN, cost, duration
 from aigon.journal.events import IterationStarted
-from aigon.model.values import Turn
+from aigon.model.turns import Turn
 from aigon.text.quoting import clipped, code, fenced
 from aigon.text.timestamps import moment
 

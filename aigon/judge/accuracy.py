@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aigon.model.judging import Answer
-from aigon.model.values import CostStatus, Usage, VerdictStatus
+from aigon.model.criteria import VerdictStatus
+from aigon.model.judging import JudgeAnswer
+from aigon.model.turns import CostStatus, Usage
 
 Truth = Literal["met", "unmet"]
 
@@ -46,7 +47,7 @@ class Calls:
     unsaid: int = 0
 
 
-def calls(answers: Iterable[Answer]) -> Calls:
+def calls(answers: Iterable[JudgeAnswer]) -> Calls:
     """All of them together; the cost is as certain as that of the least certain one."""
     made = tuple(answers)
     used = [answer.usage for answer in made if answer.usage]
@@ -74,7 +75,7 @@ class Judged:
     round: int
     decided: tuple[Decided, ...]
     rejected: int = 0
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[JudgeAnswer, ...] = ()
     seconds: float = 0.0
 
 

@@ -5,7 +5,7 @@ import stat
 from contextlib import suppress
 
 from aigon.judge.case import Observed
-from aigon.model.values import Finding
+from aigon.model.checks import Finding
 
 TAIL = 256 * 1024
 """Bytes of the end of an output that can be quoted."""

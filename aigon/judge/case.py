@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.model.diff import FileDiff
-from aigon.model.judging import Answer
-from aigon.model.values import Criterion, Finding, Verdict
+from aigon.model.changes import FileDiff
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion, Verdict
+from aigon.model.judging import JudgeAnswer
 
 Task = Literal["decide", "refute"]
 
@@ -48,7 +49,7 @@ class Call:
 
     task: Task
     criteria: tuple[int, ...]
-    answer: Answer
+    answer: JudgeAnswer
 
 
 @dataclass(frozen=True, slots=True)

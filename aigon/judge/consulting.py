@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aigon.model.judging import Answer, JudgeSettings
-from aigon.model.turns import Exited, Launch
+from aigon.model.judging import JudgeAnswer, JudgeSettings
+from aigon.model.turns import Launch, ProgramExit
 
 NOBODY = "no agent was chosen that could be asked"
 
 
-def _no_answer(_exited: Exited) -> Answer:
-    return Answer(failure=NOBODY, available=False)
+def _no_answer(_exited: ProgramExit) -> JudgeAnswer:
+    return JudgeAnswer(failure=NOBODY, available=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,6 @@ class Consulting(JudgeSettings):
     """
 
     launch: Launch = field(default_factory=lambda: Launch(()))
-    read: Callable[[Exited], Answer] = _no_answer
+    read: Callable[[ProgramExit], JudgeAnswer] = _no_answer
     missing: str = NOBODY
     alone: bool = False

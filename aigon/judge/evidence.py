@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from aigon.judge.case import Observed
-from aigon.model.diff import FileDiff
+from aigon.model.changes import FileDiff
 from aigon.text.fingerprints import plain
 
 

@@ -16,12 +16,12 @@ from aigon.judge.question import deciding, refuting
 from aigon.judge.quotes import Standing, counters, standings
 from aigon.judge.selection import Shown, shown
 from aigon.loop.decide import JUDGE_UNAVAILABLE
-from aigon.model.judging import Answer, Question
-from aigon.model.values import Criterion, Verdict
+from aigon.model.criteria import Criterion, Verdict
+from aigon.model.judging import JudgeAnswer, JudgeQuestion
 
 NOTHING = "nothing was changed yet, so there is nothing to judge; `aigon approve` decides"
 One = TypeVar("One")
-Asking = Generator[Question, Answer, dict[int, One]]
+Asking = Generator[JudgeQuestion, JudgeAnswer, dict[int, One]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Sitting:
     rejected: int = 0
 
 
-def judgement(case: Case) -> Generator[Question, Answer, Judgement]:
+def judgement(case: Case) -> Generator[JudgeQuestion, JudgeAnswer, Judgement]:
     """One verdict for each criterion. Nothing is asked where nothing was changed."""
     if not case.diffs:
         return Judgement(tuple(Verdict(c.number, "unclear", "human", reason=NOTHING) for c in case.criteria))
@@ -76,12 +76,12 @@ def _decided(sitting: _Sitting) -> Asking[Verdict | Claim]:
 def _heard(
     sitting: _Sitting,
     task: Task,
-    question: Question,
+    question: JudgeQuestion,
     asked: Sequence[int],
     read: Callable[[str, Sequence[int]], Mapping[int, One | str]],
 ) -> Asking[One | Silence]:
     """One call. After one that says that no other can help, none is made."""
-    last = sitting.calls[-1].answer if sitting.calls else Answer()
+    last = sitting.calls[-1].answer if sitting.calls else JudgeAnswer()
     if not last.available:
         return dict.fromkeys(asked, Silence(last.failure, available=False))
     answer = yield question

@@ -7,7 +7,8 @@ from pathlib import Path
 from aigon.errors import AigonError, usage
 from aigon.judge.accuracy import Truth
 from aigon.judge.case import Observed
-from aigon.model.values import Finding, Spec
+from aigon.model.checks import Finding
+from aigon.model.criteria import Spec
 from aigon.spec.files import read_file
 from aigon.text.documents import Node
 from aigon.text.yaml import parsed

@@ -13,7 +13,7 @@ from aigon.git.diff import file_diffs
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.judge.labelled import Labelled
-from aigon.model.diff import FileDiff
+from aigon.model.changes import FileDiff
 from aigon.process import run
 
 _IDENTITY = (("user.name", "aigon judge-eval"), ("user.email", "judge-eval@example.invalid"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from aigon.judge.comments import comments, is_prose
 from aigon.judge.passage import Place
-from aigon.model.diff import FileDiff
+from aigon.model.changes import FileDiff
 
 _LEAST = 6
 """Characters, white space aside, below which a quote says nothing."""

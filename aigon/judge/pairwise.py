@@ -15,8 +15,8 @@ from aigon.judge.quotes import counters, standings
 from aigon.judge.reply import Quote
 from aigon.judge.selection import Shown
 from aigon.judge.words import is_documentation
-from aigon.model.judging import Question
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
+from aigon.model.judging import JudgeQuestion
 
 _SPEC = 20_000
 """Characters of the specification that are shown."""
@@ -46,7 +46,7 @@ class Said:
     reasons: tuple[tuple[Choice, str], ...]
 
 
-def question(pair: Pair) -> Question:
+def question(pair: Pair) -> JudgeQuestion:
     """One call."""
     rules, _, task = pair.template.partition(DIVIDER)
     rules = rules.replace("{{MARK}}", pair.mark)
@@ -60,7 +60,7 @@ def question(pair: Pair) -> Question:
         "reply_schema": schema(),
     }
     task = task.replace("{{CRITERIA}}", "\n".join(f"{c.number}. {' '.join(c.text.split())}" for c in pair.criteria))
-    return Question(rules, _shared(pair), task.strip(), schema(), document)
+    return JudgeQuestion(rules, _shared(pair), task.strip(), schema(), document)
 
 
 def _plain(change: Shown) -> Mapping[str, object]:

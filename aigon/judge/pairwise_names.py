@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from aigon.model.diff import FileDiff, Hunk
+from aigon.model.changes import FileDiff, Hunk
 
 Plain = Callable[[str], str]
 SHORTEST = 2

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aigon.model.diff import FileDiff, Line
+from aigon.model.changes import DiffLine, FileDiff
 
 Place = tuple[int, int]
 """A line's number and a column from 0."""
@@ -62,7 +62,7 @@ def passage(lines: Sequence[tuple[int, str]]) -> Passage:
     return Passage("".join(characters), tuple(places))
 
 
-def _number(line: Line, *, old: bool) -> int:
+def _number(line: DiffLine, *, old: bool) -> int:
     return line.old if old else line.new
 
 

@@ -7,9 +7,9 @@ from aigon.judge.bounded import cut
 from aigon.judge.case import Case, Claim, Observed, Task
 from aigon.judge.schema import reply_schema
 from aigon.judge.selection import Shown
-from aigon.model.diff import FileDiff, Hunk
-from aigon.model.judging import Question
-from aigon.model.values import Criterion
+from aigon.model.changes import FileDiff, Hunk
+from aigon.model.criteria import Criterion
+from aigon.model.judging import JudgeQuestion
 from aigon.text.fingerprints import plain
 
 _SPEC = 20_000
@@ -68,12 +68,12 @@ The criteria claimed to be met:
 {criteria}"""
 
 
-def deciding(case: Case, view: Shown, criteria: Sequence[Criterion]) -> Question:
+def deciding(case: Case, view: Shown, criteria: Sequence[Criterion]) -> JudgeQuestion:
     """The question what holds of these criteria."""
     return _question("decide", case, view, criteria, _DECIDE.format(criteria=_listed(criteria)))
 
 
-def refuting(case: Case, view: Shown, claims: Sequence[Claim]) -> Question:
+def refuting(case: Case, view: Shown, claims: Sequence[Claim]) -> JudgeQuestion:
     """The question what speaks against these claims."""
     criteria = [claim.criterion for claim in claims]
     stated = json.dumps([_claim(claim) for claim in claims], indent=1, ensure_ascii=False)
@@ -83,7 +83,7 @@ def refuting(case: Case, view: Shown, claims: Sequence[Claim]) -> Question:
 
 def _question(
     task: Task, case: Case, view: Shown, criteria: Sequence[Criterion], text: str, claims: Sequence[Claim] = ()
-) -> Question:
+) -> JudgeQuestion:
     schema = reply_schema(task)
     rules = _RULES.format(mark=case.mark)
     document: dict[str, object] = {"schema_version": 1, "task": task, "rules": rules, **_plain_data(case, view)}
@@ -91,7 +91,7 @@ def _question(
     if task == "refute":
         document["claims"] = [_claim(claim) for claim in claims]
     document["reply_schema"] = schema
-    return Question(rules, _shared(case, view), text, schema, document)
+    return JudgeQuestion(rules, _shared(case, view), text, schema, document)
 
 
 def _listed(criteria: Sequence[Criterion]) -> str:

@@ -18,8 +18,8 @@ from aigon.judge.mere_words import says_little, words_only
 from aigon.judge.passage import Place, fold, passage, passages
 from aigon.judge.reply import Quote
 from aigon.judge.words import is_documentation, is_removal
-from aigon.model.diff import FileDiff
-from aigon.model.values import Criterion
+from aigon.model.changes import FileDiff
+from aigon.model.criteria import Criterion
 
 TOLERANCE = 3
 """Lines by which the number of a quote may be off: models miscount; the text must stand there all the same."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from aigon.judge import unshown
 from aigon.judge.words import weights
-from aigon.model.diff import FileDiff, Hunk, Line
-from aigon.model.values import Criterion
+from aigon.model.changes import DiffLine, FileDiff, Hunk
+from aigon.model.criteria import Criterion
 
 BUDGET = 60_000
 """Characters of a diff that is shown whole: 4,000 would cut half of all real commits."""
@@ -118,6 +118,6 @@ def _pieces(hunk: Hunk) -> list[Hunk]:
     return [hunk] if len(found) == 1 else [Hunk(_heading(lines), lines) for lines in found]
 
 
-def _heading(lines: Sequence[Line]) -> str:
+def _heading(lines: Sequence[DiffLine]) -> str:
     old, new = [line.old for line in lines if line.old], [line.new for line in lines if line.new]
     return f"@@ -{min(old, default=0)},{len(old)} +{min(new, default=0)},{len(new)} @@"

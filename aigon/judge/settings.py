@@ -12,7 +12,7 @@ from aigon.errors import AigonError, usage
 from aigon.judge.backends import Backend, backend
 from aigon.judge.consulting import NOBODY, Consulting
 from aigon.model.judging import JudgeSettings
-from aigon.model.turns import Agent, Find
+from aigon.model.turns import Agent, FindProgram
 from aigon.secrets.environment import for_checks
 
 IN_TURN = ("agent", "anthropic")
@@ -82,7 +82,7 @@ def _program(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig
     return replace(settings, model=chosen or shown, command=command, env=env)
 
 
-def _consulting(settings: JudgeSettings, agent: Agent | None, find: Find) -> Consulting:
+def _consulting(settings: JudgeSettings, agent: Agent | None, find: FindProgram) -> Consulting:
     given = {field.name: getattr(settings, field.name) for field in fields(settings)}
     if agent is None:
         return Consulting(**given)

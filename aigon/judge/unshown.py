@@ -6,7 +6,7 @@ is told which they are.
 
 import re
 
-from aigon.model.diff import FileDiff
+from aigon.model.changes import FileDiff
 
 _LOCK_NAMES = (
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum packages.lock.json "

@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from aigon.judge.case import Case, Judgement, Observed
-from aigon.model.diff import FileDiff
-from aigon.model.judging import Answer, JudgeSettings, Question
-from aigon.model.values import Criterion
+from aigon.model.changes import FileDiff
+from aigon.model.criteria import Criterion
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 
 def judge_change(
@@ -16,7 +16,7 @@ def judge_change(
     file_diffs: Sequence[FileDiff],
     findings: Sequence[Observed],
     *,
-    ask: Callable[[Question], Answer],
+    ask: Callable[[JudgeQuestion], JudgeAnswer],
 ) -> Judgement:
     """The verdicts on `criteria`, with every quote checked and every "met" put to a refuting call.
 

@@ -20,9 +20,9 @@ from aigon.job.limits import max_cost
 from aigon.job.options import Options
 from aigon.judge.consulting import Consulting
 from aigon.judge.settings import IN_TURN, named, program, settings_of, why_not
+from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
-from aigon.model.values import Spec
 
 _ALONE = "Name one. Several work side by side, each in a worktree, without --no-worktree; --dry-run plans one at a time"
 _OTHER = "or continue with another agent: --agent NAME"

@@ -17,7 +17,8 @@ from aigon.loop.decide import supported
 from aigon.loop.git_check import find_formatted, git_check
 from aigon.loop.judging import judged
 from aigon.loop.leaking import keep_secrets_out
-from aigon.model.values import Check, Verdict
+from aigon.model.checks import Check
+from aigon.model.criteria import Verdict
 
 
 def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Look]:

@@ -11,7 +11,7 @@ from aigon.journal.memory import recalled
 from aigon.journal.state import State
 from aigon.loop import prompt
 from aigon.loop.decide import is_hollow
-from aigon.model.turns import Ask
+from aigon.model.turns import TurnRequest
 
 ACCEPTED_TASK = (
     "Every criterion passes already, and has to keep passing: the spec asks for a change that the criteria do not "
@@ -59,7 +59,7 @@ def _last_number(job: Job, state: State, number: int) -> int:
     return number - 1 - state.used + job.limits.iterations
 
 
-def ask(job: Job, world: World, state: State, number: int, step: str) -> Ask:
+def ask(job: Job, world: World, state: State, number: int, step: str) -> TurnRequest:
     """The question of one turn, whose agent is on the `step` of its ladder; the prompt is in the iteration's folder."""
     text = prompt_text(job, world, state, number)
     folder = world.iteration_folder(number)
@@ -70,7 +70,7 @@ def ask(job: Job, world: World, state: State, number: int, step: str) -> Ask:
         make_way(each)
     file.write_text(text, encoding="utf-8", errors="replace")
     output.unlink(missing_ok=True)
-    return Ask(
+    return TurnRequest(
         number=number,
         feature_id=job.feature.name_for_people,
         run_id=world.run_id,

@@ -17,7 +17,7 @@ from aigon.journal.state import State, replay
 from aigon.loop import decide
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Outcome
-from aigon.model.values import Probe
+from aigon.model.resources import Probe
 from aigon.process.loops import loop_lock
 
 LEDGER = "ledger.json"

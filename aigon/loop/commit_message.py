@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from aigon.model.values import Finding, Verdict
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
 from aigon.text.quoting import clipped, folded, item
 
 Built = Literal["changed", "unchanged", "failed", "ticked"]

@@ -10,8 +10,8 @@ from aigon.checks.running import Result
 from aigon.job.job import Job
 from aigon.journal.decisions import applying
 from aigon.journal.decisions import verdict as decided
-from aigon.model.binding import bound
-from aigon.model.values import Check, Criterion, Finding, Verdict, VerdictStatus
+from aigon.model.checks import Check, Finding
+from aigon.model.criteria import Criterion, Verdict, VerdictStatus, find_bound_checks
 from aigon.spec.document import metric_parts
 from aigon.text.fingerprints import plain
 
@@ -183,7 +183,7 @@ def _by_check(job: Job, criterion: Criterion, findings: Sequence[Finding]) -> Ve
 
 def bound_findings(wanted: str, findings: Sequence[Finding]) -> list[Finding]:
     """The findings a `check` criterion is bound to, which all have to be green."""
-    names = bound(wanted, {f.check: f.role for f in findings})
+    names = find_bound_checks(wanted, {f.check: f.role for f in findings})
     return [f for f in findings if f.check in names]
 
 

@@ -14,9 +14,11 @@ from aigon.job.ladder import Rung, rung_of
 from aigon.journal.amounts import many
 from aigon.journal.spending import affordable, expected
 from aigon.journal.state import State
-from aigon.model.outcomes import SKIPPED, Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
-from aigon.model.resources import lacking_disk, lacking_length, lacking_memory
-from aigon.model.values import HELD, OWN, Criterion, Finding, Probe, Verdict
+from aigon.model.checks import OWN_ROLES, Finding
+from aigon.model.criteria import Criterion, Verdict
+from aigon.model.outcomes import VALIDATION_SKIPPED, Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable
+from aigon.model.resources import Probe, describe_disk_shortage, describe_file_size_shortage, describe_memory_shortage
+from aigon.model.turns import TEMPORARY_ENDS
 from aigon.text.counting import list_criteria
 from aigon.text.timestamps import format_epoch
 
@@ -65,7 +67,7 @@ JUDGE_UNAVAILABLE = "judge:unavailable"
 JUDGE_BROKEN = "judge:broken"
 """The method of a verdict for which the judge's program answers in another format: it does so after any turn."""
 
-AWAY = (*HELD, "bad_credentials")
+AWAY = (*TEMPORARY_ENDS, "bad_credentials")
 """Ends of a turn after which the agent cannot work, at least for now."""
 
 _IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
@@ -158,12 +160,12 @@ def _leaning(verdict: Verdict) -> Verdict:
 
 def forgiven(demand: Demand, finding: Finding) -> bool:
     """Listed as a known failure. Never a check of aigon's own: what is in no commit, for one, cannot be proven."""
-    return finding.role not in OWN and finding.check in demand.known_failures
+    return finding.role not in OWN_ROLES and finding.check in demand.known_failures
 
 
 def _checked(findings: Sequence[Finding]) -> bool:
     """Whether any check of the project's own passed."""
-    return any(f.role not in OWN and f.status == "pass" for f in findings)
+    return any(f.role not in OWN_ROLES and f.status == "pass" for f in findings)
 
 
 def _stands_alone(verdict: Verdict) -> bool:
@@ -173,7 +175,7 @@ def _stands_alone(verdict: Verdict) -> bool:
 
 def _caveats(demand: Demand, red: Sequence[Finding]) -> tuple[str, ...]:
     known = tuple(f"known failure: {f.title} ({f.summary})" for f in red)
-    said = (SKIPPED,) if demand.skip_validation else ()
+    said = (VALIDATION_SKIPPED,) if demand.skip_validation else ()
     return (*said, *((IN_PLACE,) if demand.in_place else ()), *known)
 
 
@@ -197,15 +199,15 @@ def barred(limits: Limits, state: State, probe: Probe) -> bool:
 
 def disk(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """Not enough room on disk for another turn, or none that can be written to."""
-    said = lacking_disk(probe.volumes, limits.disk_free, state.greed if limits.by_history else {})
-    said = said or lacking_length(probe.longest_file)
+    said = describe_disk_shortage(probe.volumes, limits.disk_free, state.greed if limits.by_history else {})
+    said = said or describe_file_size_shortage(probe.longest_file)
     return Stopped("disk", said, Exit.ENVIRONMENT) if said else None
 
 
 def memory(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """Not enough memory for another turn."""
     greed = state.greed if limits.by_history else {}
-    said = lacking_memory(probe.memory_free, probe.memory_limit, limits.memory_free, greed)
+    said = describe_memory_shortage(probe.memory_free, probe.memory_limit, limits.memory_free, greed)
     return Stopped("memory", said, Exit.ENVIRONMENT) if said else None
 
 

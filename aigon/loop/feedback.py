@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aigon.journal.amounts import duration, estimated_tokens
-from aigon.model.red_check import LINE, Failure, RedCheck, compared, is_red
-from aigon.model.values import VERDICT_WORDS, Criterion, Finding, Spec, Turn, Verdict
+from aigon.model.checks import Finding
+from aigon.model.criteria import VERDICT_WORDS, Criterion, Spec, Verdict
+from aigon.model.failures import MAX_FAILURE_LINE_CHARS, FailedCheck, Failure, compare_failed_check, has_failed
+from aigon.model.turns import Turn
 from aigon.text.quoting import code, fenced, folded, item
 
 
@@ -51,7 +53,11 @@ def digest(
     back; `logs` is the path of the whole logs. Criteria that are not proven and the first failure of each red check
     always stay, even over budget; the rest is shortened step by step, and the digest says by how much.
     """
-    checks = [compared(f, _of(f.check, before), _of(f.check, base), bool(before)) for f in findings if is_red(f)]
+    checks = [
+        compare_failed_check(f, _of(f.check, before), _of(f.check, base), bool(before))
+        for f in findings
+        if has_failed(f)
+    ]
     always = (_opening(findings, before), _open_criteria(spec, verdicts), _about(turn), _path(logs))
     text = ""
     for level in _LEVELS:
@@ -66,7 +72,7 @@ def _of(check: str, findings: Sequence[Finding]) -> Finding | None:
 
 
 def _composed(
-    always: tuple[str, str, str, str], checks: Sequence[RedCheck], notes: Sequence[str], level: _Level
+    always: tuple[str, str, str, str], checks: Sequence[FailedCheck], notes: Sequence[str], level: _Level
 ) -> str:
     opening, criteria, turn, path = always
     shown = [_shown(check, level) for check in checks]
@@ -75,9 +81,9 @@ def _composed(
 
 
 def _opening(findings: Sequence[Finding], before: Sequence[Finding]) -> str:
-    fixed = [f.title for f in findings if f.status == "pass" and is_red(_of(f.check, before))]
+    fixed = [f.title for f in findings if f.status == "pass" and has_failed(_of(f.check, before))]
     skipped = [f"{f.title} ({f.summary})" if f.summary else f.title for f in findings if f.status == "skipped"]
-    red = sum(is_red(f) for f in findings)
+    red = sum(has_failed(f) for f in findings)
     lines = [f"Failing checks: {red} of {len(findings)}." if findings else "No check ran."]
     lines += [f"Fixed now: {_listed(fixed)}."] if fixed else []
     lines += [f"Skipped, which is not a pass: {_listed(skipped)}."] if skipped else []
@@ -88,7 +94,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(code(name, 120) for name in names[:10]) + (f" and {len(names) - 10} more" * (len(names) > 10))
 
 
-def _shown(check: RedCheck, level: _Level) -> str:
+def _shown(check: FailedCheck, level: _Level) -> str:
     return "\n\n".join([check.heading, *(_block(failure, level) for failure in check.failures[: level.groups])])
 
 
@@ -126,7 +132,7 @@ def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
 
 
 def _notes(notes: Sequence[str], level: _Level) -> str:
-    lines = [f"- {item(note, LINE)}" for note in notes[: level.notes]]
+    lines = [f"- {item(note, MAX_FAILURE_LINE_CHARS)}" for note in notes[: level.notes]]
     return "\n".join(["Put back by aigon after the last turn:", *lines]) if lines else ""
 
 
@@ -150,7 +156,7 @@ def _path(logs: str) -> str:
     return f"Full logs: {code(logs, 1000)}" if logs else ""
 
 
-def _left_out(checks: Sequence[RedCheck], notes: Sequence[str], level: _Level) -> str:
+def _left_out(checks: Sequence[FailedCheck], notes: Sequence[str], level: _Level) -> str:
     shown = [failure for check in checks for failure in check.failures[: level.groups]]
     cut = (
         (sum(max(len(failure.lines) - level.lines, 0) for failure in shown), "line", " of examples"),

@@ -11,8 +11,8 @@ from aigon.journal.events import Event, RunFinished
 from aigon.journal.state import State
 from aigon.loop import summary as report
 from aigon.loop.issues import advice, remaining
-from aigon.model.candidates import branch_of, build_something, run_command
-from aigon.model.concerns import Concern
+from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
+from aigon.model.changes import Concern
 from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import (
     Interrupted,
@@ -22,8 +22,8 @@ from aigon.model.outcomes import (
     Refused,
     Stopped,
     Unavailable,
-    exit_code,
-    status,
+    get_exit_code,
+    get_status,
 )
 from aigon.proof.vacuity import describe_passing
 from aigon.run.rolling_back import better, said, settle
@@ -39,8 +39,8 @@ def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[
     elif state.last:
         issues = remaining(state.last.findings, state.last.verdicts, job.spec.criteria)
     text = summary(job, world, outcome, state)
-    code = int(exit_code(outcome))
-    yield RunFinished(world.now(), outcome, status(outcome), code, text, tip, state.done, issues)
+    code = int(get_exit_code(outcome))
+    yield RunFinished(world.now(), outcome, get_status(outcome), code, text, tip, state.done, issues)
     return outcome
 
 
@@ -92,7 +92,7 @@ def _about_branch(job: Job, outcome: Outcome, state: State) -> str:
     there = better(state) if stopped_short(outcome, state) else None
     if there is None:
         return ""
-    back = f"{run_command(job.feature.name_for_people, job.label)} --resume-from best"
+    back = f"{format_run_command(job.feature.name_for_people, job.label)} --resume-from best"
     return f"The best checkpoint is {said(there, state)}. To park what came after it and continue from there:\n  {back}"
 
 
@@ -107,12 +107,12 @@ def _undone(state: State) -> str:
 def next_command(job: Job, outcome: Outcome, state: State) -> str:
     """What a person would type next."""
     name = job.feature.name_for_people
-    resume = run_command(name, job.label)
+    resume = format_run_command(name, job.label)
     match outcome:
         case Met():
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"
         case NeedsHuman(nothing_built=True):
-            return build_something(name, job.label, job.spec_path)
+            return describe_missing_failing_criterion(name, job.label, job.spec_path)
         case NeedsHuman(criteria=numbers):
             return _by_a_person(job, resume, numbers, state.last.concerns if state.last else ())
         case Stopped(guard="stop-file"):
@@ -141,7 +141,7 @@ def _by_a_person(job: Job, resume: str, numbers: Sequence[int], concerns: Sequen
     decidable = [str(c.number) for c in job.spec.criteria if c.number in numbers and c.kind in ("human", "judge")]
     if rules:  # a judge's word waits for these: approved, it is asked again
         approve = f"aigon approve {name} {' '.join(rules)}{whose} (or reject)"
-        branch = branch_of(job.feature.id, job.label, job.feature.slug) if job.label else ""
+        branch = format_branch_name(job.feature.id, job.label, job.feature.slug) if job.label else ""
         change = f"{job.base_commit[:12]}..{branch}" if branch else job.base_commit[:12]
         return f"git diff {change}, then {approve}, then {resume}"
     if decidable:

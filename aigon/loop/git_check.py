@@ -10,7 +10,7 @@ from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import Event, Notice
 from aigon.journal.state import State
-from aigon.model.values import Finding, Problem
+from aigon.model.checks import Finding, Problem
 from aigon.text.fingerprints import fingerprint
 
 CHANGED = "changed-by-checks"

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aigon.journal.state import State
-from aigon.model.failure_groups import Group, groups, where
-from aigon.model.red_check import is_red
-from aigon.model.values import OWN, Criterion, Finding, Verdict
+from aigon.model.checks import OWN_ROLES, Finding
+from aigon.model.criteria import Criterion, Verdict
+from aigon.model.failures import FailureGroup, format_location, group_problems, has_failed
 from aigon.profiles.profile import CONFIG
 from aigon.text.quoting import code, folded, item
 
@@ -64,7 +64,7 @@ def remaining(
     findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion] = ()
 ) -> tuple[str, ...]:
     """Return what keeps a run from being proven, a line each; what nobody has to fix is left out."""
-    red = [finding for finding in findings if is_red(finding)]
+    red = [finding for finding in findings if has_failed(finding)]
     texts = [str(issue) for issue in issues_of(red, verdicts, criteria) if not issue.warning]
     return tuple(texts[:MOST])
 
@@ -85,7 +85,7 @@ def advice(state: State, folders: Mapping[str, str]) -> list[str]:
     passed = {check.check for look in looks if look for check in look.checks if not check.red}
     before = {check.check for check in state.tried.base.checks} if state.tried.base else set()
     red = state.last.findings if state.last else ()
-    never = [f for f in red if is_red(f) and f.role not in OWN and f.check in before - passed]
+    never = [f for f in red if has_failed(f) and f.role not in OWN_ROLES and f.check in before - passed]
     lines = [f"{f.title} never passed, not even before the first turn. Run it: {_by_hand(f, folders)}" for f in never]
     if never:
         names = ", ".join(f.check for f in never)
@@ -101,8 +101,8 @@ def _by_hand(finding: Finding, folders: Mapping[str, str]) -> str:
 
 
 def _of_check(finding: Finding) -> Iterator[Issue]:
-    found = groups(finding.problems)
-    if not found and is_red(finding):
+    found = group_problems(finding.problems)
+    if not found and has_failed(finding):
         why = finding.summary or f"exit code {finding.exit_code}"
         yield Issue(finding.title, reason=why, step=f"Make {folded(finding.title, 80)} pass")
     yield from (_of_group(finding.title, group) for group in found[:KINDS])
@@ -110,10 +110,10 @@ def _of_check(finding: Finding) -> Iterator[Issue]:
         yield Issue(finding.title, reason=f"and {len(found) - KINDS} other kinds")
 
 
-def _of_group(title: str, group: Group) -> Issue:
+def _of_group(title: str, group: FailureGroup) -> Issue:
     example = group.example
     complaint = next((line for line in example.message.splitlines() if folded(line)), "no message")
-    place, warning = where(example), example.severity == "warning"
+    place, warning = format_location(example), example.severity == "warning"
     at = code(example.test or place, 120)
     line = f" ({code(place, 120)})" if example.test and place else ""
     step = f"Fix {code(complaint, 120)}" + (f" in {at}{line}" if at else f" ({folded(title, 80)})")

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from aigon.journal.amounts import cost, duration
 from aigon.journal.events import IterationFinished
 from aigon.loop.issues import issues_of, plan
-from aigon.model.promises import Promise
-from aigon.model.values import Change, Criterion, Finding, Spec, Turn, Verdict
+from aigon.model.changes import FileChange
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion, Promise, Spec, Verdict
+from aigon.model.turns import Turn
 from aigon.text.quoting import code, folded
 
 _FILES = 30
@@ -68,7 +70,7 @@ def _promises(promises: Sequence[Promise]) -> list[str]:
     return [f"- Promise {code(one.text, 80)}: {kept[one.kept]}{said}" for one, said in zip(promises, why, strict=True)]
 
 
-def _implementation(turn: Turn | None, changes: Sequence[Change], rung: str) -> list[str]:
+def _implementation(turn: Turn | None, changes: Sequence[FileChange], rung: str) -> list[str]:
     added, removed = (sum(max(n, 0) for n in column) for column in ([c.added for c in changes],
                                                                     [c.removed for c in changes]))  # fmt: skip
     files = f"- Files changed: {len(changes)} (+{added} -{removed})" if changes else "- No files changed"
@@ -96,12 +98,12 @@ def _turn(turn: Turn | None) -> list[str]:
     ]
 
 
-def _files(changes: Sequence[Change]) -> list[str]:
+def _files(changes: Sequence[FileChange]) -> list[str]:
     lines = [f"  - {code(c.path)} {_size(c)}" for c in changes[:_FILES]]
     return [*lines, f"  - and {len(changes) - _FILES} more"] if len(changes) > _FILES else lines
 
 
-def _size(change: Change) -> str:
+def _size(change: FileChange) -> str:
     return "binary" if change.added < 0 or change.removed < 0 else f"+{change.added} -{change.removed}"
 
 

@@ -17,8 +17,9 @@ from aigon.judge.case import Case, Judgement
 from aigon.judge.strict_json import MALFORMED
 from aigon.judge.whole import case_of
 from aigon.loop.decide import JUDGE_BROKEN
-from aigon.model.judging import Answer, JudgeSettings, Question
-from aigon.model.values import Finding, Verdict
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS
 from aigon.secrets.values import cleaned
 from aigon.spec.features import LOGS
@@ -71,9 +72,9 @@ def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Gene
         return result
 
 
-def _asked(world: World, settings: JudgeSettings, question: Question) -> Answer:
+def _asked(world: World, settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     """One call's answer, or that there was none in time or before the run was stopped."""
-    answers: SimpleQueue[Answer] = SimpleQueue()
+    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     settings = replace(settings, env={**settings.env, "AIGON_INVOCATION": world.invocation})  # as all of its programs
     threading.Thread(target=lambda: answers.put(_answer(settings, question)), name="judge", daemon=True).start()
     limit = world.elapsed() + settings.timeout + GRACE_SECONDS
@@ -82,14 +83,14 @@ def _asked(world: World, settings: JudgeSettings, question: Question) -> Answer:
             return answers.get(timeout=POLL_SECONDS)
         except Empty:
             continue
-    return Answer(failure="the judge did not answer in time")
+    return JudgeAnswer(failure="the judge did not answer in time")
 
 
-def _answer(settings: JudgeSettings, question: Question) -> Answer:
+def _answer(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     try:
         return backend(settings.backend).ask(question, settings)
     except Exception as error:  # a backend must not raise; one that does has given no answer, and must not hang a run
-        return Answer(failure=f"the judge failed ({type(error).__name__})")
+        return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")
 
 
 def _usable(settings: JudgeSettings, verdict: Verdict) -> Verdict:

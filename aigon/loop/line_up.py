@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from aigon.job.ladder import Rung, rung_of
 from aigon.journal.state import State
-from aigon.model.values import Turn
+from aigon.model.turns import Turn
 
 LONGEST = 900.0
 """Seconds of the longest wait where nobody said when it is over."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from aigon.errors import usage
 from aigon.journal.amounts import estimated_tokens
-from aigon.model.binding import bound
-from aigon.model.values import VERDICT_WORDS, Check, Criterion, Spec, Verdict
+from aigon.model.checks import Check
+from aigon.model.criteria import VERDICT_WORDS, Criterion, Spec, Verdict, find_bound_checks
 from aigon.text.quoting import code, fenced, folded
 
 __all__ = ["build", "estimated_tokens", "how_decided"]
@@ -94,7 +94,7 @@ def _metric(command: str) -> str:
 
 
 def _bound_to(name: str, checks: Sequence[Check]) -> str:
-    found = bound(name, {c.name: c.role for c in checks})
+    found = find_bound_checks(name, {c.name: c.role for c in checks})
     if not found:
         return "no such check; unclear"
     return f"check{'s' if len(found) > 1 else ''} {', '.join(code(n, 80) for n in found)} must be green"

@@ -14,8 +14,8 @@ from aigon.journal.events import CheckpointIntended, Event, IterationFinished, P
 from aigon.journal.state import State
 from aigon.loop import commit_message, feedback, iteration_log
 from aigon.loop.decide import AWAY, forgiven
+from aigon.model.criteria import Promise, find_promises, judge_promises
 from aigon.model.outcomes import Met, Outcome
-from aigon.model.promises import Promise, judged, made
 from aigon.secrets.values import cleaned
 from aigon.spec.document import tick
 
@@ -62,7 +62,7 @@ def _promises(job: Job, look: Look, state: State) -> tuple[Promise, ...]:
     """What the agent of the turn that is looked at promised, and whether it holds."""
     said = state.turn.said if state.turn_ended and state.turn else ""
     known = {finding.check for finding in look.findings if forgiven(job.demand, finding)}
-    return judged(made(said, job.promises), look.findings, look.verdicts, known)
+    return judge_promises(find_promises(said, job.promises), look.findings, look.verdicts, known)
 
 
 def publish(

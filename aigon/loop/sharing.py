@@ -6,7 +6,7 @@ from aigon.checks import one_check
 from aigon.checks.running import Plan, key_of
 from aigon.job.job import Job
 from aigon.job.world import World
-from aigon.model.values import Check
+from aigon.model.checks import Check
 
 
 def is_the_base(job: Job, world: World, tree: str) -> bool:

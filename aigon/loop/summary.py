@@ -6,10 +6,11 @@ from unicodedata import east_asian_width
 
 from aigon.journal.amounts import count_checks, duration, many, spent
 from aigon.journal.state import Spend
-from aigon.model.outcomes import Met, NeedsHuman, Outcome, describe
-from aigon.model.problems import few
-from aigon.model.red_check import is_red
-from aigon.model.values import Criterion, Finding, Spec, Turn, Verdict
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion, Spec, Verdict
+from aigon.model.failures import describe_first_problems, has_failed
+from aigon.model.outcomes import Met, NeedsHuman, Outcome, describe_outcome
+from aigon.model.turns import Turn
 from aigon.text.counting import list_criteria
 from aigon.text.quoting import folded
 
@@ -54,7 +55,7 @@ def summary(
     empty = isinstance(outcome, NeedsHuman) and outcome.nothing_built
     sections = [
         ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
-        ("Red checks", [line for f in findings if is_red(f) for line in _red(f)]),
+        ("Red checks", [line for f in findings if has_failed(f) for line in _red(f)]),
         ("What you can do", list(advice)),
         (
             "Passed already" if empty else "Proven",
@@ -74,12 +75,15 @@ def summary(
 
 def _red(finding: Finding) -> list[str]:
     """What a check came to, and the first things that it names."""
-    return [f"{finding.title}: {finding.summary or finding.status}", *(f"  {line}" for line in few(finding, NAMED))]
+    return [
+        f"{finding.title}: {finding.summary or finding.status}",
+        *(f"  {line}" for line in describe_first_problems(finding, NAMED)),
+    ]
 
 
 def _ending(outcome: Outcome) -> list[str]:
     """How the run ended, on two lines at most."""
-    lines = wrap(folded(describe(outcome), 4 * COLUMNS), COLUMNS - 2)
+    lines = wrap(folded(describe_outcome(outcome), 4 * COLUMNS), COLUMNS - 2)
     return lines if len(lines) <= 2 else [lines[0], lines[1] + " …"]
 
 
@@ -120,7 +124,7 @@ def _see_also(
 ) -> list[str]:
     unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
     lines = [f"for a person to decide: {list_criteria(unclear)}"] if unclear else []
-    lines += [f"output of {f.title}: {f.log.removeprefix(f'{root}/')}" for f in findings if is_red(f) and f.log]
+    lines += [f"output of {f.title}: {f.log.removeprefix(f'{root}/')}" for f in findings if has_failed(f) and f.log]
     lines += [f"output of {turn.agent}: {turn.log}"] if turn and turn.log else []
     lines += [f"{p.rule}: {p.message}" for f in findings if f.role == "integrity" for p in f.problems[:NOTES]]
     return [*lines, f"iteration log: {log}"] if log else lines

@@ -22,7 +22,7 @@ from aigon.loop.decide import AWAY
 from aigon.loop.line_up import Chosen, choose
 from aigon.loop.turn_files import redact_files, without_links
 from aigon.loop.waiting import send_away, wait
-from aigon.model.turns import Agent, Ask
+from aigon.model.turns import Agent, TurnRequest
 from aigon.process import run
 
 PATIENCE = 5.0
@@ -97,7 +97,7 @@ def _run_folder(world: World, before: str, finished: int) -> None:
     without_links(world.folder, aside, finished)
 
 
-def _report(ask: Ask) -> bytes:
+def _report(ask: TurnRequest) -> bytes:
     """What the program left in its file; nothing where it left none, or a link or a pipe in its place."""
     try:
         return (content(Path(ask.output_file)) or b"")[:REPORT]
@@ -114,7 +114,7 @@ def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, No
             yield Notice(world.now(), text, "warning")
 
 
-def _command(job: Job, world: World, agent: Agent, ask: Ask, log: Path) -> run.Command:
+def _command(job: Job, world: World, agent: Agent, ask: TurnRequest, log: Path) -> run.Command:
     adapter = adapter_of(agent)
     launch = adapter.launch(agent, ask)
     seen = for_agent(world.agent_env, agent, adapter.kind)

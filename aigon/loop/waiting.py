@@ -9,7 +9,7 @@ from aigon.job.world import World
 from aigon.journal.events import Event, Waiting
 from aigon.journal.state import State
 from aigon.loop.line_up import away_until
-from aigon.model.values import Turn
+from aigon.model.turns import Turn
 from aigon.process.pause import pause
 
 LOOK_FIRST = 120.0

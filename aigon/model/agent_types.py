@@ -11,11 +11,11 @@ from typing import Literal
 from aigon.text.documents import Node
 from aigon.text.yaml import parsed
 
-GROUPS = ("approval", "model", "effort", "budget", "session", "args")
+ARGUMENT_GROUPS = ("approval", "model", "effort", "budget", "session", "args")
 """Parts of a command line that are there or not; `{model}` as a whole word of `argv` says where one goes."""
 PLACEHOLDERS = ("prompt", "prompt_file", "output", "workspace", "model", "effort", "usd", "session")
 """What may stand inside a word, as `{prompt_file}`."""
-Cost = Literal["reported", "tokens", "unknown"]
+CostReporting = Literal["reported", "tokens", "unknown"]
 
 _KEYS = (
     "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
@@ -43,7 +43,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EscalationStep:
     """One rung of a kind's escalation ladder: for how many turns (0: all that follow), model, effort, digest."""
 
     turns: int = 0
@@ -68,7 +68,7 @@ class CommandFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeUse:
+class JudgeCommand:
     """How the program answers one question that stands on standard input, with tools that change nothing or none.
 
     `argv` follows `program`, `env` comes over the kind's. `alone`: no file in the person's home, which an agent may
@@ -81,7 +81,7 @@ class JudgeUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AgentType:
     """A kind of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
     `env` are variables that are set unless the person sets them, `unset` are taken away; `home` is what a sandbox lets
@@ -120,10 +120,10 @@ class Kind:
     home: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
     reads: str = ""
-    cost: Cost = "unknown"
-    ladder: tuple[Step, ...] = ()
+    cost: CostReporting = "unknown"
+    ladder: tuple[EscalationStep, ...] = ()
     commands: CommandFiles | None = None
-    judge: JudgeUse | None = None
+    judge: JudgeCommand | None = None
     note: str = ""
 
     def is_permitted_by(self, args: Sequence[str]) -> bool:
@@ -146,37 +146,37 @@ class Kind:
         return any("{output}" in word for word in self.argv)
 
 
-def read(name: str, content: bytes, file: str) -> Kind:
+def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     """The kind in a YAML document. Raises AigonError (usage) that names file and key for one that is malformed."""
     fields = parsed(content, file).fields(_KEYS, required=("title",))
     texts = {key: fields[key].text() for key in ("title", "program", "tested", "install", "login", "as_root", "note")
              if key in fields}  # fmt: skip
     lists = {key: fields[key].texts() for key in _LISTS if key in fields}
-    words: dict[str, object] = {key: mapping(fields[key]) for key in ("env", "needs") if key in fields}
+    words: dict[str, object] = {key: read_text_mapping(fields[key]) for key in ("env", "needs") if key in fields}
     words |= {"source": fields["source"].choice(("measured", "docs"))} if "source" in fields else {}
     words |= {"cost": fields["cost"].choice(("reported", "tokens", "unknown"))} if "cost" in fields else {}
-    words |= {"credentials": _credentials(fields["credentials"])} if "credentials" in fields else {}
-    words |= {"ladder": steps(fields["ladder"])} if "ladder" in fields else {}
-    words |= {"commands": _commands(fields["commands"])} if "commands" in fields else {}
-    words |= {"judge": _judge(fields["judge"])} if "judge" in fields else {}
-    _known_placeholders(fields)
+    words |= {"credentials": _read_credentials(fields["credentials"])} if "credentials" in fields else {}
+    words |= {"ladder": read_escalation_steps(fields["ladder"])} if "ladder" in fields else {}
+    words |= {"commands": _read_command_files(fields["commands"])} if "commands" in fields else {}
+    words |= {"judge": _read_judge_command(fields["judge"])} if "judge" in fields else {}
+    _check_placeholders(fields)
     reads = fields["reads"].text() if "reads" in fields else name.replace("-", "_")
-    return Kind(name=name, reads=reads, **texts, **lists, **words)  # type: ignore[arg-type]
+    return AgentType(name=name, reads=reads, **texts, **lists, **words)  # type: ignore[arg-type]
 
 
-def mapping(node: Node) -> dict[str, str]:
+def read_text_mapping(node: Node) -> dict[str, str]:
     """A mapping of texts."""
     return {key: value.text() for key, value in node.pairs().items()}
 
 
-def steps(node: Node) -> tuple[Step, ...]:
+def read_escalation_steps(node: Node) -> tuple[EscalationStep, ...]:
     """The rungs of a ladder."""
-    return tuple(_step(item) for item in node.items())
+    return tuple(_read_escalation_step(item) for item in node.items())
 
 
-def _step(node: Node) -> Step:
+def _read_escalation_step(node: Node) -> EscalationStep:
     fields = node.fields(("turns", "model", "effort", "digest"))
-    return Step(
+    return EscalationStep(
         fields["turns"].whole() if "turns" in fields else 0,
         fields["model"].text() if "model" in fields else "",
         fields["effort"].text() if "effort" in fields else "",
@@ -184,37 +184,62 @@ def _step(node: Node) -> Step:
     )
 
 
-def _credentials(node: Node) -> Credentials:
+def _read_credentials(node: Node) -> Credentials:
     fields = node.fields(("env", "files", "more", "when"))
     when = {name: names.texts() for name, names in fields["when"].pairs().items()} if "when" in fields else {}
     return Credentials(**{key: node.texts() for key, node in fields.items() if key != "when"}, when=when)
 
 
-def _commands(node: Node) -> CommandFiles:
+def _read_command_files(node: Node) -> CommandFiles:
     fields = node.fields(("path", "format", "arguments", "argument", "invoked"), required=("path",))
     texts = {key: fields[key].text() for key in ("path", "arguments", "argument", "invoked") if key in fields}
     kind: Sequence[Literal["markdown", "toml", "skill"]] = ("markdown", "toml", "skill")
     return CommandFiles(**texts, format=fields["format"].choice(kind) if "format" in fields else "markdown")
 
 
-def _judge(node: Node) -> JudgeUse:
+def _read_judge_command(node: Node) -> JudgeCommand:
     fields = node.fields(("argv", "env", "alone"), required=("argv",))
     alone = "alone" in fields and fields["alone"].flag()
-    return JudgeUse(fields["argv"].texts(), mapping(fields["env"]) if "env" in fields else {}, alone)
+    return JudgeCommand(fields["argv"].texts(), read_text_mapping(fields["env"]) if "env" in fields else {}, alone)
 
 
-def _known_placeholders(fields: Mapping[str, Node]) -> None:
+def _check_placeholders(fields: Mapping[str, Node]) -> None:
     """A misspelt placeholder would reach the program as it stands."""
     import re
 
-    known = {*GROUPS, *PLACEHOLDERS}
+    known = {*ARGUMENT_GROUPS, *PLACEHOLDERS}
     for key in ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session"):
-        for node in _words(fields[key]) if key in fields else ():
+        for node in _list_words(fields[key]) if key in fields else ():
             for name in re.findall(r"(?<!\{)\{([a-z_]+)\}", node.text()):
                 if name not in known:
                     raise node.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
 
 
-def _words(node: Node) -> Sequence[Node]:
+def _list_words(node: Node) -> Sequence[Node]:
     """The words of a list; a text alone is a list of one."""
     return node.items() if isinstance(node.value, list) else (node,)
+
+
+CommandFileState = Literal["new", "updated", "unchanged", "edited", "foreign", "refused"]
+"""`edited`: a person changed the file; `foreign`: it is not aigon's; both are left. `refused`: it cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFileResult:
+    """One file: `path` as people know it, `beside` a newer version next to it, `why` it could not be written.
+
+    `usage` is what a person types in the agent.
+    """
+
+    agent: str
+    command: str
+    usage: str
+    path: str
+    state: CommandFileState
+    beside: str = ""
+    why: str = ""
+
+    @property
+    def wrote(self) -> bool:
+        """Whether the file itself was written."""
+        return self.state in ("new", "updated")

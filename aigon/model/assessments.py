@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import intern
 
-from aigon.model.failure_groups import Group, groups, where
-from aigon.model.red_check import is_red, relevant
-from aigon.model.values import CheckStatus, Counts, Finding, Problem, Verdict, VerdictStatus
+from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
+from aigon.model.criteria import Verdict, VerdictStatus
+from aigon.model.failures import FailureGroup, format_location, group_problems, has_failed, select_errors
 from aigon.text.quoting import folded
 
-LINE = 200
+MAX_LINE_CHARS = 200
 """Characters that are kept of one line of others."""
-COMPLAINTS = 3
+MAX_COMPLAINTS = 3
 """Kinds of complaints that are kept of a check."""
-_GROUPED = 20
+_MAX_GROUPED_PROBLEMS = 20
 """Problems that are put together: each costs a hash, and a few lines are all that is kept."""
-_NAMED = 50
+_MAX_NAMES = 50
 """Failures that are kept by name."""
 
 
@@ -29,7 +29,7 @@ class Complaint:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckSummary:
     """What one check came to. `complaints` are of a red one, the weightiest first; `duration` is in seconds.
 
     `fingerprints` name its failures; `names` are the same for people, in the same order, empty where that is not known.
@@ -39,7 +39,7 @@ class Checked:
     title: str
     status: CheckStatus
     summary: str
-    counts: Counts | None = None
+    counts: TestCounts | None = None
     duration: float = 0.0
     cached: bool = False
     complaints: tuple[Complaint, ...] = ()
@@ -53,7 +53,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class RemainingCriterion:
     """A criterion that is not proven, and why."""
 
     criterion: int
@@ -61,14 +61,14 @@ class Open:
     reason: str
 
 
-def checked(finding: Finding) -> Checked:
+def summarise_check(finding: Finding) -> CheckSummary:
     """What is remembered of a finding. Words that come again with every iteration are in memory once."""
-    red = is_red(finding)
-    return Checked(
+    red = has_failed(finding)
+    return CheckSummary(
         intern(finding.check),
         intern(folded(finding.title, 80)),
         finding.status,
-        intern(folded(finding.summary, LINE)),
+        intern(folded(finding.summary, MAX_LINE_CHARS)),
         finding.counts,
         finding.duration,
         finding.cached,
@@ -78,33 +78,43 @@ def checked(finding: Finding) -> Checked:
     )
 
 
-def still_open(verdicts: Sequence[Verdict]) -> tuple[Open, ...]:
+def list_remaining_criteria(verdicts: Sequence[Verdict]) -> tuple[RemainingCriterion, ...]:
     """The criteria that are not proven."""
     return tuple(
-        Open(v.criterion, v.status, folded(v.reason or v.evidence, LINE)) for v in verdicts if v.status != "met"
+        RemainingCriterion(v.criterion, v.status, folded(v.reason or v.evidence, MAX_LINE_CHARS))
+        for v in verdicts
+        if v.status != "met"
     )
 
 
 def _complaints(finding: Finding) -> tuple[Complaint, ...]:
-    found = groups(relevant(finding)[:_GROUPED])
+    found = group_problems(select_errors(finding)[:_MAX_GROUPED_PROBLEMS])
     if found:
-        return tuple(_complaint(group) for group in found[:COMPLAINTS])
+        return tuple(_complaint(group) for group in found[:MAX_COMPLAINTS])
     last = next((line for line in reversed(finding.excerpt.splitlines()) if line.strip()), "")
-    return (Complaint(folded(last, LINE), "", 1),) if last and folded(last, LINE) not in finding.summary else ()
+    return (
+        (Complaint(folded(last, MAX_LINE_CHARS), "", 1),)
+        if last and folded(last, MAX_LINE_CHARS) not in finding.summary
+        else ()
+    )
 
 
-def _complaint(group: Group) -> Complaint:
+def _complaint(group: FailureGroup) -> Complaint:
     example = group.example
-    return Complaint(_first_line(example), folded(example.test or where(example), LINE), len(group.problems))
+    return Complaint(
+        _first_line(example), folded(example.test or format_location(example), MAX_LINE_CHARS), len(group.problems)
+    )
 
 
 def _first_line(problem: Problem) -> str:
-    return folded(next((line for line in problem.message.splitlines() if line.strip()), ""), LINE)
+    return folded(next((line for line in problem.message.splitlines() if line.strip()), ""), MAX_LINE_CHARS)
 
 
 def _names(finding: Finding) -> tuple[str, ...]:
     """A fingerprint is made of each error, and each stands once: only where both are as many, they belong together."""
     errors = [p for p in finding.problems if p.severity == "error"]
-    if len(errors) != len(finding.fingerprints) or len(errors) > _NAMED:
+    if len(errors) != len(finding.fingerprints) or len(errors) > _MAX_NAMES:
         return ()
-    return tuple((p.test or where(p) or p.message.strip())[:LINE] for p in errors)  # few of them are ever shown
+    return tuple(
+        (p.test or format_location(p) or p.message.strip())[:MAX_LINE_CHARS] for p in errors
+    )  # few of them are ever shown

@@ -8,12 +8,12 @@ from typing import Literal
 
 from aigon.errors import usage
 
-LONGEST_LABEL = 40
+MAX_LABEL_CHARS = 40
 """Characters: it is a part of branch, folder and project names, of which Docker Compose allows 63."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class RequestedAgent:
     """An agent as a person named it (`claude:opus`): the agent, the model asked for ("" for its own), the label."""
 
     name: str
@@ -42,7 +42,7 @@ class Candidate:
     ready: str = ""
 
 
-def named(name: str, short: str, known: Iterable[str] = ()) -> Named:
+def parse_requested_agent(name: str, short: str, known: Iterable[str] = ()) -> RequestedAgent:
     """What `name` says: `claude:opus` is the agent `claude` with the model `opus`. `short` is the agent's short name.
 
     A name in `known` is an agent's as a whole, whatever it holds. Raises AigonError (exit 2) for half a name.
@@ -50,12 +50,12 @@ def named(name: str, short: str, known: Iterable[str] = ()) -> Named:
     agent, colon, model = (name, "", "") if name in known else name.partition(":")
     if not agent or (colon and not model):
         raise usage(f"'{name}' names no agent", where="--agent", hint="Such as claude, or claude:opus for its model")
-    return Named(name, agent, model, _label(f"{short or agent}-{model}" if model else short or agent))
+    return RequestedAgent(name, agent, model, _label(f"{short or agent}-{model}" if model else short or agent))
 
 
-def distinct(agents: Sequence[Named]) -> tuple[Named, ...]:
+def assign_distinct_labels(agents: Sequence[RequestedAgent]) -> tuple[RequestedAgent, ...]:
     """The same with labels of their own. Raises AigonError (exit 2) where one is named twice."""
-    seen: dict[str, Named] = {}
+    seen: dict[str, RequestedAgent] = {}
     for each in agents:
         twin = next((one for one in seen.values() if (one.agent, one.model) == (each.agent, each.model)), None)
         if twin:
@@ -67,28 +67,28 @@ def distinct(agents: Sequence[Named]) -> tuple[Named, ...]:
         label, number = each.label, 2
         while label in seen:
             label, number = f"{each.label}-{number}", number + 1
-        seen[label] = Named(each.name, each.agent, each.model, label)
+        seen[label] = RequestedAgent(each.name, each.agent, each.model, label)
     return tuple(seen.values())
 
 
-def branch_of(feature: str, label: str, slug: str) -> str:
+def format_branch_name(feature: str, label: str, slug: str) -> str:
     """The branch of a candidate: `feature-42-cc-dark-mode`."""
     return f"feature-{feature}-{label}-{slug}"
 
 
-def run_command(feature: str, label: str = "", option: str = "--resume") -> str:
+def format_run_command(feature: str, label: str = "", option: str = "--resume") -> str:
     """What a person types to let the agent called `label` ("" in solo mode) go on with a feature, or begin it."""
     return f"aigon feature-implement {feature} {option}{f' --agent {label}' if label else ''}"
 
 
-def build_something(feature: str, label: str, spec: str) -> str:
+def describe_missing_failing_criterion(feature: str, label: str, spec: str) -> str:
     """Return what a person does after a run in which every criterion passed before anything was built."""
-    again = run_command(feature, label)
+    again = format_run_command(feature, label)
     refactoring = f"for a refactoring: {again} --accept-passing"
     return f"add a criterion that fails now to {spec}, then {again} --accept-spec; {refactoring}"
 
 
-def meant(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
+def find_candidate(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
     """The candidate that a person means by its label, by the agent's name, or by its `short` name."""
     for key in filter(None, (wanted, short)):
         found = [one for one in candidates if one.label == key] or [one for one in candidates if one.agent == key]
@@ -99,4 +99,4 @@ def meant(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Cand
 
 def _label(text: str) -> str:
     ascii_ = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:LONGEST_LABEL].strip("-") or "agent"
+    return re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:MAX_LABEL_CHARS].strip("-") or "agent"

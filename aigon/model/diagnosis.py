@@ -1,4 +1,4 @@
-"""What `aigon doctor` finds: the agents, and the machine."""
+"""Results of `aigon doctor` and `aigon doctor --repair`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ AgentState = Literal["ready", "not ready", "not installed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class AgentHealth:
     """One agent. `kind` is the name of its kind; `configured` says that the project's configuration has it.
 
     `path` is where its program is, `version` what that said, `tested` the version that aigon was tried with and
@@ -37,7 +37,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class MachineFact:
     """One thing about the machine: in words, as data, and what is wrong with it (`code` is its exit code)."""
 
     name: str
@@ -53,8 +53,8 @@ class Fact:
 class Diagnosis:
     """Everything. `taken` is the agent that a run would take, "" for none; `choice` says why, `note` how to add one."""
 
-    agents: tuple[Health, ...]
-    machine: tuple[Fact, ...]
+    agents: tuple[AgentHealth, ...]
+    machine: tuple[MachineFact, ...]
     taken: str = ""
     choice: str = ""
     note: str = ""
@@ -67,3 +67,44 @@ class Diagnosis:
         if first is not None:
             return first
         return Exit.MET if any(agent.state == "ready" for agent in self.agents) else Exit.UNAVAILABLE
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedRecord:
+    """A record or view that was made anew or put aside: `what` it is, where, and `how`; "" where nothing was kept."""
+
+    what: str
+    path: str
+    kept_as: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnrepairedRecord:
+    """What was left as it is, `why`, and what a person can do. `hinders`: no run begins before that is done."""
+
+    what: str
+    path: str
+    why: str
+    do: str = ""
+    hinders: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """Everything; `ended` counts processes that killed loops had left."""
+
+    repaired: tuple[RepairedRecord, ...] = ()
+    unmended: tuple[UnrepairedRecord, ...] = ()
+    ended: int = 0
+
+    @property
+    def exit_code(self) -> Exit:
+        """7 where something still hinders, else 0."""
+        return Exit.ENVIRONMENT if any(each.hinders for each in self.unmended) else Exit.MET
+
+    def and_(self, other: "RepairReport") -> "RepairReport":
+        """Both together."""
+        return RepairReport(
+            (*self.repaired, *other.repaired), (*self.unmended, *other.unmended), self.ended + other.ended
+        )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aigon.model.values import CostStatus, Usage
+from aigon.model.turns import CostStatus, Usage
 from aigon.text.counting import list_criteria
 
 
@@ -47,7 +47,7 @@ class JudgeSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One call.
 
     `rules` is what holds throughout (the system text), `shared` the data that every call of one look begins with
@@ -63,7 +63,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgeAnswer:
     """What came back: `text` is the JSON that was asked for, or `failure` says why there is none.
 
     `cost` is in US dollars, None when unknown. `available` is False when no later call can help: no key, no money.

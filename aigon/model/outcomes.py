@@ -7,7 +7,7 @@ from aigon.errors import Exit
 
 RunStatus = Literal["running", "met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]
 
-SKIPPED = "validation skipped"
+VALIDATION_SKIPPED = "validation skipped"
 """The caveat of a run in which no check ran."""
 
 
@@ -69,7 +69,7 @@ class Refused:
 Outcome = Met | NeedsHuman | Stopped | Interrupted | Unavailable | Refused
 
 
-def status(outcome: Outcome) -> RunStatus:
+def get_status(outcome: Outcome) -> RunStatus:
     """The word that state files and `--json` use."""
     match outcome:
         case Met():
@@ -86,12 +86,12 @@ def status(outcome: Outcome) -> RunStatus:
             return "refused"
 
 
-def status_words(status: str) -> str:
+def describe_status(status: str) -> str:
     """Return what people read for a status: `proven` for `met`, `needs a human` for `needs_human`."""
     return {"met": "proven", "needs_human": "needs a human"}.get(status, status.replace("_", " "))
 
 
-def exit_code(outcome: Outcome) -> Exit:
+def get_exit_code(outcome: Outcome) -> Exit:
     """The documented exit code of an outcome."""
     match outcome:
         case Met():
@@ -110,18 +110,18 @@ def exit_code(outcome: Outcome) -> Exit:
             return Exit.ENVIRONMENT
 
 
-def proven(outcome: Met) -> str:
+def describe_success(outcome: Met) -> str:
     """What a success claims; nothing of checks that were left out."""
-    checks = "" if SKIPPED in outcome.caveats else " and the checks are green"
+    checks = "" if VALIDATION_SKIPPED in outcome.caveats else " and the checks are green"
     return f"Every criterion is proven{checks}"
 
 
-def describe(outcome: Outcome) -> str:
+def describe_outcome(outcome: Outcome) -> str:
     """One sentence for people."""
     match outcome:
         case Met(caveats=caveats, iteration=number):
             on = f" on iteration {number}" if number else ""
-            return f"{proven(outcome)}{on}" + "".join(f"; {c}" for c in caveats)
+            return f"{describe_success(outcome)}{on}" + "".join(f"; {c}" for c in caveats)
         case NeedsHuman(reason=reason):
             return f"Needs a human: {reason}"
         case Stopped(guard=guard, reason=reason):

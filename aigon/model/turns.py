@@ -3,7 +3,7 @@
 An adapter is a kind of agent (`aigon.model.agent_types`, one YAML file) and a module in
 `aigon/agents/adapters/` that reads what the program prints:
 
-    seen(exited) -> Seen                    what the output says of the turn, from nothing but what the program left
+    seen(exited) -> TurnReport                  what the output says of the turn, from nothing but what the program left
 
 It may also have these, which otherwise follow from the data:
 
@@ -18,14 +18,88 @@ It may also have these, which otherwise follow from the data:
 and `agent.args` are left out, since they could give it one. It runs in an empty folder.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aigon.model.agent_types import Kind
-from aigon.model.values import CostStatus, ModelUsage, TurnEnd, Usage
+from aigon.model.agent_types import AgentType
 
-Find = Callable[[str], str | None]
+TurnEnd = Literal[
+    "finished", "failed", "refused", "timed_out", "not_started", "killed",
+    "usage_limit", "overloaded", "bad_credentials", "unavailable",
+]  # fmt: skip
+TEMPORARY_ENDS: tuple[TurnEnd, ...] = ("usage_limit", "overloaded", "unavailable")
+"""Ends that pass by themselves: nobody's failure, and no iteration is used up by them."""
+CostStatus = Literal["reported", "estimated", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one turn. `input` excludes what was read from a cache; `cached` is what was read from it."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+    @classmethod
+    def of_whole(cls, whole: int, output: int, cached: int) -> "Usage":
+        """From a program that counts what was read from a cache as part of its input (`whole`)."""
+        return cls(max(0, whole - cached), output, cached)
+
+    @classmethod
+    def of_all(cls, parts: Iterable["Usage"]) -> "Usage":
+        """Add up several."""
+        each = tuple(parts)
+        return cls(sum(one.input for one in each), sum(one.output for one in each), sum(one.cached for one in each))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one of several models used in a turn."""
+
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One agent turn, as it ended. `cost` is in US dollars and None when unknown; `duration` in seconds.
+
+    `said` is the agent's last text: a claim, shown to people, never evidence and never fed back; `tools` are the tools
+    it used, a short line each; `resets_at`, in seconds since the epoch, is when a usage limit ends; `usage_by_model`
+    divides `usage` where a program told of several models; `log` is the file with the whole output of its program.
+    """
+
+    number: int
+    agent: str
+    model: str
+    end: TurnEnd
+    exit_code: int | None = None
+    said: str = ""
+    detail: str = ""
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    usage: Usage | None = None
+    session: str = ""
+    denied: tuple[str, ...] = ()
+    duration: float = 0.0
+    resets_at: float | None = None
+    tools: tuple[str, ...] = ()
+    usage_by_model: tuple[ModelUsage, ...] = ()
+    log: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """A failed turn: the agent did not start, exited non-zero, or ran into its deadline."""
+        return self.end != "finished" and not self.held
+
+    @property
+    def held(self) -> bool:
+        """Held up by a usage limit, an overload or a lost network, which waiting mends."""
+        return self.end in TEMPORARY_ENDS
+
+
+FindProgram = Callable[[str], str | None]
 """Where a program is: its absolute path, or None."""
 
 
@@ -46,13 +120,13 @@ class Agent:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     recording: str = ""
-    kind: Kind | None = None
+    kind: AgentType | None = None
     home: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class TurnRequest:
     """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works.
 
     `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
@@ -92,7 +166,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Exited:
+class ProgramExit:
     """What is left of a program that ran. `exit_code` is negative for a signal, None when it never started.
 
     `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch; `silent` is
@@ -112,7 +186,7 @@ class Exited:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TurnReport:
     """What a program's output says of its turn. A program that aigon ended, or that exited badly, is judged by that.
 
     `end` is how the turn ended by the output's own account; None where the output holds no account of an end: what

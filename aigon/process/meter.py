@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.files.volumes import look
-from aigon.model.resources import Taken, Volume, between, lower
+from aigon.model.resources import ResourceUse, Volume, keep_lowest, measure_disk_use
 from aigon.process.reaper import descendants
 
 DISK_SECONDS = 0.25
@@ -66,21 +66,21 @@ class Meter:
         """Look once."""
         now = self.now()
         with self._lock:
-            self.lowest = tuple(map(lower, self.lowest, now)) if self.lowest else now
-            self.least = tuple(map(lower, self.least, now)) if self.least else now
+            self.lowest = tuple(map(keep_lowest, self.lowest, now)) if self.lowest else now
+            self.least = tuple(map(keep_lowest, self.least, now)) if self.least else now
         if time.monotonic() >= self._due:
             begun = time.monotonic()
             self.peak = max(self.peak, of_descendants())
             self._due = time.monotonic() + max(MEMORY_SECONDS, SHARE * (time.monotonic() - begun))
 
-    def taken(self) -> tuple[Taken, ...]:
+    def taken(self) -> tuple[ResourceUse, ...]:
         """What was taken since `begin`."""
         if not self.before:
             return ()
         self.sample()
         largest = _largest()
         peak = max(self.peak, largest if largest > self.largest else 0)
-        return (*between(self.before, self.lowest), *((Taken("memory", peak),) if peak else ()))
+        return (*measure_disk_use(self.before, self.lowest), *((ResourceUse("memory", peak),) if peak else ()))
 
     def close(self) -> None:
         """No more looks."""

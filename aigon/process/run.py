@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import reaper
 from aigon.process.capture import Capture, open_log
 from aigon.process.followed import LOOK_SECONDS, Followed
@@ -73,7 +73,7 @@ def signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-def run(command: Command, stop: Stop | None = None) -> Exited:
+def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     """Run `command` in a session of its own until it exits, its deadline passes, or `stop` says now.
 
     Where `stop` has said so already it is not started at all, and `Exited.ended` is 0.
@@ -81,11 +81,11 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
     """
     begun = time.monotonic()
     if stop and stop.look():
-        return Exited(None, killed=True)
+        return ProgramExit(None, killed=True)
     try:
         process = _spawn(command)
     except OSError as error:
-        return Exited(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
+        return ProgramExit(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
     command.started(process.pid)
     idle = Idle(command.idle) if command.idle else None
     waiting = _Waiting(command.ladder, begun + command.deadline if command.deadline else None, idle)
@@ -99,7 +99,7 @@ def run(command: Command, stop: Stop | None = None) -> Exited:
             followed.end()
         _drain(captures)
         out = [capture.close() for capture in captures.values()]
-    return Exited(
+    return ProgramExit(
         code,
         stdout=out[0],
         stderr=out[1] if len(out) > 1 else b"",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.errors import AigonError, usage
-from aigon.model.project import Project
+from aigon.model.checks import Project
 from aigon.text.entries import Format, values
 
 SEARCHED = 200

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from aigon.errors import usage
-from aigon.model.values import ROLES, Role
+from aigon.model.checks import ROLES, Role
 from aigon.profiles import protection
 from aigon.profiles.condition_document import KINDS, parse
 from aigon.profiles.conditions import Condition, Module, Tool

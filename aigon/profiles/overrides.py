@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from aigon.errors import usage
-from aigon.model.project import Project
-from aigon.model.values import ROLES, Check
+from aigon.model.checks import ROLES, Check, Project
 from aigon.profiles.ecosystem import SETTINGS, role_of, settings
 from aigon.profiles.resolution import Absent, Resolution, absolute, arguments, unfound
 from aigon.text.documents import Node, nearest

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from aigon.model.project import Project
+from aigon.model.checks import Project
 from aigon.profiles.conditions import holds
 from aigon.profiles.ecosystem import Ecosystem, Setup
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from aigon.errors import usage
-from aigon.model.project import Project
-from aigon.model.values import ROLES, Check, Role
+from aigon.model.checks import ROLES, Check, Project, Role
 from aigon.profiles import ecosystem as ecosystems
 from aigon.profiles import protection
 from aigon.profiles.condition_document import parse

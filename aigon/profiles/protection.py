@@ -4,13 +4,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.model.concerns import Level
-from aigon.model.edits import Part
+from aigon.model.changes import ConcernLevel, FilePart
 from aigon.text.documents import Node
 from aigon.text.globs import covers, matches
 
-LEVELS: tuple[Level, ...] = ("restore", "review", "note")
-PARTS: tuple[Part, ...] = ("tests", "config", "other")
+LEVELS: tuple[ConcernLevel, ...] = ("restore", "review", "note")
+PARTS: tuple[FilePart, ...] = ("tests", "config", "other")
 PROSE = ("*.{md,rst,txt,adoc,json,toml,cfg,ini,lock,svg,png,csv,yaml,yml}", "LICENSE*", "docs/**")
 """What is no code, so that rules on code leave it alone."""
 ASSETS = (
@@ -32,8 +31,8 @@ class Rule:
     """
 
     paths: tuple[str, ...]
-    level: Level
-    part: Part = "other"
+    level: ConcernLevel
+    part: FilePart = "other"
     keys: tuple[str, ...] = ()
     source: str = ""
 
@@ -107,7 +106,7 @@ class Protection:
             return self.rule(path, lambda rule: rule.relaid)
         return SHADOW if new and shadows(path) and not self.allowed(path) else None
 
-    def part(self, path: str) -> Part:
+    def part(self, path: str) -> FilePart:
         """What a file is for, whatever the spec allows."""
         rule = next((rule for rule in self.rules if rule.part != "other" and rule.means(path)), None)
         if rule and not rule.keys:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aigon.model.project import Project
-from aigon.model.values import Check, Role
+from aigon.model.checks import Check, Project, Role
 from aigon.profiles.conditions import holds
 from aigon.profiles.ecosystem import PLACEHOLDER, Candidate, Ecosystem, RoleChoice
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aigon.checks.pytest_arguments import asked
-from aigon.model.values import Problem, TestResult
+from aigon.model.checks import Problem, TestResult
 
 MOST = 50
 """Problems listed; the rest is counted."""

@@ -12,7 +12,7 @@ from aigon.isolation import bytecode
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.loop import criteria
-from aigon.model.values import Check, Finding, Problem
+from aigon.model.checks import Check, Finding, Problem
 from aigon.proof.base_tests import less, lost
 from aigon.proof.edits import Changed
 from aigon.proof.frozen import Frozen

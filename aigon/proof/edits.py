@@ -7,8 +7,7 @@ from aigon.git import blobs
 from aigon.git.blobs import Entry
 from aigon.git.trusted import TrustedGit
 from aigon.job.snapshot import Snapshot
-from aigon.model.concerns import Concern, key_of
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import Frozen
 
@@ -78,7 +77,7 @@ def unread(rows: tuple[Changed, ...], protection: Protection) -> Iterator[Concer
     left = [row.path for row in _first(rows, protection)[FILES:] if protection.part(row.path) != "other"]
     if left:
         what = f"the change has more files than the {FILES:,} that the rules read: {len(left)} were not looked at"
-        yield Concern("unread", "review", what, tuple(left[:20]), key_of(left))
+        yield Concern("unread", "review", what, tuple(left[:20]), hash_change(left))
 
 
 def _edit(row: Changed, texts: Mapping[str, bytes], protection: Protection) -> Edit:

@@ -16,7 +16,7 @@ from typing import Any
 from aigon.errors import environment
 from aigon.files.checksums import summed, unsummed
 from aigon.files.store import damaged, make_lasting, write_atomic
-from aigon.model.values import Check, TestResult
+from aigon.model.checks import Check, TestResult
 from aigon.profiles.protection import Rule
 
 VERSION = 2

@@ -12,7 +12,8 @@ from aigon.config.models import Config, Protect
 from aigon.errors import usage
 from aigon.files.resources import profiles
 from aigon.job.job import ProofPlan
-from aigon.model.values import Check, Spec
+from aigon.model.checks import Check
+from aigon.model.criteria import Spec
 from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup
 from aigon.profiles.places import everywhere

@@ -7,9 +7,8 @@ from aigon.git import blobs
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.decisions import Decision
-from aigon.model.concerns import Concern, Level, key_of
-from aigon.model.edits import Edits
-from aigon.model.values import Finding, Problem
+from aigon.model.changes import Concern, ConcernLevel, Edits, hash_change
+from aigon.model.checks import Finding, Problem
 from aigon.profiles.protection import Protection
 from aigon.proof import keyed
 from aigon.proof import put_back as guards
@@ -37,7 +36,7 @@ def _unreadable(text: Edits, rows: Iterable[Changed]) -> Iterable[Concern]:
     for edit in text.files:
         if edit.part == "product" and edit.after == "" and edit.path in shas and shas[edit.path] not in EMPTY:
             what = f"{edit.path} is no text that the rules can read, and it is not where the project keeps its data"
-            yield Concern("unread", "review", what, (edit.path,), key_of([edit.path, shas[edit.path]]))
+            yield Concern("unread", "review", what, (edit.path,), hash_change([edit.path, shas[edit.path]]))
 
 
 def _by_path(world: World, protection: Protection, rows: Sequence[Changed]) -> Iterable[Concern]:
@@ -49,8 +48,8 @@ def _by_path(world: World, protection: Protection, rows: Sequence[Changed]) -> I
         put_back = rule.level == "restore" and (row.path in world.guarded or row.path.startswith(f"{guards.OWN}/"))
         if put_back or (rule.keys and keyed.same(*_both(row, texts), row.path, rule.keys)):
             continue
-        level: Level = "note" if rule.level == "note" else "review"
-        key = key_of([row.path, row.tree.sha if row.tree else "", *rule.keys])
+        level: ConcernLevel = "note" if rule.level == "note" else "review"
+        key = hash_change([row.path, row.tree.sha if row.tree else "", *rule.keys])
         yield Concern("protected", level, f"{row.path} was changed ({rule.source})", (row.path,), key)
 
 

@@ -19,9 +19,9 @@ from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, E
 from aigon.journal.state import State
 from aigon.loop.decide import is_hollow, met
 from aigon.loop.git_check import require_untouched
-from aigon.model.binding import bound
-from aigon.model.concerns import Concern, key_of
-from aigon.model.values import Criterion, Finding, Problem, Verdict
+from aigon.model.changes import Concern, hash_change
+from aigon.model.checks import Finding, Problem
+from aigon.model.criteria import Criterion, Verdict, find_bound_checks
 from aigon.proof import integrity_findings
 from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.clean_room import Proof, carried_out
@@ -157,11 +157,13 @@ def _base_tests(job: Job, proof: Proof) -> tuple[Concern, ...]:
     if not proof.with_base:
         config = [path for path in proof.touched.paths if job.protection.part(path) != "tests"]
         said = f"{', '.join(config[:10])}: changed, and everything is green with the base's version, too"
-        return (Concern("changed-config", "note", said, tuple(config), key_of(proof.touched.name)),) if config else ()
+        return (
+            (Concern("changed-config", "note", said, tuple(config), hash_change(proof.touched.name)),) if config else ()
+        )
     said = "; ".join(each.summary for each in proof.with_base.values())
     listed = ", ".join(proof.touched.paths[:5]) + (", ..." if len(proof.touched.paths) > 5 else "")
     what = f"{listed} changed, and what the base tested is not all green: {said}"
-    return (Concern(BASE_TESTS, "review", what, proof.touched.paths, key_of(proof.touched.name)),)
+    return (Concern(BASE_TESTS, "review", what, proof.touched.paths, hash_change(proof.touched.name)),)
 
 
 def _after(job: Job, criterion: Criterion, verdict: Verdict, proof: Proof, findings: Sequence[Finding]) -> Verdict:
@@ -180,5 +182,5 @@ def _after(job: Job, criterion: Criterion, verdict: Verdict, proof: Proof, findi
 def _names(job: Job, criterion: Criterion) -> tuple[str, ...]:
     """The checks or the command that decide a criterion."""
     if criterion.kind == "check":
-        return bound(criterion.command or "", {check.name: check.role for check in job.checks})
+        return find_bound_checks(criterion.command or "", {check.name: check.role for check in job.checks})
     return (f"criterion-{criterion.number}",) if criterion.kind in ("verify", "metric") else ()

@@ -16,7 +16,7 @@ from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
 from aigon.loop.sharing import is_the_base
-from aigon.model.values import Check, Finding
+from aigon.model.checks import Check, Finding
 from aigon.proof import frozen
 from aigon.proof.base_tests import lost
 from aigon.proof.clean_room import Bench, bench, deciding, key, named, red

@@ -14,7 +14,7 @@ from aigon.isolation.clean_room import Room
 from aigon.isolation.mechanisms import Isolation
 from aigon.job.job import Job
 from aigon.job.world import Place, World
-from aigon.model.values import Check
+from aigon.model.checks import Check
 
 
 @dataclass(frozen=True, slots=True)

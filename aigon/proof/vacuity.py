@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from aigon.model.values import Criterion, SpecWarning, Verdict
+from aigon.model.criteria import Criterion, SpecWarning, Verdict
 from aigon.proof.shell_status import can_fail
 from aigon.spec.annotation import metric_parts
 from aigon.text.counting import join_words, list_criteria

@@ -17,7 +17,7 @@ from aigon.git.ref_guard import RefGuard
 from aigon.git.rivals import NOBODY, Rivals
 from aigon.git.stale_locks import GitLocks
 from aigon.git.workspace import Workspace
-from aigon.model.concerns import Concern, key_of
+from aigon.model.changes import Concern, hash_change
 from aigon.proof.main_checkout import MainsOwn
 
 Park = Callable[[str, str], str]
@@ -97,7 +97,7 @@ class Watch:
 
 
 def _lost(moved: Moved) -> Concern:
-    return Concern("lost-ref", "review", moved.sentence, (), key_of([moved.ref, moved.before, moved.after]))
+    return Concern("lost-ref", "review", moved.sentence, (), hash_change([moved.ref, moved.before, moved.after]))
 
 
 def watch(

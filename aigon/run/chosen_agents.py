@@ -13,7 +13,13 @@ from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.journal import candidates
 from aigon.journal.records import records_of
-from aigon.model.candidates import Candidate, Named, distinct, meant, named
+from aigon.model.candidates import (
+    Candidate,
+    RequestedAgent,
+    assign_distinct_labels,
+    find_candidate,
+    parse_requested_agent,
+)
 from aigon.spec.features import Feature, feature_at, is_called
 
 SHORT = 3
@@ -32,19 +38,21 @@ def _is(candidate: Candidate, name: str) -> bool:
     return is_called(Feature(candidate.feature, candidate.slug, "", ""), name)
 
 
-def agents(main: Checkout, names: Sequence[str]) -> tuple[Named, ...]:
+def agents(main: Checkout, names: Sequence[str]) -> tuple[RequestedAgent, ...]:
     """The agents that a person names, with labels of their own. Raises AigonError (exit 2) for unknown ones."""
     read = work_tree(main.root)
     config = configuration(read)
-    return distinct([_named(main.root, config, name, read) for name in names])
+    return assign_distinct_labels([_named(main.root, config, name, read) for name in names])
 
 
-def _named(root: Path, config: Config, name: str, read: Read) -> Named:
+def _named(root: Path, config: Config, name: str, read: Read) -> RequestedAgent:
     agent = configured(root, config, name if name in config.agents else name.partition(":")[0], read)
     short = next((a for a in agent.kind.aliases if len(a) <= SHORT), "") if agent.kind else ""
-    found = named(name, short if agent.kind and agent.name == agent.kind.name else agent.name, config.agents)
+    found = parse_requested_agent(
+        name, short if agent.kind and agent.name == agent.kind.name else agent.name, config.agents
+    )
     whole = f"{agent.name}:{found.model}" if found.model else agent.name
-    return Named(whole, agent.name, found.model, found.label)
+    return RequestedAgent(whole, agent.name, found.model, found.label)
 
 
 def spelled_out(main: Checkout, options: Options) -> Options:
@@ -76,10 +84,10 @@ def chosen(main: Checkout, options: Options, here: Candidate | None) -> tuple[st
         (name,) = options.agents
         if not there and not options.worktree:
             return ()  # it may be an agent of the feature's branch, which is not checked out yet
-        fits = meant(there, name)  # the label of a worktree need not name an agent
+        fits = find_candidate(there, name)  # the label of a worktree need not name an agent
         if fits is None:
             named_ = agents(main, [name])[0]
-            fits = meant(there, named_.name) or meant(there, named_.label)
+            fits = find_candidate(there, named_.name) or find_candidate(there, named_.label)
         if fits or not (resumed_by_name and there):
             return (fits.agent,) if fits else (name,) if options.worktree else ()
     if here and here in there:

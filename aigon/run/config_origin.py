@@ -14,7 +14,7 @@ from aigon.files.home import state_home
 from aigon.files.resources import profiles
 from aigon.job import limits
 from aigon.job.options import Options
-from aigon.model.values import Check
+from aigon.model.checks import Check
 
 OPTIONS: Mapping[str, Keys] = {
     "profile": ("profile",),

@@ -16,9 +16,9 @@ from aigon.journal.events import IterationFinished
 from aigon.journal.other_homes import command_elsewhere, describe_search
 from aigon.journal.records import Records, records_of
 from aigon.journal.state import State, replay
-from aigon.model.candidates import run_command
-from aigon.model.concerns import Concern
-from aigon.model.values import Spec
+from aigon.model.candidates import format_run_command
+from aigon.model.changes import Concern
+from aigon.model.criteria import Spec
 from aigon.run.meant import candidate_meant
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean, folded
@@ -85,7 +85,7 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     if not what:
         raise _nothing_named(spec, state.last, feature.path, feature.name_for_people)
     items = tuple(item for each in what for item in _items(spec, state.last, each))
-    return Case(feature.name_for_people, items, state, records, run_command(wanted, label))
+    return Case(feature.name_for_people, items, state, records, format_run_command(wanted, label))
 
 
 def record_decisions(checkout: Checkout, case: Case, decision: Literal["approve", "reject"], why: str) -> None:

@@ -18,8 +18,8 @@ from aigon.git.trusted import refuse_unsupported
 from aigon.judge.consulting import Consulting
 from aigon.judge.settings import named
 from aigon.loop.actors import chosen_judge
-from aigon.model.agent_types import Kind
-from aigon.model.diagnosis import Diagnosis, Fact
+from aigon.model.agent_types import AgentType
+from aigon.model.diagnosis import Diagnosis, MachineFact
 from aigon.model.turns import Agent
 from aigon.run.machine_health import facts, worded
 from aigon.run.repair.repair import broken
@@ -41,7 +41,7 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
         *([_repository(root)] if root and git else []),
         *(_records(root) if root else ()),
         _judge(root or start, config, env),
-        *(Fact("configuration", "Settings", "", problem=worded(error), code=Exit.USAGE) for error in wrong),
+        *(MachineFact("configuration", "Settings", "", problem=worded(error), code=Exit.USAGE) for error in wrong),
     )
     taken, why = choice(config, env, agents, known, root or start)
     return Diagnosis(agents, machine, taken, why, known["command"].note)
@@ -55,7 +55,7 @@ def _configuration(read: Read, wrong: list[AigonError]) -> Config:
         return Config()
 
 
-def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, Kind]:
+def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, AgentType]:
     """Every kind that can be read: one malformed file leaves those of its folder out."""
     sound = []
     for folder in (person_folder(), *([root / OWN] if root else [])):
@@ -68,7 +68,7 @@ def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, Kind]:
 
 
 def _patients(
-    root: Path, config: Config, known: Mapping[str, Kind], read: Read, wrong: list[AigonError]
+    root: Path, config: Config, known: Mapping[str, AgentType], read: Read, wrong: list[AigonError]
 ) -> list[Patient]:
     """The configured agents, then every kind that is none of them by name."""
     foreign = agent_kinds(root / OWN)
@@ -86,7 +86,7 @@ def _patients(
     return found + [Patient(agent, one, foreign=one.name in foreign) for one, agent in named]
 
 
-def _repository(root: Path) -> Fact:
+def _repository(root: Path) -> MachineFact:
     """Whether aigon can work in this repository at all, whatever its branches and files are like just now."""
     data = {"path": str(root)}
     try:
@@ -94,11 +94,11 @@ def _repository(root: Path) -> Fact:
             checkout.identity()
             refuse_unsupported(checkout)
     except AigonError as error:
-        return Fact("repository", "Repository", str(root), {**data, "usable": False}, problem=worded(error))
-    return Fact("repository", "Repository", str(root), {**data, "usable": True})
+        return MachineFact("repository", "Repository", str(root), {**data, "usable": False}, problem=worded(error))
+    return MachineFact("repository", "Repository", str(root), {**data, "usable": True})
 
 
-def _records(root: Path) -> Iterator[Fact]:
+def _records(root: Path) -> Iterator[MachineFact]:
     """What is damaged of aigon's own records, if anything is."""
     try:
         wrong = broken(root)
@@ -106,19 +106,21 @@ def _records(root: Path) -> Iterator[Fact]:
         wrong = (str(error),)
     if wrong:
         problem = f"{'; '.join(wrong)}; aigon doctor --repair keeps what is damaged and makes of it what can be made"
-        yield Fact("records", "Records", f"{len(wrong)} damaged", {"damaged": list(wrong)}, problem=problem)
+        yield MachineFact("records", "Records", f"{len(wrong)} damaged", {"damaged": list(wrong)}, problem=problem)
 
 
-def _judge(root: Path, config: Config, env: Mapping[str, str]) -> Fact:
+def _judge(root: Path, config: Config, env: Mapping[str, str]) -> MachineFact:
     """Who would decide criteria that no command decides."""
     own = config.judge or JudgeConfig()
     try:
         chosen = named(own, env.get("AIGON_JUDGE") or None)
         settings = None if chosen == "none" else chosen_judge(config, chosen, (), env, root)
     except AigonError as error:
-        return Fact("judge", "Judge", "none", {"backend": None}, remark=worded(error))
+        return MachineFact("judge", "Judge", "none", {"backend": None}, remark=worded(error))
     if settings is None:
-        return Fact("judge", "Judge", "a person (aigon approve); no judge model is configured", {"backend": None})
+        return MachineFact(
+            "judge", "Judge", "a person (aigon approve); no judge model is configured", {"backend": None}
+        )
     who = settings.agent if isinstance(settings, Consulting) else settings.model
     data = {"backend": settings.backend, "agent": settings.agent, "model": settings.model}
-    return Fact("judge", "Judge", f"{settings.backend} ({who})", data)
+    return MachineFact("judge", "Judge", f"{settings.backend} ({who})", data)

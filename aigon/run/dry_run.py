@@ -16,7 +16,7 @@ from aigon.job.options import Options
 from aigon.journal.records import records_of
 from aigon.journal.state import replay
 from aigon.loop.prompt import build, estimated_tokens, how_decided
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.proof import protected_files
 from aigon.run.choices import continue_choices
 from aigon.run.prepare import Prepared, job_of, ready

@@ -28,8 +28,8 @@ from aigon.loop.briefing import prompt_text
 from aigon.loop.drive import Durable, Observer, Recorder, drive
 from aigon.loop.loop import Loop, run
 from aigon.loop.prompt import estimated_tokens
-from aigon.model.binding import bound
-from aigon.model.candidates import run_command
+from aigon.model.candidates import format_run_command
+from aigon.model.criteria import find_bound_checks
 from aigon.model.judging import describe_no_judge
 from aigon.process import reaper
 from aigon.process.guardian import guarded
@@ -140,7 +140,7 @@ def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:
         return
     there = {check.name: check.role for check in job.checks}
     for criterion in job.spec.criteria:
-        if criterion.kind == "check" and not bound(criterion.command or "", there):
+        if criterion.kind == "check" and not find_bound_checks(criterion.command or "", there):
             needs = (
                 f"criterion {criterion.number} needs a check '{criterion.command}', which this project does not have"
             )
@@ -171,7 +171,7 @@ def say(text: str) -> None:
 
 
 def _answer(options: Options, seat: Seat) -> Callable[[str], None]:
-    again = run_command(options.feature, seat.label)
+    again = format_run_command(options.feature, seat.label)
     return lambda _signal: _say_how_to_stop(again)
 
 

@@ -22,8 +22,8 @@ from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
-from aigon.model.placed import Placed
-from aigon.model.values import Check
+from aigon.model.agent_types import CommandFileResult
+from aigon.model.checks import Check
 from aigon.views.install_commands import as_data, line
 
 HEADING = "# aigon's runtime files"
@@ -42,7 +42,7 @@ class Initialised:
     checks: Checks
     written: tuple[str, ...]
     kept: tuple[str, ...]
-    commands: tuple[Placed, ...] = ()
+    commands: tuple[CommandFileResult, ...] = ()
     elsewhere: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     kept_profile: str = ""
@@ -178,7 +178,7 @@ def unignored_outputs(checkout: Checkout, checks: Checks) -> tuple[str, ...]:
     return tuple(line for line, sample in samples.items() if sample not in (ignored or "").splitlines())
 
 
-def _write_commands(root: Path, config: Config) -> tuple[tuple[Placed, ...], tuple[str, ...]]:
+def _write_commands(root: Path, config: Config) -> tuple[tuple[CommandFileResult, ...], tuple[str, ...]]:
     inside, elsewhere = kinds_here(root, config, os.environ)
     return install(inside, Place(root, Path.home())), tuple(kind.name for kind in elsewhere)
 

@@ -23,8 +23,8 @@ from aigon.judge.labelled_change import bench, change
 from aigon.judge.settings import named
 from aigon.judge.whole import judge_change
 from aigon.loop.actors import chosen_judge
-from aigon.model.diff import FileDiff
-from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.changes import FileDiff
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process import reaper
 from aigon.process.stop import POLL_SECONDS, Stop
 
@@ -125,9 +125,9 @@ def _judged(case: Labelled, diffs: Sequence[FileDiff], settings: JudgeSettings, 
     return Judged(case.name, case.about, round_, decided, found.rejected, answers, time.monotonic() - begun)
 
 
-def _ask(question: Question, settings: JudgeSettings, stop: Stop) -> Answer:
+def _ask(question: JudgeQuestion, settings: JudgeSettings, stop: Stop) -> JudgeAnswer:
     """One call, aside, so that Ctrl+C does not wait for a model. Raises AigonError (exit 6) when no call can help."""
-    answers: SimpleQueue[Answer] = SimpleQueue()
+    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     ask = backend(settings.backend).ask
     threading.Thread(target=lambda: answers.put(ask(question, settings)), name="judge", daemon=True).start()
     while not stop.asked:

@@ -13,7 +13,7 @@ from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files import home
 from aigon.isolation import mechanisms, sandbox
-from aigon.model.diagnosis import Fact
+from aigon.model.diagnosis import MachineFact
 from aigon.process import machine, run
 
 OLDEST_GIT = "2.36"
@@ -21,47 +21,49 @@ OLDEST_GIT = "2.36"
 TRIED_ON = "linux"
 
 
-def git(env: Mapping[str, str]) -> Fact:
+def git(env: Mapping[str, str]) -> MachineFact:
     """The git on PATH."""
     program = shutil.which("git", path=env.get("PATH"))
     if program is None:
-        return Fact("git", "git", "not installed", {"minimum": OLDEST_GIT},
+        return MachineFact("git", "git", "not installed", {"minimum": OLDEST_GIT},
                     problem=f"there is no git on PATH: install git {OLDEST_GIT} or newer")  # fmt: skip
     code, out, _ = run.output([program, "--version"], env={**env, "LC_ALL": "C"})
     version = version_in(out)
     data = {"path": program, "version": version, "minimum": OLDEST_GIT}
     if code or not version:
-        return Fact("git", "git", program, data, problem="it does not say its version: is it git?")
+        return MachineFact("git", "git", program, data, problem="it does not say its version: is it git?")
     old = f"aigon needs git {OLDEST_GIT} or newer" if numbers(version) < numbers(OLDEST_GIT) else ""
-    return Fact("git", "git", f"{version} (needs {OLDEST_GIT} or newer)", data, problem=old)
+    return MachineFact("git", "git", f"{version} (needs {OLDEST_GIT} or newer)", data, problem=old)
 
 
-def python() -> Fact:
+def python() -> MachineFact:
     """The Python that runs aigon."""
     version = platform.python_version()
-    return Fact("python", "Python", f"{version} ({sys.executable})", {"version": version, "path": sys.executable})
+    return MachineFact(
+        "python", "Python", f"{version} ({sys.executable})", {"version": version, "path": sys.executable}
+    )
 
 
-def system() -> Fact:
+def system() -> MachineFact:
     """The operating system."""
     name, release, cpu = platform.system(), platform.release(), platform.machine()
     remark = "" if sys.platform.startswith(TRIED_ON) else "aigon is tested on Linux alone"
     data = {"system": name, "release": release, "machine": cpu}
-    return Fact("platform", "Platform", f"{name} {release} {cpu}", data, remark=remark)
+    return MachineFact("platform", "Platform", f"{name} {release} {cpu}", data, remark=remark)
 
 
-def clean_room(root: Path | None, config: Config) -> Fact:
+def clean_room(root: Path | None, config: Config) -> MachineFact:
     """How commands are kept from the workspace when a feature is proven."""
     with tempfile.TemporaryDirectory(prefix="aigon-doctor-") as folder:
         try:
             found = mechanisms.best(root or Path(folder), config.proof.isolation)
         except AigonError as error:
-            return Fact("clean_room", "Clean room", "not as wanted", {"isolation": None}, problem=worded(error))
+            return MachineFact("clean_room", "Clean room", "not as wanted", {"isolation": None}, problem=worded(error))
     remark = "" if found != "none" else 'proofs will say "not isolated": no bubblewrap, namespaces or Landlock here'
-    return Fact("clean_room", "Clean room", found, {"isolation": found}, remark=remark)
+    return MachineFact("clean_room", "Clean room", found, {"isolation": found}, remark=remark)
 
 
-def kept_in(config: Config, env: Mapping[str, str]) -> Fact:
+def kept_in(config: Config, env: Mapping[str, str]) -> MachineFact:
     """What keeps agents to the workspace, and why it is nothing better."""
     own, wanted = config.sandbox, env.get("AIGON_SANDBOX") or config.sandbox.mode
     data = {"mode": wanted, "mechanism": None, "network": own.network}
@@ -69,9 +71,9 @@ def kept_in(config: Config, env: Mapping[str, str]) -> Fact:
         found = sandbox.best(wanted, own.network)  # type: ignore[arg-type]  # what it is not is refused by a run
     except (AigonError, KeyError) as error:
         said = worded(error) if isinstance(error, AigonError) else f"AIGON_SANDBOX is {wanted!r}"
-        return Fact("sandbox", "Sandbox", "not as wanted", data, problem=said)
+        return MachineFact("sandbox", "Sandbox", "not as wanted", data, problem=said)
     text = f"{found} (as wanted)" if wanted == found else found
-    return Fact("sandbox", "Sandbox", text, {**data, "mechanism": found}, remark=_no_better(found, wanted))
+    return MachineFact("sandbox", "Sandbox", text, {**data, "mechanism": found}, remark=_no_better(found, wanted))
 
 
 def _no_better(found: str, wanted: str) -> str:
@@ -83,7 +85,7 @@ def _no_better(found: str, wanted: str) -> str:
     return ""
 
 
-def room(root: Path, config: Config) -> Fact:
+def room(root: Path, config: Config) -> MachineFact:
     """Free disk and memory, against the guards."""
     disk, memory = machine.disk_free(root), machine.memory_free()
     wanted = {"disk": config.guards.disk_free, "memory": config.guards.memory_free}
@@ -91,16 +93,16 @@ def room(root: Path, config: Config) -> Fact:
     text = f"{_size(disk)} of disk, {_size(memory)} of memory"
     data = {"disk_free": disk, "memory_free": memory, "disk_needed": wanted["disk"], "memory_needed": wanted["memory"]}
     problem = "; ".join(f"a run stops below {_size(wanted[name])} of {name} (guards.{name}Free)" for name in short)
-    return Fact("room", "Free", text, data, problem=problem)
+    return MachineFact("room", "Free", text, data, problem=problem)
 
 
-def state_home() -> Fact:
+def state_home() -> MachineFact:
     """Where aigon keeps its records."""
     place = home.state_home()
     there = next(folder for folder in (place, *place.parents) if folder.exists())
     writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
     problem = "" if writable else f"{there} is not writable: make it writable, or point AIGON_STATE_HOME elsewhere"
-    return Fact("state_home", "Records", str(place), {"path": str(place), "writable": writable}, problem=problem)
+    return MachineFact("state_home", "Records", str(place), {"path": str(place), "writable": writable}, problem=problem)
 
 
 def worded(error: AigonError) -> str:
@@ -115,7 +117,7 @@ def _size(count: int | None) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
-def facts(root: Path | None, config: Config, env: Mapping[str, str]) -> tuple[Fact, ...]:
+def facts(root: Path | None, config: Config, env: Mapping[str, str]) -> tuple[MachineFact, ...]:
     """Everything that needs no agent. `root` is the repository, None outside of one."""
     rooms = clean_room(root, config), kept_in(config, env)
     return (git(env), python(), system(), *rooms, room(root or Path.cwd(), config), state_home())

@@ -7,7 +7,7 @@ from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.journal import candidates
 from aigon.journal.records import records_of
-from aigon.model.candidates import Candidate, meant
+from aigon.model.candidates import Candidate, find_candidate
 from aigon.run.chosen_agents import agents, known
 
 
@@ -30,10 +30,10 @@ def candidate_meant(main: Checkout, here: Candidate | None, wanted: str, agent: 
 
 
 def _named(main: Checkout, there: Sequence[Candidate], wanted: str, agent: str) -> Candidate:
-    found = meant(there, agent)
+    found = find_candidate(there, agent)
     if found is None:
         (each,) = agents(main, [agent])
-        found = meant(there, each.name) or meant(there, each.label)
+        found = find_candidate(there, each.name) or find_candidate(there, each.label)
     if found is None:
         listed = ", ".join(each.label for each in there) or "nobody has a worktree"
         raise usage(f"{agent} does not work on feature {wanted}", where="--agent", hint=f"There: {listed}")

@@ -13,7 +13,7 @@ from aigon.journal.events import Event
 from aigon.journal.past import Past
 from aigon.journal.records import Origin, Records
 from aigon.journal.state import Spend
-from aigon.model.candidates import run_command
+from aigon.model.candidates import format_run_command
 from aigon.run.prepare import Prepared
 from aigon.run.recover import Confirm
 from aigon.spec.features import Feature
@@ -40,7 +40,7 @@ class Opening:
 
     def command(self, name: str, option: str) -> str:
         """What a person types to begin or go on with the feature called `name` here."""
-        return run_command(name, self.seat.label, option)
+        return format_run_command(name, self.seat.label, option)
 
     @property
     def own_git(self) -> Path:

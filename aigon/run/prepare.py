@@ -23,10 +23,9 @@ from aigon.job import limits
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import Options
 from aigon.loop import actors
+from aigon.model.criteria import Spec, parse_promises
 from aigon.model.judging import JudgeSettings
-from aigon.model.promises import phrases
 from aigon.model.turns import Agent
-from aigon.model.values import Spec
 from aigon.process import machine
 from aigon.profiles.protection import Protection
 from aigon.proof import guarding
@@ -96,7 +95,7 @@ def prepare(
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
         raise usage("The loop is turned off for this project", where=where, hint=hint)
     limits.limits(config, options)  # a limit that cannot be is said before anything is changed
-    phrases(options.promises)
+    parse_promises(options.promises)
     find = find_to_begin if with_agent else find_here
     feature = feature or find(root, checkout.common_dir, options.feature)
     spec = files.read(read, feature)
@@ -232,7 +231,7 @@ def job_of(
         protection=prepared.protection,
         proof=prepared.proof,
         fallback=tuple(actors.rungs(agent, config, options, first=False) for agent in prepared.fallback),
-        promises=phrases(options.promises),
+        promises=parse_promises(options.promises),
         waits=limits.waits(config, options),
         idle_timeout=limits.idle_timeout(config, options),
         prices=prepared.prices,

@@ -17,8 +17,8 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.world import World
 from aigon.journal.state import State
-from aigon.model.binding import bound
-from aigon.model.values import Check
+from aigon.model.checks import Check
+from aigon.model.criteria import find_bound_checks
 from aigon.process import machine, reaper
 from aigon.process.stop import Stop
 from aigon.run.prepare import Prepared
@@ -42,7 +42,7 @@ class Ran:
 def needed(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check, ...]:
     """The checks that criteria bound to these names and roles rest on."""
     roles = {check.name: str(check.role) for check in checks}
-    names = {name for each in wanted for name in bound(each, roles)}
+    names = {name for each in wanted for name in find_bound_checks(each, roles)}
     return tuple(check for check in checks if check.name in names)
 
 

@@ -14,7 +14,7 @@ from aigon.job.world import World
 from aigon.journal.events import Event, IterationFinished, Notice, Parked
 from aigon.journal.records import Records
 from aigon.journal.state import State
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.run.lost_objects import broken
 from aigon.spec import files as specs
 from aigon.spec.document import tick

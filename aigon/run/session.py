@@ -36,7 +36,7 @@ from aigon.journal.sink import NewerJournal
 from aigon.journal.state import State, replay
 from aigon.loop import iteration_log
 from aigon.loop.turn_files import without_links
-from aigon.model.candidates import run_command
+from aigon.model.candidates import format_run_command
 from aigon.process import reaper
 from aigon.process.loops import loop_lock
 from aigon.process.meter import Meter
@@ -139,7 +139,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
 
 def _start_command(opening: Opening, name: str) -> str:
     label = opening.seat.label
-    return run_command(name, label, "--loop") if label else loop_command(opening.seat.main, name)
+    return format_run_command(name, label, "--loop") if label else loop_command(opening.seat.main, name)
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:

@@ -11,7 +11,7 @@ from aigon.job.base_assessments import BaseLooks
 from aigon.job.world import World
 from aigon.journal import candidates
 from aigon.loop.budget import LEDGER, ledger_of
-from aigon.model.candidates import Candidate, branch_of
+from aigon.model.candidates import Candidate, format_branch_name
 from aigon.process import machine
 from aigon.process.check_slots import CheckSlots
 
@@ -51,5 +51,5 @@ def rivals_of(home: Path, candidate: Candidate | None) -> Rivals:
     Only branches that have the name that aigon gives them: nobody's record takes another branch out of the guard.
     """
     others = (each for each in candidates.every(home) if each != candidate)
-    named = {each.branch for each in others if each.branch == branch_of(each.feature, each.label, each.slug)}
+    named = {each.branch for each in others if each.branch == format_branch_name(each.feature, each.label, each.slug)}
     return Rivals(frozenset(named) - {candidate.branch if candidate else ""}, candidate.feature if candidate else "")

@@ -7,7 +7,7 @@ from aigon.errors import AigonError, environment
 from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.journal import candidates
-from aigon.model.candidates import meant
+from aigon.model.candidates import find_candidate
 from aigon.process import running
 from aigon.process.running import Invocation, Request
 from aigon.spec import files
@@ -65,7 +65,7 @@ def _same_number(one: str, other: str) -> bool:
 
 
 def _label_of(home: Path | None, name: str, agent: str) -> str:
-    found = meant(candidates.of_feature(home, name), agent)
+    found = find_candidate(candidates.of_feature(home, name), agent)
     return found.label if found else agent
 
 

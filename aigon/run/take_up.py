@@ -12,7 +12,7 @@ from aigon.journal.past import Past
 from aigon.journal.records import Origin, Records
 from aigon.journal.sink import JournalSink
 from aigon.journal.state import State
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.proof.frozen import load
 from aigon.run import recover
 from aigon.run.choices import continue_choices

@@ -26,9 +26,9 @@ from aigon.journal.state import State
 from aigon.loop import decide
 from aigon.loop.assess import assess
 from aigon.loop.drive import Observer, Recorder
-from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe, exit_code, status
-from aigon.model.problems import few
-from aigon.model.values import Check, Finding
+from aigon.model.checks import Check, Finding
+from aigon.model.failures import describe_first_problems
+from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
 from aigon.process import reaper
 from aigon.process.stop import Stop
 from aigon.proof.baseline import find_baseline
@@ -92,14 +92,14 @@ class Validation:
     @property
     def exit_code(self) -> int:
         """The documented exit code."""
-        return int(exit_code(self.outcome))
+        return int(get_exit_code(self.outcome))
 
     def document(self) -> dict[str, object]:
         """Everything as data."""
         texts = {c.number: c.text for c in self.plan.prepared.spec.criteria}
         return {
             **self.plan.document(),
-            "outcome": status(self.outcome),
+            "outcome": get_status(self.outcome),
             "exit_code": self.exit_code,
             "checks": [data(row) for row in self.plan.rows(self.look.findings)],
             "criteria": [
@@ -123,14 +123,14 @@ def _red(finding: Finding) -> list[str]:
     """What a red check named: nothing keeps its log."""
     if finding.status not in ("fail", "error") or not finding.problems:
         return []
-    return [f"{finding.title}:", *(f"  {line}" for line in few(finding, NAMED)), ""]
+    return [f"{finding.title}:", *(f"  {line}" for line in describe_first_problems(finding, NAMED)), ""]
 
 
 def _ending(outcome: Outcome) -> str:
     """No loop ran, so no guard stopped one, and there is no state to save."""
     if isinstance(outcome, Interrupted):
         return f"Interrupted by {outcome.signal}; nothing was written"
-    return outcome.reason.capitalize() if isinstance(outcome, Stopped) else describe(outcome)
+    return outcome.reason.capitalize() if isinstance(outcome, Stopped) else describe_outcome(outcome)
 
 
 def validate(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from aigon.errors import AigonError, usage
-from aigon.model.values import Criterion, Spec
+from aigon.model.criteria import Criterion, Spec
 from aigon.spec import markdown
 from aigon.spec.annotation import Annotation
 from aigon.spec.document import parse

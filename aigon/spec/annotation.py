@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from aigon.errors import AigonError, usage
-from aigon.model.values import CriterionKind
+from aigon.model.criteria import CriterionKind
 
 WithArgument = Literal["verify", "metric", "check"]
 Bare = Literal["judge", "human"]

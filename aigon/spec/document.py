@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from aigon.errors import usage
-from aigon.model.values import Criterion, Spec, SpecWarning
+from aigon.model.criteria import Criterion, Spec, SpecWarning
 from aigon.proof.vacuity import describe_unfailing
 from aigon.spec import frontmatter, markdown, missing_criteria, task_list
 from aigon.spec.annotation import metric_parts

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
 from aigon.files import bounded
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.spec import features
 from aigon.spec.document import LARGEST, TOO_MUCH, known_failures, parse, require_criteria
 from aigon.spec.features import Feature, feature_at

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from aigon.errors import usage
-from aigon.model.values import SpecWarning
+from aigon.model.criteria import SpecWarning
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
 from aigon.journal.amounts import many
-from aigon.model.values import SpecWarning
+from aigon.model.criteria import SpecWarning
 from aigon.spec.markdown import Page, line_of, one_line
 from aigon.spec.task_list import BOX, ODD_BOX, is_criteria_heading
 from aigon.text.quoting import folded

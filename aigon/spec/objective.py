@@ -6,7 +6,7 @@ Only when the whole item says that and nothing else; whatever says more is left 
 import re
 from collections.abc import Mapping
 
-from aigon.model.values import Role
+from aigon.model.checks import Role
 
 _LABEL = re.compile(r"(?:[a-z]{1,6}[ -]?\d+(?:\.\d+)*\s*[:.)–—-]|\[[a-z]{1,6}[ -]?\d+(?:\.\d+)*\]:?)\s*")
 _MODAL = r"(?:(?:must|should|shall|will|all|still|continue to|now) )*"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
-from aigon.model.values import Criterion, SpecWarning
+from aigon.model.criteria import Criterion, SpecWarning
 from aigon.spec import annotation, objective
 from aigon.spec.annotation import Annotation, Comment
 from aigon.spec.markdown import Page, line_of, one_line

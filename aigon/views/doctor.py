@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from aigon.model.diagnosis import Diagnosis, Fact, Health
+from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact
 from aigon.text.fingerprints import plain
 
 WIDTH = 80
@@ -24,7 +24,7 @@ def document(found: Diagnosis) -> dict[str, object]:
     }
 
 
-def _agent(agent: Health) -> dict[str, object]:
+def _agent(agent: AgentHealth) -> dict[str, object]:
     told = {field.name: getattr(agent, field.name) for field in fields(agent)}
     lists = {key: list(value) for key, value in told.items() if isinstance(value, tuple)}
     absent = {key: told[key] or None for key in ("path", "version", "tested", "program")}
@@ -33,7 +33,7 @@ def _agent(agent: Health) -> dict[str, object]:
     return found
 
 
-def _fact(fact: Fact) -> dict[str, object]:
+def _fact(fact: MachineFact) -> dict[str, object]:
     return {**fact.data, "text": fact.text, "ok": not fact.problem, "problem": fact.problem, "remark": fact.remark}
 
 
@@ -54,7 +54,7 @@ def text(found: Diagnosis) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _table(agents: Sequence[Health]) -> Iterator[str]:
+def _table(agents: Sequence[AgentHealth]) -> Iterator[str]:
     name = max(len(_clean(agent.name)) for agent in agents)
     version = max(len(agent.version) for agent in agents)
     for agent in agents:
@@ -67,14 +67,14 @@ def _table(agents: Sequence[Health]) -> Iterator[str]:
             yield from _wrapped(f"- {remark}", _INDENT, _INDENT + "  ")
 
 
-def _missing(agents: Sequence[Health]) -> Iterator[str]:
+def _missing(agents: Sequence[AgentHealth]) -> Iterator[str]:
     width = max(len(_clean(agent.name)) for agent in agents)
     for agent in agents:
         how = agent.install or (agent.problems[0] if agent.problems else "")
         yield from _wrapped(f"{_clean(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
 
 
-def _facts(fact: Fact) -> Iterator[str]:
+def _facts(fact: MachineFact) -> Iterator[str]:
     words = " ".join(_path(word, WIDTH - 14) for word in fact.text.split())
     yield from _wrapped(f"{fact.title:<10}  {words}", "  ", " " * 14)
     for sign, said in (("!", fact.problem), ("-", fact.remark)):

@@ -9,7 +9,8 @@ from aigon.journal.attempt import Attempt
 from aigon.journal.attempt_words import describe_changes
 from aigon.journal.events import Event
 from aigon.journal.failure_log import Failed, failure_log
-from aigon.model.values import VERDICT_WORDS, Change
+from aigon.model.changes import FileChange
+from aigon.model.criteria import VERDICT_WORDS
 from aigon.spec.features import Feature
 from aigon.text.quoting import folded
 from aigon.text.timestamps import moment
@@ -92,7 +93,7 @@ def _document(failed: Failed) -> dict[str, object]:
     }
 
 
-def _lines_of(change: Change) -> dict[str, int | None]:
+def _lines_of(change: FileChange) -> dict[str, int | None]:
     """The lines added and removed; None where git counts none (binary)."""
     added, removed = ((number if number >= 0 else None) for number in (change.added, change.removed))
     return {"added": added, "removed": removed}

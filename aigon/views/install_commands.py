@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from aigon.model.placed import Placed
+from aigon.model.agent_types import CommandFileResult
 
 
-def document(found: Sequence[Placed], dry_run: bool) -> dict[str, object]:
+def document(found: Sequence[CommandFileResult], dry_run: bool) -> dict[str, object]:
     """Everything as data."""
     return {"dry_run": dry_run, "changed": any(one.wrote for one in found), "files": [as_data(one) for one in found]}
 
 
-def as_data(one: Placed) -> dict[str, object]:
+def as_data(one: CommandFileResult) -> dict[str, object]:
     """One file."""
     return {
         "agent": one.agent,
@@ -24,7 +24,7 @@ def as_data(one: Placed) -> dict[str, object]:
     }
 
 
-def text(found: Sequence[Placed], titles: Mapping[str, str], dry_run: bool) -> str:
+def text(found: Sequence[CommandFileResult], titles: Mapping[str, str], dry_run: bool) -> str:
     """A heading per agent, a line per file."""
     lines = []
     for agent, files in groupby(found, key=lambda one: one.agent):
@@ -34,7 +34,7 @@ def text(found: Sequence[Placed], titles: Mapping[str, str], dry_run: bool) -> s
     return "\n".join(lines)
 
 
-def line(one: Placed, dry_run: bool = False) -> str:
+def line(one: CommandFileResult, dry_run: bool = False) -> str:
     """What became of one file, in a line."""
     match one.state:
         case "new":

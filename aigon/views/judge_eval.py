@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from aigon.journal import amounts
 from aigon.judge.accuracy import Calls, Decided, Evaluation, Judged, totals
-from aigon.model.values import Usage
+from aigon.model.turns import Usage
 
 
 def document(found: Evaluation) -> dict[str, object]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from aigon.model.repairs import Repair
+from aigon.model.diagnosis import RepairReport
 
 
-def document(done: Repair) -> dict[str, object]:
+def document(done: RepairReport) -> dict[str, object]:
     """Everything as data."""
     return {
         "exit_code": int(done.exit_code),
@@ -16,12 +16,12 @@ def document(done: Repair) -> dict[str, object]:
     }
 
 
-def text(done: Repair) -> str:
+def text(done: RepairReport) -> str:
     """A paragraph per file; one sentence where nothing was to do."""
     return "\n".join(_lines(done)) or "Everything is sound: nothing was to do."
 
 
-def _lines(done: Repair) -> Iterator[str]:
+def _lines(done: RepairReport) -> Iterator[str]:
     for each in done.repaired:
         yield f"{each.what}: {each.how}\n  {each.path}" + (f"\n  kept as {each.kept_as}" if each.kept_as else "")
     for left in done.unmended:

@@ -7,7 +7,7 @@ from typing import Any
 
 from aigon.errors import environment
 from aigon.journal.state_document import NewerState, state_document
-from aigon.model.candidates import Candidate, run_command
+from aigon.model.candidates import Candidate, format_run_command
 from aigon.process.loops import alive
 from aigon.spec.features import Feature
 
@@ -59,7 +59,7 @@ class Lane:
             return ""
         if status == "not_started":
             return f"aigon feature-implement {who.feature} --loop --worktree --agent {who.agent}"
-        return run_command(who.feature, who.label)
+        return format_run_command(who.feature, who.label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from aigon.model.outcomes import status_words
-from aigon.model.values import VERDICT_WORDS
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.outcomes import describe_status
 from aigon.text.quoting import folded
 from aigon.views.status import Lane, Row, Standing, State
 
@@ -47,7 +47,7 @@ def _standing(standing: Standing, resume: str = "") -> str:
     state = standing.state
     if state is None:
         return "not started"
-    status = status_words(standing.status) + (f"; {resume}" if resume and standing.status == "broken_off" else "")
+    status = describe_status(standing.status) + (f"; {resume}" if resume and standing.status == "broken_off" else "")
     return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from aigon.journal.amounts import duration
-from aigon.model.values import Check, Finding, Problem
+from aigon.model.checks import Check, Finding, Problem
 from aigon.text.fingerprints import plain
 from aigon.text.quoting import folded
 

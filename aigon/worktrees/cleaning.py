@@ -8,7 +8,7 @@ from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.journal import candidates
 from aigon.loop.parked import listed as parked
-from aigon.model.candidates import Candidate, meant
+from aigon.model.candidates import Candidate, find_candidate
 from aigon.worktrees.cleanup import remove_safely
 from aigon.worktrees.specs import find_place
 
@@ -59,7 +59,7 @@ def _is(candidate: Candidate, wanted: str) -> bool:
 
 
 def _named(there: Sequence[Candidate], agent: str) -> Candidate:
-    found = meant(there, agent)
+    found = find_candidate(there, agent)
     if found is None:
         labels = ", ".join(each.label for each in there)
         raise usage(f"'{agent}' names no single worktree of feature {there[0].feature}", hint=f"There are: {labels}")

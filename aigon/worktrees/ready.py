@@ -18,7 +18,7 @@ from aigon.files.store import write_atomic
 from aigon.git.person import Checkout
 from aigon.journal.candidates import every, records
 from aigon.model.candidates import Candidate
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import reaper, run
 from aigon.process.stop import Stop
 from aigon.secrets import environment
@@ -137,7 +137,7 @@ def _heard(stop: Stop | None) -> Iterator[Stop | None]:
         yield own
 
 
-def _failed(exited: Exited, shown: str, log: Path, stop: Stop | None) -> AigonError:
+def _failed(exited: ProgramExit, shown: str, log: Path, stop: Stop | None) -> AigonError:
     last = clean(exited.stdout.decode(errors="replace")).strip().splitlines()[-LINES:]
     said = exited.start_error or "\n         ".join(last)
     why, code = f"it exited with {exited.exit_code}", Exit.ENVIRONMENT

@@ -18,7 +18,7 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.locks import checkout_lock, one_set_up
 from aigon.journal import candidates
 from aigon.journal.records import Origin, records_of
-from aigon.model.candidates import Candidate, Named, branch_of, meant
+from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
 from aigon.run.chosen_agents import agents as agents_named
 from aigon.run.chosen_agents import known
 from aigon.spec import files
@@ -51,7 +51,7 @@ def _set_up(
     config = configuration(work_tree(main.root))
     agents, there = agents_named(main, names), known(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
-    plan = [(each, meant(there, each.name) or meant(there, each.label)) for each in agents]
+    plan = [(each, find_candidate(there, each.name) or find_candidate(there, each.label)) for each in agents]
     _refuse_over(main, there[0].feature if there else wanted)
     if all(old for _, old in plan):
         return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
@@ -81,13 +81,13 @@ def _again(candidate: Candidate, mode: Mode) -> Candidate:
     return replace(candidate, mode="arena") if mode == "arena" else candidate
 
 
-def _new(agent: Named, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]) -> Candidate:
+def _new(agent: RequestedAgent, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]) -> Candidate:
     every = {each.branch: each for each in (*candidates.every(home), *made)}
     taken = {each.label for each in every.values() if each.feature == feature.id}
     label, number = agent.label, 2
     while label in taken:
         label, number = f"{agent.label}-{number}", number + 1
-    name = branch_of(feature.id, label, feature.slug)
+    name = format_branch_name(feature.id, label, feature.slug)
     slot = free_slot(tuple(every.values()))
     return Candidate(feature.id, feature.slug, label, agent.name, mode, slot, name, "")
 

@@ -10,7 +10,7 @@ from aigon.files import bounded
 from aigon.files.home import known_home
 from aigon.git import branch_files
 from aigon.git.main_checkout import branch_at
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.spec import features
 from aigon.spec import files as specs
 from aigon.spec.document import LARGEST, TOO_MUCH, parse

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.agents.adapters import Adapter, adapter
-from aigon.model.turns import Agent, Ask, Exited, Launch
-from aigon.model.values import Turn
+from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnRequest
 from tests.agents.turns import Place, play, program
 
 FOLDER = Path(__file__).parent / "captures"
@@ -16,10 +15,10 @@ NOW = 1_795_170_000.0
 """2026-11-20 10:20 UTC: when the captured programs are taken to have ended."""
 
 
-def exited(name: str, code: int = 0) -> Exited:
+def exited(name: str, code: int = 0) -> ProgramExit:
     """What is left of the program whose output is kept as `captures/NAME.*`."""
     output, errors = _kept(name, ".jsonl", ".json"), _kept(name, ".stderr")
-    return Exited(code, output, errors, duration=3.0, report=_kept(name, ".usage.json"), ended=NOW)
+    return ProgramExit(code, output, errors, duration=3.0, report=_kept(name, ".usage.json"), ended=NOW)
 
 
 def _kept(name: str, *suffixes: str) -> bytes:
@@ -36,9 +35,9 @@ def turn_of(kind: str, name: str, code: int = 0) -> Turn:
     return turn_after(kind, exited(name, code))
 
 
-def turn_after(kind: str, ended: Exited) -> Turn:
+def turn_after(kind: str, ended: ProgramExit) -> Turn:
     """The turn of such an agent whose program ended so."""
-    nowhere = Ask(1, "42", "run", "/w", "/c", "/w/spec.md", "/c/prompt.md")
+    nowhere = TurnRequest(1, "42", "run", "/w", "/c", "/w/spec.md", "/c/prompt.md")
     return adapter(kind).turn(Agent(kind, kind), nowhere, ended)
 
 
@@ -94,10 +93,10 @@ class _Reporting:
 
     known: Adapter
 
-    def launch(self, agent: Agent, ask: Ask) -> Launch:
+    def launch(self, agent: Agent, ask: TurnRequest) -> Launch:
         return self.known.launch(agent, ask)
 
-    def turn(self, agent: Agent, ask: Ask, exited: Exited) -> Turn:
+    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         file = Path(ask.output_file)
         report = file.read_bytes() if file.exists() else b""
         return self.known.turn(agent, ask, replace(exited, report=report, ended=NOW))

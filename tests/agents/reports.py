@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.agents.adapters import adapter
-from aigon.model.turns import Agent, Ask, Exited, Launch, Seen
-from aigon.model.values import Turn, Usage
+from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnReport, TurnRequest, Usage
 from tests.agents.captured import FOLDER, NOW
 from tests.agents.turns import Place, play, program
 
-__all__ = ["NOW", "Given", "Seen", "Usage", "exited", "play_stand_in"]
+__all__ = ["NOW", "Given", "TurnReport", "Usage", "exited", "play_stand_in"]
 
 
 def kept(name: str) -> bytes:
@@ -19,11 +18,11 @@ def kept(name: str) -> bytes:
     return file.read_bytes() if file.exists() else b""
 
 
-def exited(name: str, code: int = 0, *, report: bool = True) -> Exited:
+def exited(name: str, code: int = 0, *, report: bool = True) -> ProgramExit:
     """What is left of a captured program: NAME.txt or NAME.jsonl, NAME.stderr, and its file NAME.report."""
     stdout = kept(f"{name}.txt") or kept(f"{name}.jsonl")
     left = kept(f"{name}.report") if report else b""
-    return Exited(code, stdout, kept(f"{name}.stderr"), duration=3.0, report=left, ended=NOW)
+    return ProgramExit(code, stdout, kept(f"{name}.stderr"), duration=3.0, report=left, ended=NOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Given:
     args: tuple[str, ...]
     stdin: str
     env: dict[str, str]
-    ask: Ask
+    ask: TurnRequest
 
 
 _SCRIPT = """cd '{notes}'
@@ -75,10 +74,10 @@ class _Reading:
 
     of: Agent
 
-    def launch(self, agent: Agent, ask: Ask) -> Launch:
+    def launch(self, agent: Agent, ask: TurnRequest) -> Launch:
         return adapter(self.of.adapter).launch(agent, ask)
 
-    def turn(self, agent: Agent, ask: Ask, exited: Exited) -> Turn:
+    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         file = Path(ask.output_file)
         report = file.read_bytes() if file.is_file() else b""
         return adapter(self.of.adapter).turn(agent, ask, replace(exited, report=report))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import aider
-from aigon.model.turns import Agent, Exited
-from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
+from aigon.model.turns import Agent, ProgramExit
+from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
 from tests.agents.turns import place
 
 EDIT = "I will create the file.\n\nhello.txt\n```\n<<<<<<< SEARCH\n=======\nhello\n>>>>>>> REPLACE\n```"
@@ -19,10 +19,10 @@ QUOTES = (
 QUOTA = "OpenAIException - You exceeded your current quota, please check your plan and billing details."
 
 
-def seen(**fields: object) -> Seen:
+def seen(**fields: object) -> TurnReport:
     """A session with one reply that cost something, but for `fields`."""
     good = {"end": "finished", "model": "openai/gpt-4o", "usage": Usage(4200, 40), "cost": 0.0072}
-    return Seen(**{**good, "cost_status": "reported", **fields})  # type: ignore[arg-type]
+    return TurnReport(**{**good, "cost_status": "reported", **fields})  # type: ignore[arg-type]
 
 
 TURNED_AWAY = {"usage": None, "cost": 0.0}
@@ -57,7 +57,7 @@ TURNED_AWAY = {"usage": None, "cost": 0.0}
         ("quoting", seen(said=QUOTES)),
     ],
 )  # fmt: skip
-def test_every_captured_session_is_read_whatever_the_exit_code(case: str, expected: Seen) -> None:
+def test_every_captured_session_is_read_whatever_the_exit_code(case: str, expected: TurnReport) -> None:
     assert aider.seen(exited(f"aider_{case}")) == expected
 
 
@@ -77,7 +77,7 @@ def test_every_captured_session_is_read_whatever_the_exit_code(case: str, expect
         ("quoting", seen(said="> litellm.RateLimitError: x", usage=Usage(4201, 41))),
     ],
 )
-def test_without_a_history_the_screen_tells(case: str, expected: Seen) -> None:
+def test_without_a_history_the_screen_tells(case: str, expected: TurnReport) -> None:
     assert aider.seen(exited(f"aider_{case}", report=False)) == expected
 
 
@@ -93,17 +93,17 @@ COST = "Cost: $0.01 message, $0.02 session."
 ERROR = "litellm.RateLimitError: RateLimitError: x - slow down"
 
 
-def history(*lines: str) -> Exited:
+def history(*lines: str) -> ProgramExit:
     """A session by its history: its header, a prompt, and these lines."""
     head = "\n# aider chat started\n\n> Aider v0.86.2  \n> Model: m with whole edit format  \n\n#### Do it.  \n"
-    return Exited(0, report=(head + "\n".join(lines) + "\n").encode(), ended=NOW)
+    return ProgramExit(0, report=(head + "\n".join(lines) + "\n").encode(), ended=NOW)
 
 
 def test_with_a_cache_the_cost_has_a_line_of_its_own_and_cached_tokens_are_among_what_was_sent() -> None:
     found = aider.seen(history("", "Hi.", "", f"> {TOKENS}", f"{COST}  "))
-    assert found == Seen("finished", "", "Hi.", "m", "", Usage(9000, 85, 3000), 0.02, "reported")
+    assert found == TurnReport("finished", "", "Hi.", "m", "", Usage(9000, 85, 3000), 0.02, "reported")
     screen = f"Aider v0.86.2\nModel: m with whole edit format\n\nHi.\n\n{TOKENS}\n{COST}\n".encode()
-    assert aider.seen(Exited(0, screen)) == found
+    assert aider.seen(ProgramExit(0, screen)) == found
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_what_the_model_says_of_errors_is_no_error_of_the_session() -> None:
     found = aider.seen(history("", *lies, "", f"> {TOKENS}", f"{COST}  "))
     assert (found.end, found.detail) == ("finished", "")
     told = "\n".join(lies)
-    assert aider.seen(Exited(0, f"Aider v1\n\n{told}\n\n{TOKENS}\n{COST}\n".encode())).end == "finished"
-    killed = aider.seen(Exited(-9, f"Aider v1\n\n{told}\n{ERROR}\n".encode()))
+    assert aider.seen(ProgramExit(0, f"Aider v1\n\n{told}\n\n{TOKENS}\n{COST}\n".encode())).end == "finished"
+    killed = aider.seen(ProgramExit(-9, f"Aider v1\n\n{told}\n{ERROR}\n".encode()))
     assert (killed.end, killed.cost) == (None, None)
 
 
 def test_without_a_reply_or_an_error_there_is_no_good_end_and_an_empty_reply_is_mentioned() -> None:
-    lost = aider.seen(Exited(0, b"Aider v0.86.2\nUnable to list files in git repo\n"))
+    lost = aider.seen(ProgramExit(0, b"Aider v0.86.2\nUnable to list files in git repo\n"))
     assert (lost.end, lost.detail) == (None, "no reply of the model: Unable to list files in git repo")
     empty = aider.seen(history("> Empty response received from LLM. Check your provider account?  ", f"> {TOKENS}  "))
     assert (empty.end, empty.detail, empty.cost) == ("finished", "the reply of the model was empty", None)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import adapter
-from aigon.model.turns import Agent, Exited
-from aigon.model.values import Turn, Usage
+from aigon.model.turns import Agent, ProgramExit, Turn, Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
 
 claude = adapter("claude")
@@ -30,7 +29,7 @@ def capture(name: str) -> bytes:
 def turn(
     there: Place, stdout: bytes, exit_code: int | None = 0, stderr: bytes = b"", *, timed_out: bool = False
 ) -> Turn:
-    return claude.turn(AGENT, there.ask(), Exited(exit_code, stdout, stderr, timed_out=timed_out, duration=3.0))
+    return claude.turn(AGENT, there.ask(), ProgramExit(exit_code, stdout, stderr, timed_out=timed_out, duration=3.0))
 
 
 def result(**fields: object) -> bytes:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import command
-from aigon.model.turns import Agent, Exited, Find
-from aigon.model.values import Usage
+from aigon.model.turns import Agent, FindProgram, ProgramExit, Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
 
 
@@ -23,7 +22,7 @@ def mine(*words: str, **more: object) -> Agent:
     return Agent(name="mine", adapter="command", command=words, **more)  # type: ignore[arg-type]
 
 
-def finder(checkout: Path) -> Find:
+def finder(checkout: Path) -> FindProgram:
     """A bare name by PATH, a relative path from the main checkout: executable or not."""
 
     def find(name: str) -> str | None:
@@ -75,26 +74,26 @@ def test_a_structured_reply_claims_nothing_by_done_or_continue(there: Place, act
 
 
 def test_a_structured_reply_may_say_that_the_turn_failed(there: Place) -> None:
-    turn = command.turn(mine("x"), there.ask(), Exited(0, (REPLY % ("[]", "FAILED", "no compiler")).encode()))
+    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, (REPLY % ("[]", "FAILED", "no compiler")).encode()))
     assert (turn.end, turn.detail) == ("failed", "the agent says that it failed: no compiler")
 
 
 def test_a_structured_reply_may_ask_for_a_person(there: Place) -> None:
     reply = REPLY % ("[]", "NEEDS_HUMAN", "2 contradicts <impossible>3</impossible>")
-    turn = command.turn(mine("x"), there.ask(), Exited(0, reply.encode()))
+    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, reply.encode()))
     assert (turn.end, turn.said) == ("finished", "I looked around.\n\n<impossible>2 contradicts 3</impossible>")
 
 
 def test_tool_calls_of_a_structured_reply_are_noted_and_not_carried_out(there: Place) -> None:
     calls = '[{"tool": "create_invoice", "args": {}}, {"name": "send"}, "ping", 7]'
-    turn = command.turn(mine("x"), there.ask(), Exited(0, (REPLY % (calls, "DONE", "")).encode()))
+    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, (REPLY % (calls, "DONE", "")).encode()))
     assert turn.tools == tuple(
         f"{name} (asked for, not carried out)" for name in ("create_invoice", "send", "ping", "a tool")
     )
 
 
 def test_a_bad_exit_code_counts_more_than_a_structured_reply(there: Place) -> None:
-    turn = command.turn(mine("x"), there.ask(), Exited(3, (REPLY % ("[]", "DONE", "")).encode()))
+    turn = command.turn(mine("x"), there.ask(), ProgramExit(3, (REPLY % ("[]", "DONE", "")).encode()))
     assert (turn.end, turn.detail) == ("failed", "exited with 3")
 
 
@@ -130,26 +129,26 @@ def test_a_program_ended_by_a_signal_failed(there: Place) -> None:
 @pytest.mark.parametrize(
     ("exited", "end", "detail"),
     [
-        (Exited(None, start_error="Exec format error"), "not_started", "Exec format error"),
-        (Exited(None), "not_started", "did not start"),
-        (Exited(-9, timed_out=True, duration=1800.0), "timed_out", "timed out after 1800 s"),
-        (Exited(0, timed_out=True, duration=2.0), "timed_out", "timed out after 2 s"),
-        (Exited(-15, killed=True), "killed", "stopped by aigon"),
+        (ProgramExit(None, start_error="Exec format error"), "not_started", "Exec format error"),
+        (ProgramExit(None), "not_started", "did not start"),
+        (ProgramExit(-9, timed_out=True, duration=1800.0), "timed_out", "timed out after 1800 s"),
+        (ProgramExit(0, timed_out=True, duration=2.0), "timed_out", "timed out after 2 s"),
+        (ProgramExit(-15, killed=True), "killed", "stopped by aigon"),
     ],
 )
-def test_a_program_that_did_not_end_by_itself(there: Place, exited: Exited, end: str, detail: str) -> None:
+def test_a_program_that_did_not_end_by_itself(there: Place, exited: ProgramExit, end: str, detail: str) -> None:
     turn = command.turn(mine("x"), there.ask(), exited)
     assert (turn.end, turn.detail) == (end, detail)
 
 
 def test_a_program_that_never_started_cost_nothing(there: Place) -> None:
-    assert command.turn(mine("x"), there.ask(), Exited(None)).cost == 0
-    assert command.turn(mine("x"), there.ask(), Exited(0)).cost is None
+    assert command.turn(mine("x"), there.ask(), ProgramExit(None)).cost == 0
+    assert command.turn(mine("x"), there.ask(), ProgramExit(0)).cost is None
 
 
 def test_what_it_said_is_the_end_of_its_output_as_text(there: Place) -> None:
     stdout = b"\xff\xfe start " + b"x" * 5000 + "\x1b[32mgrün\x1b[0m".encode() + b"\xff\n"
-    said = command.turn(mine("x"), there.ask(), Exited(0, stdout)).said
+    said = command.turn(mine("x"), there.ask(), ProgramExit(0, stdout)).said
     assert len(said) == 2000
     assert said.endswith("xgrün\ufffd")
 
@@ -180,12 +179,12 @@ def test_a_program_may_report_what_it_cost(there: Place) -> None:
     ],
 )
 def test_what_is_no_report_is_not_taken_for_one(there: Place, last: str) -> None:
-    turn = command.turn(mine("x"), there.ask(), Exited(0, last.encode()))
+    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, last.encode()))
     assert (turn.end, turn.cost, turn.cost_status, turn.usage) == ("finished", None, "unknown", None)
 
 
 def test_a_report_of_tokens_alone_leaves_the_cost_unknown(there: Place) -> None:
-    turn = command.turn(mine("x"), there.ask(), Exited(0, b'{"usage": {"input": 7, "output": 2, "cached": 1}}'))
+    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, b'{"usage": {"input": 7, "output": 2, "cached": 1}}'))
     assert (turn.cost, turn.cost_status, turn.usage) == (None, "unknown", Usage(7, 2, 1))
 
 

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import cursor
-from aigon.model.turns import Agent, Exited
+from aigon.model.turns import Agent, ProgramExit
 from tests.agents.captured import events
-from tests.agents.reports import Seen, exited, play_stand_in
+from tests.agents.reports import TurnReport, exited, play_stand_in
 from tests.agents.turns import PROMPT, place
 
 SESSION = "c6b62c6f-7ead-4fd6-9922-e952131177ff"
 
 
-def seen(**fields: object) -> Seen:
-    return Seen(**{"end": "finished", "model": "Claude 4 Sonnet", "session": SESSION, **fields})  # type: ignore[arg-type]
+def seen(**fields: object) -> TurnReport:
+    return TurnReport(**{"end": "finished", "model": "Claude 4 Sonnet", "session": SESSION, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def seen(**fields: object) -> Seen:
         ("cut", 1, seen(end=None, said="I will create the file.", tools=("write: hello.txt",))),
     ],
 )
-def test_records_as_documented_are_read(case: str, code: int, expected: Seen) -> None:
+def test_records_as_documented_are_read(case: str, code: int, expected: TurnReport) -> None:
     assert cursor.seen(exited(f"cursor_{case}", code)) == expected
 
 
@@ -41,27 +41,30 @@ def test_records_as_documented_are_read(case: str, code: int, expected: Seen) ->
 )
 def test_a_run_that_fails_says_so_on_standard_error(stderr: bytes, end: str | None) -> None:
     begun = exited("cursor_cut").stdout
-    assert cursor.seen(Exited(1, begun, stderr)).end == end
-    assert cursor.seen(Exited(0, begun, stderr)).end is None
-    assert cursor.seen(Exited(-15, begun, stderr)).end is None
+    assert cursor.seen(ProgramExit(1, begun, stderr)).end == end
+    assert cursor.seen(ProgramExit(0, begun, stderr)).end is None
+    assert cursor.seen(ProgramExit(-15, begun, stderr)).end is None
 
 
 def test_a_result_that_is_an_error_is_one() -> None:
     failed = events({"type": "result", "is_error": True, "result": "overloaded", "session_id": SESSION})
-    assert (cursor.seen(Exited(0, failed)).end, cursor.seen(Exited(0, failed)).session) == ("overloaded", SESSION)
+    assert (cursor.seen(ProgramExit(0, failed)).end, cursor.seen(ProgramExit(0, failed)).session) == (
+        "overloaded",
+        SESSION,
+    )
 
 
 def test_what_the_model_says_is_no_error_of_the_run() -> None:
     words = "Error: You've hit your usage limit"
     said = {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}
     done = {"type": "result", "is_error": False, "result": words}
-    assert cursor.seen(Exited(0, events(said, done))).end == "finished"
-    assert cursor.seen(Exited(1, events(said))).end is None
+    assert cursor.seen(ProgramExit(0, events(said, done))).end == "finished"
+    assert cursor.seen(ProgramExit(1, events(said))).end is None
 
 
 def test_tools_without_a_name_of_their_own_are_told_by_their_function() -> None:
     call = {"type": "tool_call", "call_id": "1", "tool_call": {"function": {"name": "grep", "arguments": "TODO"}}}
-    assert cursor.seen(Exited(0, events(call))).tools == ("grep: TODO",)
+    assert cursor.seen(ProgramExit(0, events(call))).tools == ("grep: TODO",)
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from aigon.agents.adapters import adapter_of, kind, kinds
 from aigon.config import models
-from aigon.model.agent_types import Kind
-from aigon.model.turns import Agent, Ask
+from aigon.model.agent_types import AgentType
+from aigon.model.turns import Agent, TurnRequest
 from tests.agents.turns import place, play, program
 from tests.real_agents.programs import PROGRAMS
 
@@ -22,7 +22,7 @@ def code(language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", PAGE)
 
 
-def row(of: Kind) -> tuple[str, ...]:
+def row(of: AgentType) -> tuple[str, ...]:
     """What the table has to say of this kind."""
     words = " ".join(of.argv)
     way = "command line" if "{prompt}" in words else "file" if "{prompt_file}" in words else "standard input"
@@ -61,21 +61,21 @@ def test_its_configurations_are_good_ones_and_their_adapters_are_there() -> None
 
 
 def test_its_words_that_may_stand_in_a_command_line_are_all_that_there_are() -> None:
-    from aigon.model.agent_types import GROUPS, PLACEHOLDERS
+    from aigon.model.agent_types import ARGUMENT_GROUPS, PLACEHOLDERS
 
     text = PAGE.partition("A word of `argv`")[2].partition("Without a prompt")[0]
-    assert set(re.findall(r"\{(\w+)\}", text)) == {*GROUPS, *PLACEHOLDERS} - {"session"}
+    assert set(re.findall(r"\{(\w+)\}", text)) == {*ARGUMENT_GROUPS, *PLACEHOLDERS} - {"session"}
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Kind:
+def mine(tmp_path: Path) -> AgentType:
     """The kind of the example, as a file of a project's own."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "mine.yaml").write_text(*code("yaml"))
     return kind("my", [tmp_path / "agents"])
 
 
-def test_the_example_is_ten_lines_that_really_start_a_program(tmp_path: Path, mine: Kind) -> None:
+def test_the_example_is_ten_lines_that_really_start_a_program(tmp_path: Path, mine: AgentType) -> None:
     assert len(code("yaml")[0].splitlines()) == 10
     there = place(tmp_path)
     script = 'printf "%s\\n" "$@" > args.txt; cat "$3" > prompt.txt; echo "$MY_AGENT_TELEMETRY"; echo Done.'
@@ -90,11 +90,13 @@ def test_the_example_is_ten_lines_that_really_start_a_program(tmp_path: Path, mi
     assert (there.workspace / "prompt.txt").read_text() == "Do it.\n"
 
 
-def test_the_example_takes_a_persons_own_permissions_and_fails_by_its_exit_code(tmp_path: Path, mine: Kind) -> None:
+def test_the_example_takes_a_persons_own_permissions_and_fails_by_its_exit_code(
+    tmp_path: Path, mine: AgentType
+) -> None:
     there = place(tmp_path)
     started = program(there.checkout / "my-agent", "echo no >&2; exit 3")
     agent = Agent("mine", "mine", args=("--ask",), kind=mine)
-    ask: Ask = replace(there.ask(), number=2)
+    ask: TurnRequest = replace(there.ask(), number=2)
     assert adapter_of(agent).launch(agent, ask).argv == ("my-agent", "run", "--prompt-file", ask.prompt_file, "--ask")
     turn = play(adapter_of(agent), agent, ask, {"PATH": f"{started.parent}:/usr/bin:/bin"})
     assert (turn.end, turn.detail) == ("failed", "exited with 3: no")

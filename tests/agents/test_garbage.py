@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aigon.agents.adapters import modules
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import TurnEnd
+from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 
 READERS = [module for name in modules() if hasattr(module := import_module(f"aigon.agents.adapters.{name}"), "seen")]
 CAPTURES = sorted(path for path in (Path(__file__).parent / "captures").iterdir() if path.is_file())
@@ -66,7 +65,7 @@ def _places(value: object) -> list[tuple[dict, str]]:  # type: ignore[type-arg]
     return [(value, key) for key in value] + [place for one in value.values() for place in _places(one)]
 
 
-def sound(seen: Seen) -> bool:
+def sound(seen: TurnReport) -> bool:
     """Whether it can be shown and added up."""
     texts = (seen.said, seen.detail, seen.model, seen.session, *seen.denied, *seen.tools)
     assert all(isinstance(text, str) for text in texts)
@@ -84,7 +83,7 @@ def sound(seen: Seen) -> bool:
 def test_a_spoiled_output_never_raises(stdout: bytes, stderr: bytes, code: int | None) -> None:
     for reader in READERS:
         for output in (stdout, b""):
-            assert sound(reader.seen(Exited(code, output, stderr, report=stderr, ended=NOW))), reader
+            assert sound(reader.seen(ProgramExit(code, output, stderr, report=stderr, ended=NOW))), reader
 
 
 GARBAGE = (
@@ -111,5 +110,5 @@ GARBAGE = (
 @pytest.mark.parametrize("reader", READERS, ids=lambda one: one.__name__.rpartition(".")[2])
 def test_garbage_of_every_kind_never_raises(reader: ModuleType) -> None:
     for garbage in GARBAGE:
-        assert sound(reader.seen(Exited(1, garbage, garbage[:5000], report=garbage, ended=NOW)))
-        assert sound(reader.seen(Exited(None, b"", garbage)))
+        assert sound(reader.seen(ProgramExit(1, garbage, garbage[:5000], report=garbage, ended=NOW)))
+        assert sound(reader.seen(ProgramExit(None, b"", garbage)))

@@ -16,8 +16,8 @@ from aigon.agents.obstacles import obstacles, refuses_root, seen
 from aigon.agents.versions import asked, compared, installed_version, version_in
 from aigon.checks.node import node_of
 from aigon.errors import AigonError
-from aigon.model.agent_types import Kind, read
-from aigon.model.diagnosis import Health
+from aigon.model.agent_types import AgentType, read_agent_type
+from aigon.model.diagnosis import AgentHealth
 from aigon.model.turns import Agent
 from tests.stand_ins import path_with, says, stand_in
 
@@ -32,8 +32,8 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {"PATH": path, "HOME": str(tmp_path / "home"), "IS_SANDBOX": "1"}
 
 
-def made(text: str, name: str = "mine") -> Kind:
-    return read(name, f"title: Mine\nprogram: mine\nreads: text\n{text}".encode(), "mine.yaml")
+def made(text: str, name: str = "mine") -> AgentType:
+    return read_agent_type(name, f"title: Mine\nprogram: mine\nreads: text\n{text}".encode(), "mine.yaml")
 
 
 def _lives_in(process: psutil.Process, group: int) -> bool:
@@ -44,7 +44,7 @@ def _lives_in(process: psutil.Process, group: int) -> bool:
         return False
 
 
-def examined(of: Kind, root: Path, env: dict[str, str], *, foreign: bool = False) -> Health:
+def examined(of: AgentType, root: Path, env: dict[str, str], *, foreign: bool = False) -> AgentHealth:
     (found,) = health([Patient(Agent(of.name, of.name, kind=of), of, foreign=foreign)], root, env)
     return found
 
@@ -264,13 +264,15 @@ def test_a_kind_that_came_with_the_repository_cannot_make_doctor_run_what_it_lik
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     mark = tmp_path / "ran"
-    of = read("x", f"title: X\nprogram: sh\nreads: text\nversion: [-c, 'echo 1.0; : > {mark}']\n".encode(), "x.yaml")
+    of = read_agent_type(
+        "x", f"title: X\nprogram: sh\nreads: text\nversion: [-c, 'echo 1.0; : > {mark}']\n".encode(), "x.yaml"
+    )
     assert examined(of, tmp_path / "repo", env, foreign=True).version == "" and not mark.exists()
     assert examined(of, tmp_path, env).version == "1.0" and mark.exists()
     mark.unlink()
     (tmp_path / "repo").mkdir()
     stand_in(tmp_path / "repo" / "mine", f": > {mark}")
-    found = examined(Kind("y", "Y", program="./mine", reads="text"), tmp_path / "repo", env, foreign=True)
+    found = examined(AgentType("y", "Y", program="./mine", reads="text"), tmp_path / "repo", env, foreign=True)
     assert found.path and not mark.exists()
 
 

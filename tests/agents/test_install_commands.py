@@ -11,16 +11,15 @@ from aigon.agents.adapters import kind
 from aigon.agents.command_file import Template, is_aigons, rendered, standing, template
 from aigon.agents.install_commands import Place, install, templates
 from aigon.errors import AigonError
-from aigon.model.agent_types import CommandFiles, Kind
-from aigon.model.placed import Placed
+from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles
 
 NAMES = {"feature-create", "feature-implement", "feature-status", "feature-validate"}
-CLAUDE = Kind("claude", "Claude Code", commands=CommandFiles(".claude/commands/{name}.md"))
-GEMINI = Kind(
+CLAUDE = AgentType("claude", "Claude Code", commands=CommandFiles(".claude/commands/{name}.md"))
+GEMINI = AgentType(
     "gemini", "Gemini CLI", commands=CommandFiles(".gemini/commands/{name}.toml", "toml", "{{args}}", "{{args}}")
 )
-SKILL = Kind("pi", "pi", commands=CommandFiles(".agents/skills/{name}/SKILL.md", "skill", "", "", "${name}"))
-HOME = Kind("codex", "Codex CLI", commands=CommandFiles("~/.codex/prompts/{name}.md"))
+SKILL = AgentType("pi", "pi", commands=CommandFiles(".agents/skills/{name}/SKILL.md", "skill", "", "", "${name}"))
+HOME = AgentType("codex", "Codex CLI", commands=CommandFiles("~/.codex/prompts/{name}.md"))
 
 
 @pytest.fixture
@@ -29,18 +28,18 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path / "repo", tmp_path / "home")
 
 
-def one(of: Kind, name: str = "feature-implement") -> str:
+def one(of: AgentType, name: str = "feature-implement") -> str:
     assert of.commands
     (found,) = [each for each in templates() if each.name == name]
     return rendered(found, of, of.commands).decode()
 
 
-def put(of: Kind, place: Place, name: str = "feature-implement") -> Placed:
+def put(of: AgentType, place: Place, name: str = "feature-implement") -> CommandFileResult:
     (found,) = [each for each in install([of], place) if each.command == name]
     return found
 
 
-def older(of: Kind) -> bytes:
+def older(of: AgentType) -> bytes:
     """A file of an older aigon, as it wrote it."""
     assert of.commands
     return rendered(Template("feature-implement", "Old", "", "# Old\n"), of, of.commands)
@@ -132,7 +131,7 @@ def test_an_unknown_placeholder_is_refused() -> None:
 
 
 @pytest.mark.parametrize("of", [CLAUDE, GEMINI, SKILL])
-def test_a_file_is_aigons_until_anybody_edits_it_and_line_endings_are_no_edit(of: Kind) -> None:
+def test_a_file_is_aigons_until_anybody_edits_it_and_line_endings_are_no_edit(of: AgentType) -> None:
     content = one(of).encode()
     assert standing(content)[0] == "intact" and is_aigons("feature-implement.md", content)
     assert standing(content.replace(b"\n", b"\r\n"))[0] == "intact"
@@ -168,7 +167,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(place: Place, tmp_path: Path
 
 
 @pytest.mark.parametrize("of", [CLAUDE, GEMINI])
-def test_an_older_file_is_brought_up_to_date_unless_a_person_edited_it(of: Kind, place: Place) -> None:
+def test_an_older_file_is_brought_up_to_date_unless_a_person_edited_it(of: AgentType, place: Place) -> None:
     path = (place.root or Path()) / put(of, place).path
     newest = path.read_bytes()
     path.write_bytes(older(of))
@@ -219,10 +218,10 @@ def test_nothing_is_written_through_links_or_out_of_the_repository(place: Place,
     assert states["pi", "feature-status"][0] == "refused"
     assert everything(outside) == {}
     for path in ("../x/{name}.md", "/tmp/x/{name}.md"):
-        away = Kind("away", "Away", commands=CommandFiles(path))
+        away = AgentType("away", "Away", commands=CommandFiles(path))
         assert {each.state for each in install([away], replace(place, dry=True))} == {"refused"}
     with pytest.raises(AigonError, match=r"has no .name."):
-        install([Kind("one", "One", commands=CommandFiles("x.md"))], place)
+        install([AgentType("one", "One", commands=CommandFiles("x.md"))], place)
 
 
 def test_agents_that_read_the_same_files_do_not_overwrite_each_other(place: Place) -> None:

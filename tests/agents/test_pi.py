@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import pi
-from aigon.model.turns import Agent, Exited
+from aigon.model.turns import Agent, ProgramExit
 from tests.agents.captured import events
-from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
+from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
 from tests.agents.turns import PROMPT, place
 
 WROTE = "write: /project/hello.txt"
@@ -17,10 +17,10 @@ QUOTA = "insufficient_quota: You exceeded your current quota, please check your 
 LIMIT = "tokens: Rate limit reached for gpt-4o in organization org-x on tokens per min. Please try again in 20s."
 
 
-def seen(session: str, **fields: object) -> Seen:
+def seen(session: str, **fields: object) -> TurnReport:
     """A session that was turned away at its first call, but for `fields`."""
     good = {"model": "scripted", "usage": Usage(), "cost": 0.0, "cost_status": "reported", "session": session}
-    return Seen(**{**good, **fields})  # type: ignore[arg-type]
+    return TurnReport(**{**good, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def seen(session: str, **fields: object) -> Seen:
         ),
     ],
 )
-def test_every_captured_session_is_read(case: str, code: int, expected: Seen) -> None:
+def test_every_captured_session_is_read(case: str, code: int, expected: TurnReport) -> None:
     assert pi.seen(exited(f"pi_{case}", code)) == expected
 
 
@@ -140,10 +140,10 @@ def reply(text: str, **fields: object) -> dict[str, object]:
 
 def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     free = {"input": 10, "output": 5, "cost": {"total": 0}}
-    found = pi.seen(Exited(0, report=events(reply("Hi.", usage=free))))
+    found = pi.seen(ProgramExit(0, report=events(reply("Hi.", usage=free))))
     assert (found.cost, found.cost_status, found.usage) == (None, "unknown", Usage(10, 5))
     twice = events(reply("Hi.", usage=free | {"cost": {"total": 0.5}}), reply("Hi, too.", usage=free))
-    assert pi.seen(Exited(0, report=twice)).cost == 0.5
+    assert pi.seen(ProgramExit(0, report=twice)).cost == 0.5
 
 
 @pytest.mark.parametrize(
@@ -158,18 +158,18 @@ def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     ],
 )  # fmt: skip
 def test_an_error_of_the_provider_is_told_by_its_status_and_its_words(message: str, end: str, detail: str) -> None:
-    found = pi.seen(Exited(1, report=events(reply("", stopReason="error", errorMessage=message)), ended=NOW))
+    found = pi.seen(ProgramExit(1, report=events(reply("", stopReason="error", errorMessage=message)), ended=NOW))
     assert found.end == end
     assert found.detail.startswith(detail)
 
 
 def test_what_the_model_says_is_no_error_of_the_session_and_what_pi_complains_of_before_it_is() -> None:
     words = '429 {"error":{"message":"usage limit reached"}} 401 Unauthorized'
-    found = pi.seen(Exited(0, words.encode(), words.encode(), report=events(reply(words))))
+    found = pi.seen(ProgramExit(0, words.encode(), words.encode(), report=events(reply(words))))
     assert (found.end, found.detail, found.said) == ("finished", "", words)
     stopped = events(reply(words, stopReason="toolUse"))
-    assert pi.seen(Exited(1, b"", words.encode(), report=stopped)).end is None
-    assert pi.seen(Exited(1, b"", b"No API key found for anthropic.\n\nUse /login\n")).end == "bad_credentials"
+    assert pi.seen(ProgramExit(1, b"", words.encode(), report=stopped)).end is None
+    assert pi.seen(ProgramExit(1, b"", b"No API key found for anthropic.\n\nUse /login\n")).end == "bad_credentials"
 
 
 def test_it_is_run_with_the_prompt_on_standard_input_and_its_session_in_a_file(tmp_path: Path) -> None:

@@ -7,29 +7,28 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import _program
-from aigon.model.agent_types import Kind
-from aigon.model.turns import Agent, Ask, Exited, Seen
-from aigon.model.values import TurnEnd
+from aigon.model.agent_types import AgentType
+from aigon.model.turns import Agent, ProgramExit, TurnEnd, TurnReport, TurnRequest
 from tests.agents.turns import place
 
 HOSTILE = '# Do {prompt} and {{that}}, {model}\n"quotes" $HOME `id` \\ é \U0001f600\n-x\n'
-KIND = Kind("mine", "Mine", "mine", argv=("run", "{approval}", "{model}", "{effort}", "{budget}", "{prompt}"),
+KIND = AgentType("mine", "Mine", "mine", argv=("run", "{approval}", "{model}", "{effort}", "{budget}", "{prompt}"),
             approval=("--yes",), approval_as_root=("--some",), permission_flags=("--ask",), model=("-m", "{model}"),
             effort=("-e={effort}",), budget=("--usd", "{usd}"))  # fmt: skip
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Ask:
+def ask(tmp_path: Path) -> TurnRequest:
     made = place(tmp_path).ask()
     Path(made.prompt_file).write_text(HOSTILE, encoding="utf-8")
     return made
 
 
-def words(kind: Kind, agent: Agent, ask: Ask) -> tuple[str, ...]:
+def words(kind: AgentType, agent: Agent, ask: TurnRequest) -> tuple[str, ...]:
     return _program.launch(kind, agent, ask).argv
 
 
-def test_groups_are_there_only_where_somebody_asked_for_them(ask: Ask) -> None:
+def test_groups_are_there_only_where_somebody_asked_for_them(ask: TurnRequest) -> None:
     agent = Agent("mine", "mine")
     assert words(KIND, agent, ask) == ("mine", "run", "--yes", HOSTILE)
     full = words(
@@ -38,7 +37,7 @@ def test_groups_are_there_only_where_somebody_asked_for_them(ask: Ask) -> None:
     assert full == ("mine", "run", "--yes", "-m", "{effort}", "-e=max", "--usd", "1.50", HOSTILE, "--more", "{model}")
 
 
-def test_a_prompt_reaches_the_program_byte_for_byte_or_by_its_file(ask: Ask, tmp_path: Path) -> None:
+def test_a_prompt_reaches_the_program_byte_for_byte_or_by_its_file(ask: TurnRequest, tmp_path: Path) -> None:
     echo = tmp_path / "echo.sh"
     echo.write_text('#!/bin/sh\nprintf %s "$2"\n')
     kind = replace(KIND, program="/bin/sh", argv=(str(echo), "first", "{prompt}"))
@@ -53,7 +52,7 @@ def test_a_prompt_reaches_the_program_byte_for_byte_or_by_its_file(ask: Ask, tmp
     assert words(kind, Agent("mine", "mine"), ask)[-1] == "caf\ufffd"
 
 
-def test_how_a_program_may_act_is_its_kinds_or_a_persons_word(ask: Ask) -> None:
+def test_how_a_program_may_act_is_its_kinds_or_a_persons_word(ask: TurnRequest) -> None:
     agent, root = Agent("mine", "mine"), replace(ask, root=True)
     assert "--some" in words(KIND, agent, root)
     assert "--yes" in words(KIND, replace(agent, env={"IS_SANDBOX": "1"}), root)
@@ -62,7 +61,7 @@ def test_how_a_program_may_act_is_its_kinds_or_a_persons_word(ask: Ask) -> None:
     assert not {"--yes", "--some"} & set(own) and own[-1] == "--ask=always"
 
 
-def test_braces_and_arguments_have_their_place(ask: Ask) -> None:
+def test_braces_and_arguments_have_their_place(ask: TurnRequest) -> None:
     kind = replace(KIND, argv=("{args}", "{{x}}", "--in={prompt_file}", "{unknown}", "-"))
     assert words(kind, Agent("mine", "mine", args=("a",)), ask) == (
         "mine",
@@ -76,7 +75,7 @@ def test_braces_and_arguments_have_their_place(ask: Ask) -> None:
     assert _program.launch(KIND, Agent("mine", "mine"), ask).stdin == "nothing"
 
 
-def test_a_variable_of_the_kind_gives_way_to_a_persons(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_of_the_kind_gives_way_to_a_persons(ask: TurnRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = replace(KIND, env={"MINE_MODEL": "{model}", "MINE_TRIES": "3", "MINE_HOME": "/x"})
     monkeypatch.setenv("MINE_HOME", "/y")
     env = _program.launch(kind, Agent("mine", "mine", "big", env={"MINE_TRIES": "9", "AIGON_RUN": "z"}), ask).env
@@ -93,25 +92,25 @@ def test_what_is_missing_is_said_with_the_way_to_get_it() -> None:
     assert "names no program" in _program.ready(replace(KIND, program=""), agent, lambda _: None)
 
 
-FINE = Seen("finished", said="done", cost=0.5, cost_status="reported")
+FINE = TurnReport("finished", said="done", cost=0.5, cost_status="reported")
 
 
 @pytest.mark.parametrize(
     ("exited", "seen", "end", "cost"),
     [
-        (Exited(0), FINE, "finished", 0.5),
-        (Exited(1), FINE, "failed", 0.5),
-        (Exited(-9), FINE, "failed", 0.5),
-        (Exited(0), Seen(), "failed", None),
-        (Exited(0), Seen("usage_limit", resets_at=9.0), "usage_limit", None),
-        (Exited(1), Seen("bad_credentials"), "bad_credentials", None),
-        (Exited(0, timed_out=True), FINE, "timed_out", 0.5),
-        (Exited(-15, killed=True, ended=1.0), FINE, "killed", 0.5),
-        (Exited(None, start_error="gone"), Seen(), "not_started", 0.0),
+        (ProgramExit(0), FINE, "finished", 0.5),
+        (ProgramExit(1), FINE, "failed", 0.5),
+        (ProgramExit(-9), FINE, "failed", 0.5),
+        (ProgramExit(0), TurnReport(), "failed", None),
+        (ProgramExit(0), TurnReport("usage_limit", resets_at=9.0), "usage_limit", None),
+        (ProgramExit(1), TurnReport("bad_credentials"), "bad_credentials", None),
+        (ProgramExit(0, timed_out=True), FINE, "timed_out", 0.5),
+        (ProgramExit(-15, killed=True, ended=1.0), FINE, "killed", 0.5),
+        (ProgramExit(None, start_error="gone"), TurnReport(), "not_started", 0.0),
     ],
 )
 def test_neither_an_exit_code_nor_a_record_is_trusted_alone(
-    ask: Ask, exited: Exited, seen: Seen, end: TurnEnd, cost: float | None
+    ask: TurnRequest, exited: ProgramExit, seen: TurnReport, end: TurnEnd, cost: float | None
 ) -> None:
     turn = _program.turn(Agent("mine", "mine", "m"), ask, exited, seen)
     assert (turn.end, turn.cost, turn.model) == (end, cost, "m")

@@ -8,7 +8,7 @@ import pytest
 
 from aigon.agents.adapters import adapter, adapter_of, kind, kinds, modules
 from aigon.errors import AigonError, Exit
-from aigon.model.turns import Agent, Ask
+from aigon.model.turns import Agent, TurnRequest
 
 
 def test_every_shipped_kind_has_a_module_that_reads_it() -> None:
@@ -44,7 +44,7 @@ def test_a_kind_of_ones_own_is_one_file_and_replaces_a_shipped_one_of_its_name(t
     (tmp_path / "codex.yml").write_text("title: Another Codex\nprogram: codex2\nreads: codex\n")
     assert (kind("m", [tmp_path]).title, kind("codex", [tmp_path]).program) == ("Mine", "codex2")
     agent = Agent("x", "mine", model="big", kind=kind("mine", [tmp_path]))
-    ask = Ask(1, "42", "run", "/w", "/c", "/w/spec.md", str(tmp_path / "prompt.md"))
+    ask = TurnRequest(1, "42", "run", "/w", "/c", "/w/spec.md", str(tmp_path / "prompt.md"))
     assert adapter_of(agent).launch(agent, ask).argv == ("mine", "--go", "--use", "big")
     assert adapter_of(agent).launch(agent, ask).stdin == "prompt"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import replay
-from aigon.model.turns import Agent, Exited
+from aigon.model.turns import Agent, ProgramExit
 from tests.agents.turns import Place, place, play
 
 
@@ -205,5 +205,5 @@ def test_it_is_ready_when_there_is_an_attempt(there: Place) -> None:
 
 
 def test_a_replay_that_ran_into_its_deadline_is_a_failed_turn(there: Place) -> None:
-    turn = replay.turn(recorded(there), there.ask(), Exited(-9, timed_out=True))
+    turn = replay.turn(recorded(there), there.ask(), ProgramExit(-9, timed_out=True))
     assert (turn.end, turn.failed) == ("timed_out", True)

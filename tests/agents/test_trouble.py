@@ -11,7 +11,7 @@ from aigon.agents.adapters._ending import last_words
 from aigon.agents.adapters._records import is_cut, last_document, records
 from aigon.agents.adapters._resets import FARTHEST, after
 from aigon.agents.adapters._trouble import innermost, kind_of, of_stderr, resets_at, status_in, trouble
-from aigon.model.turns import Exited, Seen
+from aigon.model.turns import ProgramExit, TurnReport
 from tests.agents.captured import exited, turn_after, turn_of
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC).timestamp()  # a Friday
@@ -230,8 +230,8 @@ def test_a_header_tells_of_a_wait_that_is_worth_one(header: str, when: float | N
 
 def test_trouble_is_told_in_one_short_line_with_the_status_and_what_was_packed_inside() -> None:
     packed = json.dumps({"error": {"code": 429, "message": json.dumps({"error": {"message": "slow\ndown"}})}})
-    assert trouble(f"[API Error: {packed}]\nPlease wait") == Seen("overloaded", "overloaded (429): slow down")
-    assert trouble("") == Seen("failed", "no message")
+    assert trouble(f"[API Error: {packed}]\nPlease wait") == TurnReport("overloaded", "overloaded (429): slow down")
+    assert trouble("") == TurnReport("failed", "no message")
     assert trouble("boom", 400).detail == "error (400): boom"
     assert len(trouble("x" * 10_000).detail) == 500
     assert trouble("rate limit", 429, now=NOW, retry_after="3600").resets_at == NOW + HOUR
@@ -245,12 +245,17 @@ def test_only_json_of_an_api_is_unpacked() -> None:
 
 
 def test_standard_error_is_heard_where_a_program_failed_and_only_for_what_it_can_mean() -> None:
-    assert of_stderr(Exited(1, b"", b"Error: please log in\n")).end == "bad_credentials"
+    assert of_stderr(ProgramExit(1, b"", b"Error: please log in\n")).end == "bad_credentials"
     assert (
-        of_stderr(Exited(1, b"", b"Error: rate limit, try again in 2 hours\n", ended=NOW)).resets_at == NOW + 2 * HOUR
+        of_stderr(ProgramExit(1, b"", b"Error: rate limit, try again in 2 hours\n", ended=NOW)).resets_at
+        == NOW + 2 * HOUR
     )
-    for silent in (Exited(0, b"", b"please log in"), Exited(-9, b"", b"please log in"), Exited(1, b"", b"ENOENT")):
-        assert of_stderr(silent) == Seen()
+    for silent in (
+        ProgramExit(0, b"", b"please log in"),
+        ProgramExit(-9, b"", b"please log in"),
+        ProgramExit(1, b"", b"ENOENT"),
+    ):
+        assert of_stderr(silent) == TurnReport()
 
 
 def test_records_are_told_from_noise_and_can_be_written_down() -> None:
@@ -310,20 +315,20 @@ def test_a_deadline_while_a_program_waits_for_its_model_is_no_failure(
 
 def test_a_deadline_keeps_what_the_program_said_last() -> None:
     retrying = b"Retrying in 60s: 429 Too Many Requests\n"
-    assert turn_after("qwen", Exited(-2, b"", retrying, timed_out=True, ended=NOW)).end == "overloaded"
+    assert turn_after("qwen", ProgramExit(-2, b"", retrying, timed_out=True, ended=NOW)).end == "overloaded"
     busy = b'{"type":"system","subtype":"api_retry","attempt":1,"error_status":429,"error":"rate_limit"}\n'
-    assert turn_after("claude", Exited(143, busy, timed_out=True)).end == "overloaded"
+    assert turn_after("claude", ProgramExit(143, busy, timed_out=True)).end == "overloaded"
     logged = (
         b'timestamp=2026-11-20T10:00:00.481Z level=ERROR run=1 message="stream error" providerID=local '
         b'error.error="AI_APICallError: Rate limit reached, please slow down"\n'
     )
     for begun, end in ((1_795_168_790_000, "overloaded"), (1_795_168_810_000, "timed_out")):
         step = b'{"type":"step_start","timestamp":%d,"part":{}}\n' % begun
-        assert turn_after("opencode", Exited(-2, step, logged, timed_out=True)).end == end
+        assert turn_after("opencode", ProgramExit(-2, step, logged, timed_out=True)).end == end
     unsaid = logged.replace(b"Rate limit reached, please slow down", b"no")
-    assert turn_after("opencode", Exited(-2, b"", unsaid, timed_out=True)).end == "overloaded"
+    assert turn_after("opencode", ProgramExit(-2, b"", unsaid, timed_out=True)).end == "overloaded"
     worked = b'{"type":"assistant","message":{"content":[{"type":"text","text":"so"}]}}\n'
-    turn = turn_after("claude", Exited(143, busy + worked, b"disk full\n", timed_out=True, duration=9.0))
+    turn = turn_after("claude", ProgramExit(143, busy + worked, b"disk full\n", timed_out=True, duration=9.0))
     assert (turn.end, turn.detail) == ("timed_out", "timed out after 9 s: disk full")
 
 

@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import adapter, vibe
-from aigon.model.turns import Agent, Exited
+from aigon.model.turns import Agent, ProgramExit
 from tests.agents.captured import events
-from tests.agents.reports import NOW, Seen, Usage, exited, play_stand_in
+from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
 from tests.agents.turns import place
 
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
 KEY = "Invalid API key (from env var OPENAI_API_KEY). Please check your API key and try again."
 
 
-def seen(**fields: object) -> Seen:
+def seen(**fields: object) -> TurnReport:
     """A run that was turned away at its first call, but for `fields`."""
     good = {"model": "local-m", "usage": Usage(), "cost": 0.0, "cost_status": "reported"}
-    return Seen(**{**good, **fields})  # type: ignore[arg-type]
+    return TurnReport(**{**good, **fields})  # type: ignore[arg-type]
 
 
 def test_a_finished_run_has_its_words_its_tools_and_by_its_export_its_cost() -> None:
-    words = Seen(
+    words = TurnReport(
         end="finished",
         said="All done: hello.txt created.",
         session="0eae8084-f76b-2bb4-0ab2-8da4b76da72f",
@@ -71,17 +71,17 @@ def test_a_finished_run_has_its_words_its_tools_and_by_its_export_its_cost() -> 
         (
             "denied",
             0,
-            Seen(
+            TurnReport(
                 end="finished",
                 said="Denied, stopping.",
                 denied=("bash: rm -rf README.md",),
                 tools=("bash: rm -rf README.md",),
             ),
         ),
-        ("by_exit", 1, Seen(end="bad_credentials", detail=f"bad credentials (401): {KEY}")),
+        ("by_exit", 1, TurnReport(end="bad_credentials", detail=f"bad credentials (401): {KEY}")),
     ],
 )
-def test_every_captured_run_is_read(case: str, code: int, expected: Seen) -> None:
+def test_every_captured_run_is_read(case: str, code: int, expected: TurnReport) -> None:
     assert replace(vibe.seen(exited(f"vibe_{case}", code)), session="") == expected
 
 
@@ -106,32 +106,32 @@ def export(**fields: object) -> bytes:
     ],
 )  # fmt: skip
 def test_an_outcome_is_told_by_its_name_and_its_error(outcome: str, error: object, end: str, detail: str) -> None:
-    found = vibe.seen(Exited(2, report=export(outcome=outcome, error=error)))
+    found = vibe.seen(ProgramExit(2, report=export(outcome=outcome, error=error)))
     assert (found.end, found.detail) == (end, detail)
 
 
 def test_what_subagents_used_is_added_and_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     usage = {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 5}
     one = {"usage": usage, "cost_usd": 0.5}
-    both = vibe.seen(Exited(0, report=export(**one, subagents=[one])))
+    both = vibe.seen(ProgramExit(0, report=export(**one, subagents=[one])))
     assert (both.usage, both.cost) == (Usage(80, 10, 120), 1.0)
-    free = vibe.seen(Exited(0, report=export(usage=usage, cost_usd=0.0)))
+    free = vibe.seen(ProgramExit(0, report=export(usage=usage, cost_usd=0.0)))
     assert (free.usage, free.cost, free.cost_status) == (Usage(40, 5, 60), None, "unknown")
 
 
 def test_without_an_export_an_exit_code_alone_is_no_good_end() -> None:
-    assert vibe.seen(Exited(0)).end is None
-    assert vibe.seen(Exited(0, exited("vibe_late").stdout.split(b"\n")[0])).end is None
-    assert vibe.seen(Exited(3, exited("vibe_ok").stdout, b"Stopped: turn_limit\n")).end is None
-    assert vibe.seen(Exited(-9, b"", b"Error: Invalid API key\n")).end is None
+    assert vibe.seen(ProgramExit(0)).end is None
+    assert vibe.seen(ProgramExit(0, exited("vibe_late").stdout.split(b"\n")[0])).end is None
+    assert vibe.seen(ProgramExit(3, exited("vibe_ok").stdout, b"Stopped: turn_limit\n")).end is None
+    assert vibe.seen(ProgramExit(-9, b"", b"Error: Invalid API key\n")).end is None
 
 
 def test_what_the_model_says_is_no_error_of_the_run() -> None:
     words = "Error: Invalid API key\n429 Too Many Requests: usage limit reached"
     entry = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": words}], "id": "a"}
-    found = vibe.seen(Exited(0, events(entry), b"", report=export()))
+    found = vibe.seen(ProgramExit(0, events(entry), b"", report=export()))
     assert (found.end, found.detail, found.said) == ("finished", "", words)
-    assert vibe.seen(Exited(1, events(entry))).end is None
+    assert vibe.seen(ProgramExit(1, events(entry))).end is None
 
 
 def test_it_is_run_with_the_prompt_in_a_file_its_model_in_a_variable_and_its_export_is_read(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_limit_is_known_by_the_export_but_not_by_that_of_an_earlier_try_or_els
     assert (given.turn.end, given.turn.cost) == ("usage_limit", 0.0)
     assert "--auto-approve" not in given.args
     file = Path(f"{given.ask.output_file}.d", "export.json")
-    later = Exited(2, duration=1.0, ended=file.stat().st_mtime + 60)
+    later = ProgramExit(2, duration=1.0, ended=file.stat().st_mtime + 60)
     assert vibe.turn(agent, given.ask, later).end == "failed"
     os.utime(file, (later.ended, later.ended))
     assert vibe.turn(agent, given.ask, later).end == "usage_limit"

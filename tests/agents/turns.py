@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from aigon.model.turns import Agent, Ask, Exited, Launch
-from aigon.model.values import Turn
+from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnRequest
 
 PROMPT = "Make the tests pass.\n"
 
@@ -16,9 +15,9 @@ PROMPT = "Make the tests pass.\n"
 class Adapter(Protocol):
     """What a turn needs of an adapter, or of a module that is one by itself."""
 
-    def launch(self, agent: Agent, ask: Ask, /) -> Launch: ...
+    def launch(self, agent: Agent, ask: TurnRequest, /) -> Launch: ...
 
-    def turn(self, agent: Agent, ask: Ask, exited: Exited, /) -> Turn: ...
+    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit, /) -> Turn: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,8 @@ class Place:
     checkout: Path
     workspace: Path
 
-    def ask(self, number: int = 1) -> Ask:
-        return Ask(
+    def ask(self, number: int = 1) -> TurnRequest:
+        return TurnRequest(
             number=number,
             feature_id="42",
             run_id="run-1",
@@ -59,7 +58,7 @@ def program(path: Path, script: str) -> Path:
     return path
 
 
-def play(adapter: Adapter, agent: Agent, ask: Ask, env: Mapping[str, str] | None = None) -> Turn:
+def play(adapter: Adapter, agent: Agent, ask: TurnRequest, env: Mapping[str, str] | None = None) -> Turn:
     """The turn of a program that is really run, in an environment of PATH, `env` and what the adapter asks for."""
     launch = adapter.launch(agent, ask)
     done = subprocess.run(
@@ -71,4 +70,4 @@ def play(adapter: Adapter, agent: Agent, ask: Ask, env: Mapping[str, str] | None
         timeout=60,
         check=False,
     )
-    return adapter.turn(agent, ask, Exited(done.returncode, done.stdout, done.stderr, duration=0.5))
+    return adapter.turn(agent, ask, ProgramExit(done.returncode, done.stdout, done.stderr, duration=0.5))

@@ -8,7 +8,7 @@ import pytest
 from aigon.checks.one_check import CRITERION
 from aigon.checks.running import Result
 from aigon.job.world import Place
-from aigon.model.values import Check, Counts, Finding
+from aigon.model.checks import Check, Finding, TestCounts
 from tests.compare.bench import job_of, looked, only, plan, ran, results_of, script, spec_of, world_of
 from tests.lab import Lab
 
@@ -72,7 +72,7 @@ def test_the_tests_of_an_opaque_command_are_known_one_by_one(lab: Lab) -> None:
         "tests.test_mixed::test_known": "skipped",
     }
     assert said(found.finding) == ("fail", "3/4 passed, 2 skipped")
-    assert found.finding.counts == Counts(total=6, passed=3, failed=1, skipped=2)
+    assert found.finding.counts == TestCounts(total=6, passed=3, failed=1, skipped=2)
     assert [(p.test, p.message) for p in found.finding.problems] == [("tests/test_mixed.py::test_bad", "assert 1 == 2")]
     assert "generated xml" not in found.finding.excerpt + found.output.decode()
 
@@ -81,7 +81,7 @@ def test_of_several_runs_in_one_script_each_is_known(lab: Lab) -> None:
     tests(lab, PASSES, "a/test_a.py")
     tests(lab, PASSES, "b/test_b.py")
     found = result(lab, opaque(lab, f"{PYTEST} a\n{PYTEST} b\n(cd b && {PYTEST} -q -k two)"))
-    assert said(found.finding) == ("pass", "5/5 passed") and found.finding.counts == Counts(total=5, passed=5)
+    assert said(found.finding) == ("pass", "5/5 passed") and found.finding.counts == TestCounts(total=5, passed=5)
     assert {"a.test_a::test_one", "b.test_b::test_two"} <= set(found.tests)
     assert set(found.tests.values()) == {"passed"}
 
@@ -200,7 +200,7 @@ def test_where_all_tests_pass_and_the_script_fails_its_last_words_are_told(lab: 
     tests(lab)
     found = result(lab, opaque(lab, f"{PYTEST}\necho 'style.py:1: too long'; exit 3"))
     assert said(found.finding) == ("fail", "exit 3: style.py:1: too long")
-    assert found.finding.counts == Counts(total=2, passed=2) and set(found.tests.values()) == {"passed"}
+    assert found.finding.counts == TestCounts(total=2, passed=2) and set(found.tests.values()) == {"passed"}
 
 
 def test_the_same_failure_has_the_same_name_in_every_run(lab: Lab) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.one_check import shown
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from tests.compare.bench import alive, plan, ran, results_of, script, world_of
 from tests.lab import Lab, until
 

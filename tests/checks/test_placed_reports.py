@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.checks import one_check
-from aigon.model.values import Check, Counts, Finding
+from aigon.model.checks import Check, Finding, TestCounts
 from tests.compare.bench import world_of
 from tests.lab import Lab
 
@@ -19,7 +19,7 @@ def finding(lab: Lab, script: str, role: str = "tests") -> Finding:
 
 def test_all_reports_of_a_run_are_put_together(lab: Lab) -> None:
     found = finding(lab, f"mkdir -p build/a; echo '{PASSED}' > build/a/1.xml; echo '{FAILED}' > out.xml; exit 1")
-    assert (found.status, found.summary, found.counts) == ("fail", "1/2 passed", Counts(2, 1, 1))
+    assert (found.status, found.summary, found.counts) == ("fail", "1/2 passed", TestCounts(2, 1, 1))
     assert [problem.test for problem in found.problems] == ["B::two"]
 
 

@@ -17,8 +17,9 @@ from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.loop.decide import Demand, Limits
+from aigon.model.checks import Check, Finding
+from aigon.model.criteria import Spec, Verdict
 from aigon.model.judging import JudgeSettings
-from aigon.model.values import Check, Finding, Spec, Verdict
 from aigon.process.stop import Stop
 from aigon.spec.document import parse
 from aigon.spec.features import Feature

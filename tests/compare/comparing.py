@@ -11,7 +11,7 @@ from aigon.config.models import Config
 from aigon.files.home import repository_home
 from aigon.git.person import Checkout
 from aigon.journal.records import Records, records_of
-from aigon.model.values import Check, TestResult
+from aigon.model.checks import Check, TestResult
 from aigon.process.stop import Stop
 from aigon.proof import frozen
 from aigon.proof.frozen import Frozen, Tested

@@ -10,7 +10,7 @@ from aigon.compare.new_tests import new_tests
 from aigon.compare.new_tests_warm import warmed
 from aigon.compare.rules.evidence import NewTests
 from aigon.config.models import Config
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.process.stop import Stop
 from tests.compare.comparing import PYTEST, Rivals, rivals
 from tests.lab import Lab

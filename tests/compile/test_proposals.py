@@ -9,7 +9,7 @@ from aigon.compile.proposals import Proposal, Surroundings
 from aigon.compile.rules import question
 from aigon.compile.rules.command import edits, flaw, only_looks
 from aigon.compile.rules.rules import propose
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 
 TESTS = {
     "tests/test_multiply.py": "from calc import multiply\n",

@@ -6,7 +6,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.compile.own_programs import knows_help
 from aigon.compile.proposals import Surroundings
 from aigon.compile.surroundings import surroundings
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from tests.projects import environment, files, package, program
 
 PYTEST = Check("tests", "tests", ("python", "-m", "pytest", "-q"), parser="pytest")

@@ -20,7 +20,7 @@ from aigon.config.models import load
 from aigon.config.schemas import FOLDER, names, schema, write_schemas
 from aigon.errors import AigonError
 from aigon.files.resources import profiles
-from aigon.model.values import ROLES
+from aigon.model.checks import ROLES
 from aigon.profiles import ecosystem, profile
 from aigon.profiles.condition_document import KINDS
 from aigon.profiles.ecosystem import SETTINGS

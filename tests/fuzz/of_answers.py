@@ -19,9 +19,9 @@ from aigon.git.submodules import listed
 from aigon.git.unified_diff import parsed
 from aigon.judge import pairwise_reply, reply
 from aigon.judge.backends import _one_object, command
-from aigon.model.edits import Edit, Edits
-from aigon.model.turns import Exited
-from aigon.model.values import Criterion
+from aigon.model.changes import Edit, Edits
+from aigon.model.criteria import Criterion
+from aigon.model.turns import ProgramExit
 from aigon.proof import integrity
 from aigon.secrets import leaks
 from tests.agents.test_garbage import CAPTURES, sound
@@ -121,7 +121,7 @@ CODE = (
 
 def agent(module: ModuleType, data: bytes) -> None:
     """What an agent's program printed, wrote to standard error, left as its report."""
-    for exited in (Exited(0, data, b"", ended=NOW), Exited(1, b"", data, report=data, ended=NOW)):
+    for exited in (ProgramExit(0, data, b"", ended=NOW), ProgramExit(1, b"", data, report=data, ended=NOW)):
         assert sound(module.seen(exited))
 
 
@@ -145,7 +145,7 @@ def judge(data: bytes) -> None:
             read(text)
         except ValueError as error:
             assert str(error)
-    json.dumps(command._answer(Exited(0, data)).text)
+    json.dumps(command._answer(ProgramExit(0, data)).text)
 
 
 def proposals(data: bytes) -> None:

@@ -126,7 +126,7 @@ def overridden(data: bytes) -> None:
 
 def kind(data: bytes) -> None:
     """A kind of agent."""
-    agent_types.read("mine", data, "agents/mine.yaml")
+    agent_types.read_agent_type("mine", data, "agents/mine.yaml")
 
 
 def prices(data: bytes) -> None:

@@ -33,7 +33,7 @@ from aigon.journal.sink import events
 from aigon.journal.state import replay
 from aigon.journal.state_file import StateFileSink
 from aigon.model.candidates import Candidate
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.proof import frozen
 from aigon.spec.features import feature_at
 from aigon.views import status, status_text

@@ -7,7 +7,7 @@ from pathlib import Path
 from aigon.compile.proposals import Surroundings
 from aigon.compile.rules.rules import propose
 from aigon.errors import AigonError
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.spec import annotation, frontmatter
 from aigon.spec.annotating import annotated, takes_annotation
 from aigon.spec.annotation import Annotation

@@ -12,7 +12,7 @@ from aigon.checks.evidence import of_hidden_reports, of_own_report, of_placed_re
 from aigon.config import loading, models
 from aigon.errors import AigonError, Exit
 from aigon.files import bounded
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.spec import document, files
 from aigon.text import yaml
 from aigon.text.size_limit import shown

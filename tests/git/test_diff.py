@@ -8,7 +8,7 @@ import pytest
 from aigon.git.diff import LARGEST, file_diffs
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.model.diff import FileDiff
+from aigon.model.changes import FileDiff
 from tests.lab import Lab
 
 CONFIGURED = False

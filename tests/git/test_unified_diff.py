@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.git.unified_diff import parsed
-from aigon.model.diff import Line, named
+from aigon.model.changes import DiffLine, quote_path
 
 REPLACED = b"""\
 diff --git a/app.py b/app.py
@@ -29,12 +29,12 @@ def test_lines_have_their_numbers_on_both_sides() -> None:
     assert (found.path, found.status) == ("app.py", "M")
     first, second = found.hunks
     assert first.lines == (
-        Line(" ", "one", 1, 1),
-        Line("-", "two", 2, 0),
-        Line("+", "2", 0, 2),
-        Line(" ", "three", 3, 3),
+        DiffLine(" ", "one", 1, 1),
+        DiffLine("-", "two", 2, 0),
+        DiffLine("+", "2", 0, 2),
+        DiffLine(" ", "three", 3, 3),
     )
-    assert second.lines[-1] == Line("+", "--- a/other.py", 0, 10), "content was taken for a header"
+    assert second.lines[-1] == DiffLine("+", "--- a/other.py", 0, 10), "content was taken for a header"
     assert second.text == "@@ -9 +9,2 @@\n nine\n+--- a/other.py"
 
 
@@ -107,5 +107,5 @@ def test_a_diff_that_is_cut_or_is_none_is_refused(cut: bytes) -> None:
 
 @given(st.text())
 def test_a_name_is_shown_on_one_line_without_escapes(path: str) -> None:
-    shown = named(path)
+    shown = quote_path(path)
     assert shown.isprintable() and (shown == path or shown.startswith('"'))

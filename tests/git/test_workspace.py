@@ -11,7 +11,7 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.git.workspace import Workspace
-from aigon.model.values import Change
+from aigon.model.changes import FileChange
 from tests.lab import Lab
 
 CONFIGURED = False
@@ -74,10 +74,10 @@ def test_changes_name_files_and_lines(work: Workspace, lab: Lab) -> None:
     lab.write("new\nline", "x\n")
     work.snapshot()
     assert set(work.changes(since)) == {
-        Change("a.txt", 2, 0),
-        Change("bin", -1, -1),
-        Change("deep/b.txt", 0, 1),
-        Change("new\nline", 1, 0),
+        FileChange("a.txt", 2, 0),
+        FileChange("bin", -1, -1),
+        FileChange("deep/b.txt", 0, 1),
+        FileChange("new\nline", 1, 0),
     }
 
 

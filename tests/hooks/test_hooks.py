@@ -30,8 +30,7 @@ from aigon.journal.events import (
 )
 from aigon.journal.state import State
 from aigon.model.outcomes import Met, NeedsHuman, Outcome
-from aigon.model.turns import Agent, Ask, Exited
-from aigon.model.values import Turn, TurnEnd
+from aigon.model.turns import Agent, ProgramExit, Turn, TurnEnd, TurnRequest
 from aigon.process.run import Command, run
 from aigon.process.stop import Stop
 from aigon.proof.frozen import Guarded
@@ -375,8 +374,10 @@ def test_the_files_that_a_command_starts(tmp_path: Path, command: list[str] | st
 def test_what_was_stopped_before_it_began_is_not_started_at_all(tmp_path: Path) -> None:
     (tmp_path / "STOP").touch()
     stop = Stop([tmp_path / "STOP"])
-    assert run(Command(["touch", "begun"], tmp_path, ENV), stop) == Exited(None, killed=True)
+    assert run(Command(["touch", "begun"], tmp_path, ENV), stop) == ProgramExit(None, killed=True)
     assert not (tmp_path / "begun").exists()
-    agent, ask = Agent("a", "command", command=("a",)), Ask(1, "42", "r1", "/w", "/w", "spec.md", "prompt.md")
-    costs = [adapter("command").turn(agent, ask, Exited(None, killed=True, ended=ended)).cost for ended in (0.0, 1.0)]
+    agent, ask = Agent("a", "command", command=("a",)), TurnRequest(1, "42", "r1", "/w", "/w", "spec.md", "prompt.md")
+    costs = [
+        adapter("command").turn(agent, ask, ProgramExit(None, killed=True, ended=ended)).cost for ended in (0.0, 1.0)
+    ]
     assert costs == [0.0, None], "one that ran may have cost something"

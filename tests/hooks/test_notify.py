@@ -18,8 +18,8 @@ from aigon.hooks.notify import LONGEST, NotifySink, Target
 from aigon.hooks.webhook import address, post, shown, unusable
 from aigon.journal.events import HookRan, IterationFinished, Notice, RunFinished
 from aigon.journal.state import State
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, Stopped
-from aigon.model.values import Verdict
 from aigon.views.terminal.lines import describe_event
 from aigon.views.terminal.place import Place
 from aigon.views.terminal.scene import Scene

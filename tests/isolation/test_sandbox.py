@@ -15,7 +15,7 @@ from aigon.errors import AigonError
 from aigon.isolation import mechanisms, sandbox
 from aigon.isolation.enclosure import Enclosure
 from aigon.isolation.sandbox import Sandbox
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from tests.lab import alive, until
 
@@ -53,7 +53,7 @@ def script(folder: Path, text: str) -> list[str]:
     return [sys.executable, "-u", str(file)]
 
 
-def run(box: Sandbox, argv: list[str], deadline: float | None = None, stdin: Path | None = None) -> Exited:
+def run(box: Sandbox, argv: list[str], deadline: float | None = None, stdin: Path | None = None) -> ProgramExit:
     """The program in the sandbox, as an agent is run."""
     cwd = Path(box.grants.write[0])
     command = process.Command(

@@ -6,8 +6,10 @@ from aigon.job.ladder import rung_for
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.state import State
 from aigon.loop.decide import Demand, Limits, decide
+from aigon.model.criteria import Criterion, Verdict
 from aigon.model.outcomes import Stopped
-from aigon.model.values import Criterion, Probe, Turn, Verdict
+from aigon.model.resources import Probe
+from aigon.model.turns import Turn
 
 DEMAND = Demand((Criterion(1, 1, "it works", False, "verify", "false", 0),))
 OPEN = (Verdict(1, "unmet", "verify"),)

@@ -14,15 +14,16 @@ from aigon.journal.amounts import green_checks
 from aigon.journal.attempts import Attempts, attempts
 from aigon.journal.events import Event, RunFinished, Waiting
 from aigon.journal.failure_log import failure_log
+from aigon.model.changes import FileChange
 from aigon.model.outcomes import Met
-from aigon.model.values import Change, TurnEnd
+from aigon.model.turns import TurnEnd
 from aigon.secrets.leaks import Leak
 from tests.journal.test_codec import EVENTS
 from tests.journal.tried import GREEN, at, begun, iteration, looked, red, run, turned, warned
 
 
 def test_an_attempt_holds_the_turn_and_what_the_look_after_it_found() -> None:
-    changes = (Change("src/a.py", 10, 2, "A"), Change("logo.png", -1, -1))
+    changes = (FileChange("src/a.py", 10, 2, "A"), FileChange("logo.png", -1, -1))
     events = [
         looked(0, red("a", "b"), GREEN, name="f0"),
         *iteration(1, red("a"), GREEN, met=1, name="f1", changes=changes),
@@ -171,7 +172,7 @@ def test_the_failure_log_counts_attempts_and_the_same_failure_over_all_runs_of_a
 
 
 def test_a_long_run_is_kept_small() -> None:
-    many = tuple(Change(f"f{n}", 1, 1) for n in range(5000))
+    many = tuple(FileChange(f"f{n}", 1, 1) for n in range(5000))
     long = replace(red("x" * 5000, message="y" * 5000), summary="z" * 5000)
     (one,) = attempts(iteration(1, long, changes=many))
     assert one.changed == 5000 and len(repr(one)) < 8000

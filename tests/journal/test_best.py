@@ -12,15 +12,16 @@ from aigon.journal.codec import decode, dumps
 from aigon.journal.events import DURABLE, Event, IterationFinished, RolledBack, RunFinished, RunStarted
 from aigon.journal.history import history
 from aigon.journal.state import State, replay
-from aigon.model.concerns import Concern
+from aigon.model.changes import Concern
+from aigon.model.checks import CheckStatus, Finding, Role, TestCounts
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Refused, Stopped
-from aigon.model.values import CheckStatus, Counts, Finding, Role, Verdict
 from tests.journal.test_state import A, begun, started, turned
 
 
 def suite(status: CheckStatus, passed: int = 0, total: int = 10, role: Role = "tests") -> Finding:
     """A check with this many tests that passed."""
-    return Finding("tests", role, "Tests", status, "", counts=Counts(total, passed, total - passed))
+    return Finding("tests", role, "Tests", status, "", counts=TestCounts(total, passed, total - passed))
 
 
 def lint(status: CheckStatus) -> Finding:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from aigon.errors import Exit
 from aigon.journal import codec
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice, RunFinished, Spent
-from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, status
-from aigon.model.values import Counts, Finding, Problem
+from aigon.model.checks import Finding, Problem, TestCounts
+from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_status
 
 LEAVES: dict[object, st.SearchStrategy[Any]] = {
     str: st.text(max_size=20),
@@ -57,7 +57,7 @@ def there_and_back(event: Event) -> Event:
 
 
 def small() -> Event:
-    counts = Counts(total=15, passed=13, failed=2)
+    counts = TestCounts(total=15, passed=13, failed=2)
     problem = Problem("AssertionError: 6 != 5", file="tests/test_multiply.py", line=12, test="test_six")
     finding = Finding("tests", "tests", "Tests", "fail", "13/15 passed", counts=counts, problems=(problem,))
     return CheckFinished(at="2026-11-20T10:16:02+00:00", number=1, finding=finding)
@@ -95,7 +95,7 @@ def test_an_outcome_is_tagged_with_its_status_word() -> None:
     for kind, outcome in codec.OUTCOMES.items():
         event = RunFinished("", some(outcome), kind, 0, "", "")
         document = codec.encode(event)["outcome"]
-        assert isinstance(document, dict) and document["kind"] == kind == status(event.outcome)
+        assert isinstance(document, dict) and document["kind"] == kind == get_status(event.outcome)
     assert set(codec.OUTCOMES.values()) == set(get_args(Outcome))
 
 

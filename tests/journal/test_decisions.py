@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aigon.journal.decisions import Decision, applying, verdict
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 
 CRITERION = Criterion(3, 9, "the menu reads well", False, "human", None, 100)
 APPROVED = Decision(3, CRITERION.text, "approve", "looked at it", "content", "c" * 40, "Ada", "2026-11-20T10:00:00")

@@ -7,7 +7,7 @@ import pytest
 from aigon.journal.check_durations import measured
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State, replay
-from aigon.model.values import Finding
+from aigon.model.checks import Finding
 
 PASS = Finding("tests", "tests", "Tests", "pass", "", duration=2.0)
 

@@ -13,8 +13,10 @@ from aigon.journal.events import (
 )
 from aigon.journal.history import History, history
 from aigon.journal.state import replay
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, Stopped
-from aigon.model.values import Finding, Usage, Verdict
+from aigon.model.turns import Usage
 from tests.journal.tried import GREEN, at, begun, iteration, looked, red, turned, warned
 from tests.views.story import run_started
 

@@ -16,7 +16,10 @@ from aigon.journal.attempts import Attempts, attempts
 from aigon.journal.build_log import build_log
 from aigon.journal.events import Event
 from aigon.journal.memory import WHOLE, mentioned, recalled, scratchpad
-from aigon.model.values import Change, Finding, Turn, Verdict
+from aigon.model.changes import FileChange
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
+from aigon.model.turns import Turn
 from tests.journal.tried import GREEN, begun, iteration, looked, red, run, turned, warned
 from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, TEXT, TURN, VERDICT
 
@@ -37,7 +40,7 @@ SECTION = """\
 
 
 def story() -> list[Event]:
-    changes = (Change("src/a.py", 10, 2, "A"), Change("logo.png", -1, -1))
+    changes = (FileChange("src/a.py", 10, 2, "A"), FileChange("logo.png", -1, -1))
     said = {"said": "SENTINEL done", "detail": "SENTINEL exited with 2", "exit_code": 2, "model": "opus"}
     return [
         looked(0, red("a", "b"), name="f0"),
@@ -96,7 +99,7 @@ def test_the_budget_is_kept_and_the_newest_is_what_it_is_spent_on(count: int, bu
 
 
 def hostile(
-    findings: Sequence[Finding], verdicts: Sequence[Verdict], changes: Sequence[Change], turn: Turn, note: str
+    findings: Sequence[Finding], verdicts: Sequence[Verdict], changes: Sequence[FileChange], turn: Turn, note: str
 ) -> list[Event]:
     look = looked(1, *findings, name="f", verdicts=tuple(verdicts), changes=tuple(changes))
     return [
@@ -134,7 +137,7 @@ HOSTILE = (st.lists(FINDING, max_size=4), st.lists(VERDICT, max_size=5), st.list
 @EXAMPLES
 @given(*HOSTILE)
 def test_no_file_name_tool_or_agent_can_break_the_pages_or_give_an_order_in_the_prompt(
-    findings: list[Finding], verdicts: list[Verdict], changes: list[Change], turn: Turn, note: str
+    findings: list[Finding], verdicts: list[Verdict], changes: list[FileChange], turn: Turn, note: str
 ) -> None:
     known = reduce(Attempts.apply, hostile(findings, verdicts, changes, turn, note), Attempts())
     title = "Scratchpad"
@@ -150,7 +153,7 @@ def test_no_file_name_tool_or_agent_can_break_the_pages_or_give_an_order_in_the_
 @EXAMPLES
 @given(*HOSTILE, st.integers(0, 2000))
 def test_hostile_text_keeps_to_the_budget_too(
-    findings: list[Finding], verdicts: list[Verdict], changes: list[Change], turn: Turn, note: str, budget: int
+    findings: list[Finding], verdicts: list[Verdict], changes: list[FileChange], turn: Turn, note: str, budget: int
 ) -> None:
     known = attempts(hostile(findings, verdicts, changes, turn, note))
     text = recalled(known, budget)

@@ -8,7 +8,7 @@ from aigon.config.prices import Group, Price, Table
 from aigon.journal.amounts import cost_range, rough
 from aigon.journal.spending import SESSION, expected, priced, range_of
 from aigon.journal.state import Paid
-from aigon.model.values import Turn, Usage
+from aigon.model.turns import Turn, Usage
 
 TABLE = Table(
     "2026-11-20",

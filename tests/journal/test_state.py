@@ -22,8 +22,9 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.state import Spend, State, replay
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped
-from aigon.model.values import Turn, TurnEnd, Verdict
+from aigon.model.turns import Turn, TurnEnd
 
 A, B = "a" * 40, "b" * 40
 

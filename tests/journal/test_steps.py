@@ -13,7 +13,7 @@ from aigon.journal.step_sink import StepSink
 from aigon.journal.steps import begun as first_part
 from aigon.journal.steps import ended as second_part
 from aigon.journal.steps import headings
-from aigon.model.values import Turn, Usage
+from aigon.model.turns import Turn, Usage
 from tests.journal.tried import begun, run, turned
 from tests.proof.hostile import EXAMPLES, TEXT, TURN
 

@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 from aigon.journal.events import Event, IterationFinished, IterationStarted, Notice, TurnEnded
-from aigon.model.values import Change, Counts, Finding, Problem, Turn, TurnEnd, Verdict
+from aigon.model.changes import FileChange
+from aigon.model.checks import Finding, Problem, TestCounts
+from aigon.model.criteria import Verdict
+from aigon.model.turns import Turn, TurnEnd
 
 
 def at(minute: int) -> str:
@@ -14,7 +17,7 @@ def at(minute: int) -> str:
 def red(*tests: str, message: str = "AssertionError: 6 != 5", check: str = "tests") -> Finding:
     """A red check, with one failing test for each name."""
     problems = tuple(Problem(f"{message}\nmore", "tests/test_a.py", 7, test=name) for name in tests)
-    counts = Counts(15, 15 - len(tests), len(tests))
+    counts = TestCounts(15, 15 - len(tests), len(tests))
     names = tuple(f"{check}-{name}" for name in tests)
     return Finding(
         check, "tests", check.title(), "fail", f"{len(tests)} failed", counts=counts, problems=problems,
@@ -43,7 +46,7 @@ def looked(number: int, *findings: Finding, met: int = 0, name: str = "", **more
     )
     passed = sum(f.counts.passed for f in findings if f.counts)
     score = (met, sum(f.status == "pass" for f in findings), passed)
-    changes = (Change(f"src/a{number}.py", 10, 2),) if number else ()
+    changes = (FileChange(f"src/a{number}.py", 10, 2),) if number else ()
     event = IterationFinished(
         at(number + 1), number, at(number), "c" * 40, findings, verdicts, changes, name, score, ""
     )

@@ -9,9 +9,10 @@ from typing import Any
 from aigon.git.unified_diff import parsed
 from aigon.judge.case import Case, Judgement, Observed
 from aigon.judge.judgement import judgement
-from aigon.model.diff import FileDiff
-from aigon.model.judging import Answer, Question
-from aigon.model.values import Criterion, Finding
+from aigon.model.changes import FileDiff
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion
+from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from tests.scripted_judges import decisions, refutation, refutations
 
 MARK = "0123456789abcdef"
@@ -48,10 +49,10 @@ def case(*criteria: Criterion, diffs: Sequence[FileDiff] = (), **more: Any) -> C
 
 
 def sat(
-    what: Case, decide: str | Answer | Callable[[Question], str] = "", refute: str | Answer | None = None
-) -> tuple[Judgement, list[Question]]:
+    what: Case, decide: str | JudgeAnswer | Callable[[JudgeQuestion], str] = "", refute: str | JudgeAnswer | None = None
+) -> tuple[Judgement, list[JudgeQuestion]]:
     """The judgement of a judge that answers this to the first call and that to the second (nothing against it)."""
-    questions: list[Question] = []
+    questions: list[JudgeQuestion] = []
     steps = judgement(what)
     try:
         question = next(steps)
@@ -62,26 +63,26 @@ def sat(
                 answer = answer(question)
             if answer is None:
                 answer = nothing_against(question)
-            question = steps.send(answer if isinstance(answer, Answer) else Answer(answer))
+            question = steps.send(answer if isinstance(answer, JudgeAnswer) else JudgeAnswer(answer))
     except StopIteration as end:
         result: Judgement = end.value
         return result, questions
 
 
-def nothing_against(question: Question) -> str:
+def nothing_against(question: JudgeQuestion) -> str:
     """A second call that found nothing."""
     asked: Any = question.document["criteria"]
     return refutations(*(refutation(one["number"]) for one in asked))
 
 
-def outcome(what: Case, *given: dict[str, Any], refute: str | Answer | None = None) -> tuple[str, str]:
+def outcome(what: Case, *given: dict[str, Any], refute: str | JudgeAnswer | None = None) -> tuple[str, str]:
     """Status and reason of the only criterion."""
     found, _ = sat(what, decisions(*given), refute)
     (verdict,) = found.verdicts
     return verdict.status, verdict.reason
 
 
-def document(question: Question) -> dict[str, Any]:
+def document(question: JudgeQuestion) -> dict[str, Any]:
     """The question as a program gets it: through JSON."""
     found: dict[str, Any] = json.loads(json.dumps(question.document))
     return found

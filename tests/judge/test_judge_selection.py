@@ -4,7 +4,7 @@ import pytest
 
 from aigon.judge.selection import BUDGET, PIECE, length, shown
 from aigon.judge.unshown import by_path, why
-from aigon.model.diff import FileDiff
+from aigon.model.changes import FileDiff
 from tests.judge.judging import added, changed, criterion
 
 

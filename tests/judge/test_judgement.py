@@ -6,8 +6,8 @@ import pytest
 
 from aigon.judge.judgement import NOTHING
 from aigon.loop.decide import JUDGE_UNAVAILABLE
-from aigon.model.judging import Answer, Question
-from aigon.model.values import Verdict
+from aigon.model.criteria import Verdict
+from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from tests.judge.judging import added, case, criterion, nothing_against, outcome, sat
 from tests.scripted_judges import decision, decisions, quote, refutation, refutations
 
@@ -70,20 +70,20 @@ def test_unmet_and_unclear_need_no_quote_and_say_what_is_missing() -> None:
         (MET, "unclear", "not confirmed"),
         ("Looks fine!", "unclear", "not confirmed"),
         (
-            Answer(failure="the judge did not answer within 1 s"),
+            JudgeAnswer(failure="the judge did not answer within 1 s"),
             "unclear",
             "not confirmed by a second call: the judge did",
         ),
         (refutations(refutation(1, NOWHERE)), "met", "because 1"),
     ],
 )
-def test_the_second_call_wins_if_what_it_quotes_stands(against: str | Answer, status: str, says: str) -> None:
+def test_the_second_call_wins_if_what_it_quotes_stands(against: str | JudgeAnswer, status: str, says: str) -> None:
     found = outcome(case(), decision(1, "met", HERE), refute=against)
     assert found[0] == status and says in found[1]
 
 
 def test_a_judge_that_cannot_be_asked_is_not_asked_again() -> None:
-    lost = Answer(failure="401 invalid key", available=False)
+    lost = JudgeAnswer(failure="401 invalid key", available=False)
     found, questions = sat(case(criterion(1), criterion(2), mode="each"), lost)
     assert [(v.status, v.method, v.reason) for v in found.verdicts] == [
         ("unclear", JUDGE_UNAVAILABLE, "401 invalid key")
@@ -93,7 +93,7 @@ def test_a_judge_that_cannot_be_asked_is_not_asked_again() -> None:
     assert {v.method for v in later.verdicts} == {JUDGE_UNAVAILABLE} and len(questions) == 3
 
 
-def _met_each(question: Question) -> str:
+def _met_each(question: JudgeQuestion) -> str:
     asked: Any = question.document["criteria"]
     return decisions(*(decision(one["number"], "met", HERE) for one in asked))
 
@@ -113,9 +113,9 @@ def test_each_criterion_can_have_a_call_of_its_own_with_the_same_beginning() -> 
 
 
 def test_one_criterions_failure_is_not_anothers() -> None:
-    def some_fail(question: Question) -> str | Answer:
+    def some_fail(question: JudgeQuestion) -> str | JudgeAnswer:
         asked: Any = question.document["criteria"]
-        return Answer(failure="late") if asked[0]["number"] == 1 else _met_each(question)
+        return JudgeAnswer(failure="late") if asked[0]["number"] == 1 else _met_each(question)
 
     found, _ = sat(case(criterion(1), criterion(2), mode="each"), some_fail)  # type: ignore[arg-type]
     assert [(v.status, v.reason) for v in found.verdicts] == [("unclear", "late"), ("met", "because 2")]

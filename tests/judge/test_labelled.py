@@ -14,9 +14,9 @@ from aigon.files.resources import resource
 from aigon.judge.accuracy import Calls, calls
 from aigon.judge.labelled import Labelled, case, cases
 from aigon.judge.labelled_change import bench, change
-from aigon.model.diff import FileDiff
-from aigon.model.judging import Answer
-from aigon.model.values import Usage
+from aigon.model.changes import FileDiff
+from aigon.model.judging import JudgeAnswer
+from aigon.model.turns import Usage
 from tests.judge.labelled_facts import PYTHON, TRUE_OF_JAVASCRIPT, TRUE_OF_PYTHON
 
 SET = resource("templates", "judging")
@@ -167,9 +167,9 @@ def test_a_change_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None
 
 
 def test_a_sum_of_costs_is_as_certain_as_its_least_certain_part() -> None:
-    said = Answer("{}", cost=0.25, cost_status="reported", usage=Usage(10, 2, 3))
-    guessed = Answer("{}", cost=0.5, cost_status="estimated")
-    silent = Answer(failure="late")
+    said = JudgeAnswer("{}", cost=0.25, cost_status="reported", usage=Usage(10, 2, 3))
+    guessed = JudgeAnswer("{}", cost=0.5, cost_status="estimated")
+    silent = JudgeAnswer(failure="late")
     assert calls([]) == Calls()
     assert calls([said, said]) == Calls(2, (), Usage(20, 4, 6), 0.5, "reported", 0)
     assert calls([said, guessed]).cost_status == "estimated"

@@ -8,7 +8,7 @@ import pytest
 from aigon.judge.pairwise import Pair, Said, question, said
 from aigon.judge.pairwise_names import anonymous, nameless
 from aigon.judge.selection import Shown
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 from tests.judge.judging import added, criterion
 
 MARK = "0123456789abcdef"

@@ -2,8 +2,8 @@
 
 from aigon.judge.case import Observed
 from aigon.judge.whole import judge_change
-from aigon.model.judging import Answer, JudgeSettings, Question
-from aigon.model.values import Finding
+from aigon.model.checks import Finding
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from tests.judge.judging import added, criterion, nothing_against
 from tests.scripted_judges import decision, decisions, quote
 
@@ -12,13 +12,15 @@ CHECKS = (Observed(Finding("tests", "tests", "Tests", "pass", "3 passed"), "3 pa
 
 
 def test_everything_is_asked_read_checked_and_counted() -> None:
-    questions: list[Question] = []
+    questions: list[JudgeQuestion] = []
     here, nowhere = quote("app.py", 1, "answer = 42"), quote("app.py", 1, "answer = 43")
 
-    def ask(question: Question) -> Answer:
+    def ask(question: JudgeQuestion) -> JudgeAnswer:
         questions.append(question)
         given = decisions(decision(1, "met", here), decision(2, "met", nowhere))
-        return Answer(nothing_against(question) if len(questions) > 1 else given, cost=0.25, cost_status="reported")
+        return JudgeAnswer(
+            nothing_against(question) if len(questions) > 1 else given, cost=0.25, cost_status="reported"
+        )
 
     found = judge_change(JudgeSettings("x"), [criterion(1), criterion(2)], "# A feature", DIFFS, CHECKS, ask=ask)
     assert [v.status for v in found.verdicts] == ["met", "unclear"] and found.rejected == 1
@@ -29,11 +31,11 @@ def test_everything_is_asked_read_checked_and_counted() -> None:
 
 
 def test_the_delimiters_are_others_in_every_judgement_and_the_same_within_one() -> None:
-    questions: list[Question] = []
+    questions: list[JudgeQuestion] = []
 
-    def ask(question: Question) -> Answer:
+    def ask(question: JudgeQuestion) -> JudgeAnswer:
         questions.append(question)
-        return Answer(failure="no")
+        return JudgeAnswer(failure="no")
 
     settings = JudgeSettings("x", mode="each")
     for _ in range(2):

@@ -20,8 +20,8 @@ from aigon.job.options import Options
 from aigon.journal.events import IterationFinished, IterationStarted, RunFinished, TurnEnded
 from aigon.journal.ndjson import NdjsonSink
 from aigon.model.candidates import Candidate
-from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, exit_code, status
-from aigon.model.values import Turn
+from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_exit_code, get_status
+from aigon.model.turns import Turn
 from aigon.process.orphaned import watch_parent
 from aigon.process.stop import Stop
 from tests.views.story import run_started, verdicts
@@ -87,9 +87,9 @@ class StandIn:
         outcome: Outcome = Met() if self.behaviour == "met" else Stopped("iterations", "enough")
         if stop.reason in ("SIGINT", "SIGTERM", "SIGHUP"):
             outcome = Interrupted(stop.reason)
-        code = int(exit_code(outcome))
+        code = int(get_exit_code(outcome))
         self.note(f"end {stop.reason or 'itself'}" if stop.reason else "end")
-        self.sink(RunFinished("", outcome, status(outcome), code, "", "c1"))
+        self.sink(RunFinished("", outcome, get_status(outcome), code, "", "c1"))
         return code
 
     def note(self, word: str) -> None:

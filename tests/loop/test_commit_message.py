@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.loop.commit_message import Built, checkpoint
-from aigon.model.values import CheckStatus, Finding, Verdict
+from aigon.model.checks import CheckStatus, Finding
+from aigon.model.criteria import Verdict
 from tests.proof.hostile import EXAMPLES, FINDING, TEXT, VERDICT
 
 VERDICTS = [Verdict(n, "met" if n < 6 else "unmet", "verify") for n in range(1, 7)]

@@ -7,7 +7,7 @@ import pytest
 from aigon.journal.decisions import Decision
 from aigon.journal.state import State
 from aigon.loop.criteria import bound_findings, by_what_ran, commands
-from aigon.model.values import Finding
+from aigon.model.checks import Finding
 from tests.checks.parsers.captured import captured
 from tests.compare.bench import job_of, looked, only, script, spec_of, verdicts, world_of
 from tests.lab import Lab

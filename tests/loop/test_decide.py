@@ -11,22 +11,12 @@ from aigon.job.ladder import Rung
 from aigon.journal.events import IterationFinished
 from aigon.journal.state import Paid, Spend, State
 from aigon.loop.decide import ACCEPTED, IN_PLACE, JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
-from aigon.model.concerns import Concern
-from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, exit_code
-from aigon.model.resources import Volume
-from aigon.model.turns import Agent
-from aigon.model.values import (
-    CheckStatus,
-    Criterion,
-    Finding,
-    Probe,
-    Problem,
-    Role,
-    Turn,
-    TurnEnd,
-    Verdict,
-    VerdictStatus,
-)
+from aigon.model.changes import Concern
+from aigon.model.checks import CheckStatus, Finding, Problem, Role
+from aigon.model.criteria import Criterion, Verdict, VerdictStatus
+from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, get_exit_code
+from aigon.model.resources import Probe, Volume
+from aigon.model.turns import Agent, Turn, TurnEnd
 
 NO_LIMITS = Limits(iterations=20, repeated_error=0, stall=0)
 
@@ -237,7 +227,7 @@ def disk(free: int | None, *, problem: str = "", scratch: bool = False) -> Volum
 def test_a_guard_stops_the_run_at_its_limit(limits: Limits, state: State, probe: Probe, guard: str, code: int) -> None:
     outcome = decide(demand(), limits, state, probe)
     assert isinstance(outcome, Stopped) and outcome.guard == guard and outcome.reason
-    assert exit_code(outcome) == code
+    assert get_exit_code(outcome) == code
 
 
 @pytest.mark.parametrize(
@@ -269,7 +259,7 @@ def test_a_guard_lets_the_run_go_on_below_its_limit(limits: Limits, state: State
 @pytest.mark.parametrize(("signal", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 143)])
 def test_a_signal_is_an_interruption_with_its_exit_code(signal: str, code: int) -> None:
     outcome = decide(demand(), NO_LIMITS, OPEN, Probe(interrupt=signal))  # type: ignore[arg-type]
-    assert isinstance(outcome, Interrupted) and exit_code(outcome) == code
+    assert isinstance(outcome, Interrupted) and get_exit_code(outcome) == code
 
 
 def test_an_agent_that_says_it_cannot_work_ends_the_run() -> None:
@@ -459,7 +449,7 @@ def test_of_several_reasons_to_end_the_documented_one_wins(
     code: Exit, state: State, limits: Limits, probe: Probe
 ) -> None:
     outcome: Outcome | None = decide(demand(), limits, state, probe)
-    assert outcome is not None and exit_code(outcome) == code
+    assert outcome is not None and get_exit_code(outcome) == code
 
 
 def test_a_last_iteration_that_proves_everything_is_met_and_not_a_limit() -> None:

@@ -7,7 +7,9 @@ from markdown_it import MarkdownIt
 
 from aigon.journal.amounts import estimated_tokens
 from aigon.loop.feedback import digest
-from aigon.model.values import Counts, Criterion, Finding, Problem, Spec, Turn, Verdict
+from aigon.model.checks import Finding, Problem, TestCounts
+from aigon.model.criteria import Criterion, Spec, Verdict
+from aigon.model.turns import Turn
 from tests.proof.hostile import EXAMPLES, FINDING, SPEC, TEXT, TURN, VERDICT
 
 SPEC_42 = Spec(
@@ -29,7 +31,7 @@ VERDICTS = (
 
 
 def failing(*problems: Problem, total: int = 15, title: str = "tests") -> Finding:
-    counts = Counts(total, total - len(problems), len(problems))
+    counts = TestCounts(total, total - len(problems), len(problems))
     return Finding(title, "tests", title.title(), "fail", "red", "pytest -q", 1, counts=counts, problems=problems)
 
 
@@ -187,7 +189,7 @@ def test_of_unread_output_the_end_stays_longest() -> None:
 
 
 def test_failures_that_no_parser_kept_are_counted() -> None:
-    red = replace(failing(problem("test_a", "boom")), counts=Counts(900, 400, 480, errors=20))
+    red = replace(failing(problem("test_a", "boom")), counts=TestCounts(900, 400, 480, errors=20))
     assert "failed 500 of 900" in told(red)
     assert "Left out here: 499 problems not listed." in told(red)
 

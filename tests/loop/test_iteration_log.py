@@ -8,7 +8,10 @@ from markdown_it import MarkdownIt
 from aigon.journal.events import IterationFinished
 from aigon.loop.issues import issues_of, plan, remaining
 from aigon.loop.iteration_log import entry, header, numbers
-from aigon.model.values import Change, Criterion, Finding, Problem, Spec, Turn, Verdict
+from aigon.model.changes import FileChange
+from aigon.model.checks import Finding, Problem
+from aigon.model.criteria import Criterion, Spec, Verdict
+from aigon.model.turns import Turn
 from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, SPEC, TEXT, TURN, VERDICT
 
 SPEC_42 = Spec(
@@ -42,7 +45,7 @@ EVENT = IterationFinished(
         Verdict(2, "unmet", "check:tests", reason="tests pass, but the build fails"),
         Verdict(3, "unclear", "judge", reason="no judge answered"),
     ),
-    changes=(Change("src/a.py", 38, 2), Change("logo.png", -1, -1, "A")),
+    changes=(FileChange("src/a.py", 38, 2), FileChange("logo.png", -1, -1, "A")),
     fingerprint="",
     score=(),
     feedback="",
@@ -157,7 +160,7 @@ def test_a_long_plan_and_a_long_list_of_issues_are_bounded() -> None:
 def test_at_most_thirty_files_and_ten_kinds_of_problems_are_listed() -> None:
     words = [f"{chr(97 + n)}x" for n in range(13)]
     lint = Finding("lint", "lint", "Lint", "fail", "13", problems=tuple(Problem(w) for w in words))
-    event = replace(EVENT, findings=(lint,), changes=tuple(Change(f"f{n}", 1, 0) for n in range(42)))
+    event = replace(EVENT, findings=(lint,), changes=tuple(FileChange(f"f{n}", 1, 0) for n in range(42)))
     text = entry(event, SPEC_42, None, "now")
     assert "- Files changed: 42 (+42 -0)\n" in text
     assert "  - `f29` +1 -0\n  - and 12 more\n###" in text
@@ -193,7 +196,7 @@ def test_no_text_can_break_the_log(
     spec: Spec,
     findings: list[Finding],
     verdicts: list[Verdict],
-    changes: list[Change],
+    changes: list[FileChange],
     turn: Turn,
     when: str,
 ) -> None:

@@ -9,9 +9,10 @@ from aigon.journal.events import IterationFinished, IterationStarted, RunStarted
 from aigon.journal.state import State
 from aigon.loop.decide import Limits, barred, decide
 from aigon.loop.line_up import LONGEST, away_until, choose
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped, Unavailable
-from aigon.model.turns import Agent
-from aigon.model.values import Probe, Turn, TurnEnd, Verdict
+from aigon.model.resources import Probe
+from aigon.model.turns import Agent, Turn, TurnEnd
 from tests.job.test_ladder import DEMAND
 
 NOW = 1_800_000_000.0

@@ -7,7 +7,8 @@ from markdown_it import MarkdownIt
 
 from aigon.errors import AigonError, Exit
 from aigon.loop.prompt import build, estimated_tokens, how_decided
-from aigon.model.values import Check, Criterion, CriterionKind, Spec, Verdict
+from aigon.model.checks import Check
+from aigon.model.criteria import Criterion, CriterionKind, Spec, Verdict
 from aigon.text.quoting import clean
 from tests.proof.hostile import EXAMPLES, SPEC, TEXT, VERDICT
 

@@ -26,8 +26,9 @@ from aigon.loop.assess import assess
 from aigon.loop.budget import decided
 from aigon.loop.decide import Limits
 from aigon.model.candidates import Candidate
+from aigon.model.checks import Check
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped
-from aigon.model.values import Check, Verdict
 from aigon.process.check_slots import CheckSlots
 from aigon.process.stop import Stop
 from aigon.proof.prove import frozen_of

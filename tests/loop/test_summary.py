@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from aigon.journal.state import Spend
 from aigon.loop.summary import summary
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
-from aigon.model.values import Criterion, Finding, Spec, Turn, Verdict
+from aigon.model.turns import Turn
 from tests.proof.hostile import CRITERION, EXAMPLES, FINDING, SPEC, TEXT, VERDICT
 
 SPEC_42 = Spec(

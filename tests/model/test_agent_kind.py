@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.errors import AigonError
-from aigon.model.agent_types import CommandFiles, Credentials, Step, read
+from aigon.model.agent_types import CommandFiles, Credentials, EscalationStep, read_agent_type
 
 FULL = b"""
 title: My agent
@@ -22,13 +22,13 @@ commands: {path: ".mine/{name}.md", format: toml}
 
 
 def test_what_a_file_says_is_what_is_known() -> None:
-    kind = read("my-agent", FULL, "my-agent.yaml")
+    kind = read_agent_type("my-agent", FULL, "my-agent.yaml")
     assert (kind.name, kind.reads, kind.cost, kind.approval_as_root) == ("my-agent", "my_agent", "unknown", ())
-    assert kind.ladder == (Step(2, "small"), Step(0, "big", "high", "full"))
+    assert kind.ladder == (EscalationStep(2, "small"), EscalationStep(0, "big", "high", "full"))
     assert kind.credentials == Credentials(("MY_KEY",), ("~/.mine",), ("MY_*",), {"model:big": ("OTHER_KEY",)})
     assert kind.commands == CommandFiles(".mine/{name}.md", "toml")
     assert not kind.wants_stdin and kind.leaves_output
-    assert read("x", b"title: X", "x.yaml").wants_stdin
+    assert read_agent_type("x", b"title: X", "x.yaml").wants_stdin
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,13 @@ def test_what_a_file_says_is_what_is_known() -> None:
 )
 def test_a_malformed_file_is_named_with_what_is_wrong_in_it(text: bytes, said: str) -> None:
     with pytest.raises(AigonError) as raised:
-        read("mine", text, "mine.yaml")
+        read_agent_type("mine", text, "mine.yaml")
     shown = f"{raised.value.what} {raised.value.where} {raised.value.hint}"
     assert raised.value.code == 2 and said in shown and "mine.yaml" in shown
 
 
 def test_braces_that_are_doubled_are_no_placeholder() -> None:
-    assert read("x", b"title: X\nargv: ['--json={{\"a\": 1}}', '{{nothing}}']", "x.yaml").argv[1] == "{{nothing}}"
+    assert (
+        read_agent_type("x", b"title: X\nargv: ['--json={{\"a\": 1}}', '{{nothing}}']", "x.yaml").argv[1]
+        == "{{nothing}}"
+    )

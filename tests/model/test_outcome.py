@@ -11,9 +11,9 @@ from aigon.model.outcomes import (
     Refused,
     Stopped,
     Unavailable,
-    describe,
-    exit_code,
-    status,
+    describe_outcome,
+    get_exit_code,
+    get_status,
 )
 
 ALL: list[tuple[Outcome, str, int, str]] = [
@@ -34,12 +34,12 @@ ALL: list[tuple[Outcome, str, int, str]] = [
 def test_an_outcome_has_one_status_word_one_exit_code_and_one_sentence(
     outcome: Outcome, word: str, code: int, sentence: str
 ) -> None:
-    assert (status(outcome), int(exit_code(outcome)), describe(outcome)) == (word, code, sentence)
+    assert (get_status(outcome), int(get_exit_code(outcome)), describe_outcome(outcome)) == (word, code, sentence)
 
 
 def test_what_a_proof_left_out_is_said_with_it() -> None:
-    assert describe(Met(iteration=2)) == "Every criterion is proven and the checks are green on iteration 2"
-    said = describe(Met(("validation skipped", "known failure: Lint (2 problems)")))
+    assert describe_outcome(Met(iteration=2)) == "Every criterion is proven and the checks are green on iteration 2"
+    said = describe_outcome(Met(("validation skipped", "known failure: Lint (2 problems)")))
     assert said.startswith("Every criterion is proven; ")
     assert said.endswith("; validation skipped; known failure: Lint (2 problems)")
 

@@ -10,18 +10,29 @@ from aigon.journal.events import Event, IterationFinished, TurnEnded
 from aigon.journal.state import State, replay
 from aigon.loop.decide import Demand, Limits, decide
 from aigon.model.outcomes import Outcome, Stopped
-from aigon.model.resources import FULL, Taken, Volume, between, broken_by, greedier, lacking_disk, lower, size
-from aigon.model.values import Probe, Turn
+from aigon.model.resources import (
+    FULL_DISK_BYTES,
+    Probe,
+    ResourceUse,
+    Volume,
+    describe_disk_shortage,
+    find_full_volume,
+    format_bytes,
+    keep_lowest,
+    measure_disk_use,
+    update_peak_uses,
+)
+from aigon.model.turns import Turn
 
 GB = 1_000_000_000
 DISK = Volume("/work", "the workspace", "/mnt", 10 * GB, 1_000_000)
 
 
-def turn(number: int, *took: Taken) -> TurnEnded:
+def turn(number: int, *took: ResourceUse) -> TurnEnded:
     return TurnEnded("", Turn(number, "mine", "", "finished"), took)
 
 
-def look(number: int, *took: Taken) -> IterationFinished:
+def look(number: int, *took: ResourceUse) -> IterationFinished:
     return IterationFinished("", number, "", "", (), (), (), "", (), "", took=took)
 
 
@@ -33,7 +44,7 @@ def free(amount: int, place: str = "/work") -> Probe:
     return Probe(volumes=(replace(DISK, place=place, free=amount),))
 
 
-GREEDY = replay([turn(3, Taken("disk", 1_200_000_000, "/work")), look(3, Taken("disk", GB, "/work"))])
+GREEDY = replay([turn(3, ResourceUse("disk", 1_200_000_000, "/work")), look(3, ResourceUse("disk", GB, "/work"))])
 
 
 def test_no_turn_begins_where_less_is_free_than_the_greediest_took_and_both_numbers_are_said() -> None:
@@ -50,13 +61,13 @@ def test_what_was_taken_elsewhere_is_no_need_here() -> None:
 
 def test_the_history_can_be_left_out_but_a_full_disk_ends_every_run() -> None:
     limits = Limits(by_history=False)
-    assert stop(GREEDY, free(FULL), limits) is None
-    outcome = stop(GREEDY, free(FULL - 1), limits)
+    assert stop(GREEDY, free(FULL_DISK_BYTES), limits) is None
+    outcome = stop(GREEDY, free(FULL_DISK_BYTES - 1), limits)
     assert isinstance(outcome, Stopped) and "so it is full" in outcome.reason
 
 
 def test_memory_is_measured_by_the_greediest_too_within_the_limit_that_bounds_it() -> None:
-    state = replay([look(0, Taken("memory", 2 * GB))])
+    state = replay([look(0, ResourceUse("memory", 2 * GB))])
     outcome = stop(state, Probe(memory_free=GB, memory_limit="the control group /sys/fs/cgroup/aigon"))
     assert isinstance(outcome, Stopped) and outcome.guard == "memory"
     said = "1 GB of memory are free within the control group /sys/fs/cgroup/aigon, and 2.5 GB are needed"
@@ -64,42 +75,49 @@ def test_memory_is_measured_by_the_greediest_too_within_the_limit_that_bounds_it
 
 
 def test_used_up_inodes_end_the_run_and_unknown_ones_do_not() -> None:
-    assert "inodes" in lacking_disk((replace(DISK, files=99),), 0, {})
-    assert lacking_disk((replace(DISK, files=None),), 0, {}) == ""
-    greed = greedier({}, [Taken("files", 1000, "/work")], 2)
-    assert lacking_disk((replace(DISK, files=1249),), 0, greed).endswith("iteration 2 made 1000 there (inodes)")
-    assert lacking_disk((replace(DISK, files=1250),), 0, greed) == ""
+    assert "inodes" in describe_disk_shortage((replace(DISK, files=99),), 0, {})
+    assert describe_disk_shortage((replace(DISK, files=None),), 0, {}) == ""
+    greed = update_peak_uses({}, [ResourceUse("files", 1000, "/work")], 2)
+    assert describe_disk_shortage((replace(DISK, files=1249),), 0, greed).endswith(
+        "iteration 2 made 1000 there (inodes)"
+    )
+    assert describe_disk_shortage((replace(DISK, files=1250),), 0, greed) == ""
 
 
 def test_the_greediest_is_remembered_over_less_greedy_ones_and_over_a_resume() -> None:
     events: list[Event] = [
-        turn(1, Taken("disk", 5, "/work")),
-        look(1, Taken("disk", 9, "/work")),
-        turn(2, Taken("disk", 7, "/work")),
+        turn(1, ResourceUse("disk", 5, "/work")),
+        look(1, ResourceUse("disk", 9, "/work")),
+        turn(2, ResourceUse("disk", 7, "/work")),
     ]
     state = replay([decode(encode(event)) for event in events])
     assert (state.greed["disk", "/work"].amount, state.greed["disk", "/work"].number) == (9, 1)
 
 
 def test_a_journal_that_does_not_say_what_was_taken_is_read() -> None:
-    document = {name: value for name, value in encode(turn(1, Taken("disk", 5, "/work"))).items() if name != "took"}
+    document = {
+        name: value for name, value in encode(turn(1, ResourceUse("disk", 5, "/work"))).items() if name != "took"
+    }
     assert decode(document) == turn(1)
 
 
 def test_what_was_taken_is_the_fall_to_the_lowest_and_not_what_is_gone_in_the_end() -> None:
-    low = lower(DISK, replace(DISK, free=7 * GB, files=999_000))
-    now = lower(low, replace(DISK, free=9 * GB))
-    assert between((DISK,), (now,)) == (Taken("disk", 3 * GB, "/work"), Taken("files", 1000, "/work"))
-    assert between((DISK,), (replace(DISK, free=11 * GB, files=None),)) == ()
+    low = keep_lowest(DISK, replace(DISK, free=7 * GB, files=999_000))
+    now = keep_lowest(low, replace(DISK, free=9 * GB))
+    assert measure_disk_use((DISK,), (now,)) == (
+        ResourceUse("disk", 3 * GB, "/work"),
+        ResourceUse("files", 1000, "/work"),
+    )
+    assert measure_disk_use((DISK,), (replace(DISK, free=11 * GB, files=None),)) == ()
 
 
 def test_a_look_is_broken_by_a_file_system_that_was_full_or_not_writable_meanwhile() -> None:
     fine = replace(DISK, place="/tmp")
-    assert broken_by((fine, DISK)) is None
+    assert find_full_volume((fine, DISK)) is None
     for bad in (replace(DISK, free=0), replace(DISK, files=3), replace(DISK, problem="it is read-only")):
-        assert broken_by((fine, lower(bad, DISK))) is not None
+        assert find_full_volume((fine, keep_lowest(bad, DISK))) is not None
 
 
 @pytest.mark.parametrize(("count", "text"), [(999, "999 bytes"), (1_200_000_000, "1.2 GB"), (5 * 10**8, "500 MB")])
 def test_sizes_are_written_for_people(count: int, text: str) -> None:
-    assert size(count) == text
+    assert format_bytes(count) == text

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import idle
 from aigon.process.run import Command, Ladder, run
 
@@ -18,7 +18,7 @@ QUICK: Ladder = ((signal.SIGINT, 0.15), (signal.SIGTERM, 0.15), (signal.SIGKILL,
 ENV: Mapping[str, str] = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
 
 
-def bash(script: str, cwd: Path, **options: Any) -> Exited:
+def bash(script: str, cwd: Path, **options: Any) -> ProgramExit:
     """Run a bash script in `cwd`."""
     return run(Command(["bash", "-c", textwrap.dedent(script)], cwd, ENV, ladder=QUICK, **options))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.files.volumes import look, mounted, tried, volumes
-from aigon.model.resources import FULL, Volume
+from aigon.model.resources import FULL_DISK_BYTES, Volume
 from aigon.process import machine
 from aigon.process.machine import Memory
 from aigon.process.meter import Meter, of_descendants
@@ -57,7 +57,7 @@ def test_folders_of_one_file_system_are_one_volume(tmp_path: Path) -> None:
     found = volumes({"this": tmp_path, "that": tmp_path / "not" / "there"}, "that")
     (one,) = found
     assert (one.place, one.holds, one.scratch) == (str(tmp_path), "this, that", False)
-    assert one.free and one.free > FULL and not one.problem
+    assert one.free and one.free > FULL_DISK_BYTES and not one.problem
     assert tmp_path.is_relative_to(mounted(tmp_path))
     assert volumes({"that": tmp_path}, "that")[0].scratch
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process.run import Command, Ladder, output, run
 from aigon.process.stop import Stop
 from aigon.secrets.environment import redactor
@@ -24,7 +24,7 @@ QUICK: Ladder = ((signal.SIGINT, 0.15), (signal.SIGTERM, 0.15), (signal.SIGKILL,
 ENV: Mapping[str, str] = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
 
 
-def bash(script: str, cwd: Path, stop: Stop | None = None, **options: Any) -> Exited:
+def bash(script: str, cwd: Path, stop: Stop | None = None, **options: Any) -> ProgramExit:
     """Run a bash script in `cwd`."""
     return run(Command(["bash", "-c", textwrap.dedent(script)], cwd, ENV, **options), stop)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from tests.checks.parsers.captured import captured, read
 from tests.projects import check, files, names, program, resolved
 

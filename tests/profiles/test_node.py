@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.parsers import parse
-from aigon.model.values import Check, Counts, Reading
+from aigon.model.checks import Check, ParsedOutput, TestCounts
 from tests.projects import check, files, managers, names, package, program, resolved
 
 NODE_TEST = "const test = require('node:test')\ntest('it', () => {})\n"
@@ -103,7 +103,7 @@ def test_node_tests_without_scripts_run_with_node(tmp_path: Path, file: str) -> 
     assert tests.argv[-1] == "--test-reporter-destination={report}"
 
 
-def ran(root: Path, tests: Check) -> tuple[int, Reading]:
+def ran(root: Path, tests: Check) -> tuple[int, ParsedOutput]:
     """The exit code of a check that is run as aigon runs it, and what its parser reads."""
     report = root / "the report"
     argv = [each.replace("{report}", str(report)) for each in tests.argv]
@@ -147,7 +147,7 @@ def test_node_tests_really_run_and_report(tmp_path: Path, manager: str) -> None:
         set_up(tmp_path, manager, scripts={"test": "node --test test/a.js"})
     tests = check(resolved(tmp_path, path=path), "tests")
     code, found = ran(tmp_path, tests)
-    assert (tests.parser, code, found.counts) == ("nodetest", 1, Counts(total=2, passed=1, failed=1)), found
+    assert (tests.parser, code, found.counts) == ("nodetest", 1, TestCounts(total=2, passed=1, failed=1)), found
     assert [name.rpartition("::")[2] for name in found.tests] == ["it", "wrong"]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from aigon.checks.parsers import parse
 from aigon.checks.project import ProjectOnDisk
-from aigon.model.values import Check, Counts, Reading
+from aigon.model.checks import Check, ParsedOutput, TestCounts
 from aigon.profiles.profile import resolve
 from tests.projects import check, environment, files, names, program, resolved, shipped
 
@@ -86,7 +86,7 @@ def test_mocks_of_unittest_are_no_unittest_tests(tmp_path: Path) -> None:
     assert check(resolved(tmp_path), "tests").parser == "unittest"
 
 
-def really_run(tests: Check, folder: Path) -> tuple[int, bytes, Reading]:
+def really_run(tests: Check, folder: Path) -> tuple[int, bytes, ParsedOutput]:
     """Exit code and output of a check of unittest's, and what its report alone says."""
     report = folder.parent / f"{folder.name}.report"
     argv = [sys.executable, *(part.replace("{report}", str(report)) for part in tests.argv[1:])]
@@ -98,17 +98,17 @@ def really_run(tests: Check, folder: Path) -> tuple[int, bytes, Reading]:
 @pytest.mark.parametrize(
     ("contents", "code", "counts"),
     [
-        ({"tests/test_a.py": UNITTEST.format(1)}, 0, Counts(total=1, passed=1)),
-        ({"test_a.py": UNITTEST.format(1)}, 0, Counts(total=1, passed=1)),
-        ({"tests/a_test.py": UNITTEST.format(1)}, 0, Counts(total=1, passed=1)),
-        ({"tests/test_a.py": UNITTEST.format(2)}, 1, Counts(total=1, failed=1)),
-        ({"tests/test_a.py": "import unittest\nimport nothing_like_this\n"}, 1, Counts(total=1, errors=1)),
-        ({"tests/test_a.py": "import unittest\n"}, 5, Counts()),
+        ({"tests/test_a.py": UNITTEST.format(1)}, 0, TestCounts(total=1, passed=1)),
+        ({"test_a.py": UNITTEST.format(1)}, 0, TestCounts(total=1, passed=1)),
+        ({"tests/a_test.py": UNITTEST.format(1)}, 0, TestCounts(total=1, passed=1)),
+        ({"tests/test_a.py": UNITTEST.format(2)}, 1, TestCounts(total=1, failed=1)),
+        ({"tests/test_a.py": "import unittest\nimport nothing_like_this\n"}, 1, TestCounts(total=1, errors=1)),
+        ({"tests/test_a.py": "import unittest\n"}, 5, TestCounts()),
     ],
     ids=["passes", "at the root", "named otherwise", "fails", "cannot be imported", "no tests"],
 )
 def test_unittest_really_runs_and_a_run_without_tests_is_no_success(
-    tmp_path: Path, contents: dict[str, str], code: int, counts: Counts
+    tmp_path: Path, contents: dict[str, str], code: int, counts: TestCounts
 ) -> None:
     files(tmp_path, contents)
     environment(tmp_path / ".venv")

@@ -3,7 +3,10 @@
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from aigon.model.values import Change, CheckStatus, Counts, Criterion, Finding, Problem, Spec, Turn, Verdict
+from aigon.model.changes import FileChange
+from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
+from aigon.model.criteria import Criterion, Spec, Verdict
+from aigon.model.turns import Turn
 
 EXAMPLES = settings(max_examples=50, deadline=None)
 """No deadline: on a busy machine a slow example is not a wrong one, and looking for a smaller one takes minutes."""
@@ -59,7 +62,7 @@ FINDING = st.builds(
     status=STATUS,
     summary=TEXT,
     command=TEXT,
-    counts=st.one_of(st.none(), st.builds(Counts, total=st.integers(0, 9), failed=st.integers(0, 9))),
+    counts=st.one_of(st.none(), st.builds(TestCounts, total=st.integers(0, 9), failed=st.integers(0, 9))),
     problems=st.lists(PROBLEM, max_size=8).map(tuple),
     excerpt=TEXT,
     log=TEXT,
@@ -101,4 +104,4 @@ TURN = st.builds(
     detail=TEXT,
     denied=st.lists(TEXT, max_size=12).map(tuple),
 )
-CHANGE = st.builds(Change, path=TEXT, added=st.integers(-1, 9), removed=st.integers(-1, 9))
+CHANGE = st.builds(FileChange, path=TEXT, added=st.integers(-1, 9), removed=st.integers(-1, 9))

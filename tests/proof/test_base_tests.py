@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.checks.pytest_arguments import asked
-from aigon.model.values import Problem, TestResult
+from aigon.model.checks import Problem, TestResult
 from aigon.proof.base_tests import MOST, expects_report, less, lost
 
 Tests = dict[str, TestResult]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.model.values import Criterion, CriterionKind, Verdict, VerdictStatus
+from aigon.model.criteria import Criterion, CriterionKind, Verdict, VerdictStatus
 from aigon.proof.vacuity import absent_files, criterion_key, describe_passing, own_proof, results_of
 
 

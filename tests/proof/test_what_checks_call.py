@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aigon.config.models import load
-from aigon.model.values import Check
+from aigon.model.checks import Check
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.guarding import protection_of
 from aigon.spec.document import parse

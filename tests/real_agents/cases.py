@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aigon.model.values import HELD
+from aigon.model.turns import TEMPORARY_ENDS
 from tests.lab import DONE_WHEN, Lab, Ran, finish, until
 from tests.real_agents.programs import Program
 
@@ -108,7 +108,7 @@ def _resumed(lab: Lab, ran: Ran) -> str:
 
 
 def _held(lab: Lab, ran: Ran) -> str:
-    return _expect(lab, ran, 6, *HELD)
+    return _expect(lab, ran, 6, *TEMPORARY_ENDS)
 
 
 def _patient(program: Program) -> bool:

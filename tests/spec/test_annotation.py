@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.model.values import Criterion
+from aigon.model.criteria import Criterion
 from aigon.spec.annotation import comments, metric_parts, read, without_trailing
 from aigon.spec.document import parse
 from aigon.spec.objective import role_of

@@ -26,8 +26,11 @@ from aigon.journal.events import (
     Spent,
     TurnEnded,
 )
+from aigon.model.changes import FileChange
+from aigon.model.checks import CheckStatus, Finding, Role
+from aigon.model.criteria import Criterion, Verdict
 from aigon.model.outcomes import Met
-from aigon.model.values import Change, CheckStatus, CostStatus, Criterion, Finding, Role, Turn, Verdict
+from aigon.model.turns import CostStatus, Turn
 
 TITLE = "feature 42: multiply numbers of any size"
 TEXTS = (
@@ -87,7 +90,7 @@ def look(number: int, second: int, found: tuple[Finding, ...], met: int, count: 
         yield CheckFinished(at(second + 2), number, result)
     for verdict, criterion in zip(verdicts(met, count), criteria(count), strict=True):
         yield CriterionJudged(at(second + 4), number, verdict, criterion.text)
-    changes = (Change("calc/multiply.py", 4, 1),) if number else ()
+    changes = (FileChange("calc/multiply.py", 4, 1),) if number else ()
     end = IterationFinished(
         at(second + 6), number, at(second), COMMITS[number], found, verdicts(met, count), changes, "f" * 12, (met,), ""
     )

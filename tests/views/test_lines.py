@@ -23,8 +23,10 @@ from aigon.journal.events import (
     Spent,
     TurnEnded,
 )
+from aigon.model.checks import Problem
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import NeedsHuman
-from aigon.model.values import Problem, Turn, Verdict
+from aigon.model.turns import Turn
 from aigon.views.terminal.lines import LONGEST, LineSink, describe_event, stamp_line
 from aigon.views.terminal.place import Place
 from tests.journal.test_codec import EVENTS

@@ -24,8 +24,9 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.state import Spend
+from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
-from aigon.model.values import Check, Turn
+from aigon.model.turns import Turn
 from aigon.views.terminal.frame import Page, closing, running
 from aigon.views.terminal.live import STOPPING, LiveSink
 from aigon.views.terminal.place import Place

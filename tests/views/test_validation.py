@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.model.values import Check, Counts, Finding, Problem
+from aigon.model.checks import Check, Finding, Problem, TestCounts
 from aigon.views.validation import PROBLEMS, Row, data, table
 
 CHECK = Check("tests", "tests", ("pytest",), timeout=600, source="profiles/ecosystems/python.yaml")
@@ -30,7 +30,7 @@ def test_it_says_what_was_remembered_and_why_the_rest_was_not() -> None:
 
 def test_as_data_a_check_has_everything_that_is_known_of_it() -> None:
     problem = Problem("\x1b[31massert 1 == 2\x1b[0m", "tests/test_a.py", 7, "E1", test="tests/test_a.py::test_b")
-    found = replace(FOUND, status="fail", counts=Counts(3, 1, 2), problems=(problem,) * (PROBLEMS + 9))
+    found = replace(FOUND, status="fail", counts=TestCounts(3, 1, 2), problems=(problem,) * (PROBLEMS + 9))
     told = data(Row(CHECK, found, "pytest -q"))
     assert (told["command"], told["source"], told["timeout"]) == ("pytest -q", CHECK.source, 600)
     assert told["counts"] == {"total": 3, "passed": 1, "failed": 2, "skipped": 0, "errors": 0}

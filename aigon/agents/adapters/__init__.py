@@ -18,31 +18,30 @@ from aigon.agents.adapters import _program
 from aigon.errors import usage
 from aigon.files.resources import agent_kinds, document
 from aigon.model import agent_types
-from aigon.model.agent_types import Kind
-from aigon.model.judging import Answer
-from aigon.model.turns import Agent, Ask, Exited, Find, Launch
-from aigon.model.values import Turn
+from aigon.model.agent_types import AgentType
+from aigon.model.judging import JudgeAnswer
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """A kind, and the module that reads its output: what a module does not have follows from the kind."""
 
-    kind: Kind
+    kind: AgentType
     module: ModuleType
 
-    def ready(self, agent: Agent, find: Find, env: Mapping[str, str]) -> str:
+    def ready(self, agent: Agent, find: FindProgram, env: Mapping[str, str]) -> str:
         """Empty when the agent can start, else what is missing and how to get it."""
         own = getattr(self.module, "ready", None)
         return str(own(agent, find, env)) if own else _program.ready(self.kind, agent, find)
 
-    def launch(self, agent: Agent, ask: Ask) -> Launch:
+    def launch(self, agent: Agent, ask: TurnRequest) -> Launch:
         """The command line of one turn."""
         own = getattr(self.module, "launch", None)
         launch: Launch = own(agent, ask) if own else _program.launch(self.kind, agent, ask)
         return launch
 
-    def turn(self, agent: Agent, ask: Ask, exited: Exited) -> Turn:
+    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         """What that turn was, read from what the program left."""
         own = getattr(self.module, "turn", None)
         turn: Turn = own(agent, ask, exited) if own else _program.turn(agent, ask, exited, self.module.seen(exited))
@@ -64,7 +63,7 @@ class Adapter:
         launch: Launch = own(self.kind, agent) if own else _program.consult(self.kind, agent)
         return launch
 
-    def consulted(self, agent: Agent, exited: Exited) -> Answer:
+    def consulted(self, agent: Agent, exited: ProgramExit) -> JudgeAnswer:
         """The text of the answer, or why there is none."""
         return _program.consulted(self.kind, agent, exited, self.module.seen(exited))
 
@@ -75,7 +74,7 @@ def modules() -> tuple[str, ...]:
     return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")))
 
 
-def kinds(folders: Iterable[Path] = ()) -> dict[str, Kind]:
+def kinds(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
     """Every kind by name, later `folders` over earlier ones. Raises AigonError (exit 2) for a malformed one."""
     files = dict(agent_kinds())
     for folder in folders:
@@ -83,7 +82,7 @@ def kinds(folders: Iterable[Path] = ()) -> dict[str, Kind]:
     return {name: _kind(name, file) for name, file in sorted(files.items())}
 
 
-def kind(name: str, folders: Iterable[Path] = ()) -> Kind:
+def kind(name: str, folders: Iterable[Path] = ()) -> AgentType:
     """The kind called `name`, or called so for short. Raises a usage error that lists the known ones."""
     every = tuple(folders)
     file = next(
@@ -109,16 +108,16 @@ def adapter_of(agent: Agent) -> Adapter:
     return _adapter(agent.kind) if agent.kind else adapter(agent.adapter)
 
 
-def _adapter(of: Kind) -> Adapter:
+def _adapter(of: AgentType) -> Adapter:
     return Adapter(of, importlib.import_module(f"{__name__}.{of.reads}"))
 
 
 @cache
-def _kind(name: str, file: Path) -> Kind:
-    return checked(agent_types.read(name, document(file), str(file)), str(file))
+def _kind(name: str, file: Path) -> AgentType:
+    return checked(agent_types.read_agent_type(name, document(file), str(file)), str(file))
 
 
-def checked(found: Kind, file: str) -> Kind:
+def checked(found: AgentType, file: str) -> AgentType:
     """`found`, if there is a module that reads its output. Raises AigonError (exit 2) that names `file`."""
     if found.reads not in modules():
         near = get_close_matches(found.reads, modules(), n=1)

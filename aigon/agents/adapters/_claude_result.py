@@ -8,7 +8,7 @@ from aigon.agents.adapters._ending import last_words
 from aigon.agents.adapters._records import Record
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import DETAIL, trouble
-from aigon.model.turns import Exited, Seen
+from aigon.model.turns import ProgramExit, TurnReport
 
 _LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
@@ -18,22 +18,22 @@ def said(records: Records) -> str:
     return text_of(records.result.get("result")) or records.last_text
 
 
-def ended(records: Records, exited: Exited) -> Seen:
+def ended(records: Records, exited: ProgramExit) -> TurnReport:
     """Return how the session ended. What the agent says is no evidence: only the message of an API error counts."""
     if not records.result:
         return _without_result(records, exited)
     if not _failing(records):
-        return Seen("finished", remark(records))
+        return TurnReport("finished", remark(records))
     if not _api_error(records):
         reason = (_reason(records) or "error").replace("_", " ")
-        return Seen("failed", f"{reason}: {_message(records)}"[:DETAIL])
+        return TurnReport("failed", f"{reason}: {_message(records)}"[:DETAIL])
     if _status(records) == 429 and (limit := _rejected(records)):
         return limit
     found = trouble(_message(records), _status(records), now=exited.ended)
     return found if found.end != "failed" else replace(found, detail=f"api error: {_message(records)}"[:DETAIL])
 
 
-def _without_result(records: Records, exited: Exited) -> Seen:
+def _without_result(records: Records, exited: ProgramExit) -> TurnReport:
     """A session without a last record: by the limit it met, or by the request that it was trying again.
 
     Records quote files and tools; only what stands outside of them is the program's own word.
@@ -45,14 +45,14 @@ def _without_result(records: Records, exited: Exited) -> Seen:
     if spoken:
         return trouble(spoken[0], now=exited.ended)
     status = count_of(records.retrying.get("error_status"))
-    return trouble(text_of(records.retrying.get("error")).replace("_", " "), status) if status else Seen()
+    return trouble(text_of(records.retrying.get("error")).replace("_", " "), status) if status else TurnReport()
 
 
-def _rejected(records: Records) -> Seen | None:
+def _rejected(records: Records) -> TurnReport | None:
     """The usage limit that the last word on limits tells of, with the moment at which it resets."""
     if records.rate_limit.get("status") != "rejected":
         return None
-    return Seen("usage_limit", f"usage limit: {said(records)}"[:DETAIL], resets_at=_seconds(records.rate_limit))
+    return TurnReport("usage_limit", f"usage limit: {said(records)}"[:DETAIL], resets_at=_seconds(records.rate_limit))
 
 
 def remark(records: Records) -> str:

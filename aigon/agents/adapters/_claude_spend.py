@@ -3,7 +3,7 @@
 from aigon.agents.adapters._claude_records import Records, count_of
 from aigon.agents.adapters._ending import dollars
 from aigon.agents.adapters._records import Record
-from aigon.model.values import Usage
+from aigon.model.turns import Usage
 
 
 def cost(records: Records) -> float | None:

@@ -3,8 +3,7 @@
 import re
 import sys
 
-from aigon.model.turns import Agent, Ask, Exited
-from aigon.model.values import TurnEnd
+from aigon.model.turns import Agent, ProgramExit, TurnEnd, TurnRequest
 from aigon.text.durations import short
 from aigon.text.fingerprints import plain
 
@@ -18,7 +17,7 @@ _LINE_BREAK = re.compile(r"\n\s*")
 _BLANKS = re.compile(r"\s+")
 
 
-def environment(agent: Agent, ask: Ask) -> dict[str, str]:
+def environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
     """The variables of the contract, over those configured for the agent: a configuration cannot mask them."""
     return {
         **agent.env,
@@ -35,7 +34,7 @@ def environment(agent: Agent, ask: Ask) -> dict[str, str]:
     }
 
 
-def ending(exited: Exited) -> tuple[TurnEnd, str]:
+def ending(exited: ProgramExit) -> tuple[TurnEnd, str]:
     """How the program ended, and the reason where it is not simply done."""
     if exited.timed_out and exited.silent:
         return "timed_out", f"no output for {short(exited.silent)} (guards.idleTimeout)"
@@ -73,7 +72,7 @@ def how_it_exited(code: int) -> str:
     return f"exited with {code}" if code >= 0 else f"ended by signal {-code}"
 
 
-def with_stderr(text: str, exited: Exited) -> str:
+def with_stderr(text: str, exited: ProgramExit) -> str:
     """`text`, followed by the last words on standard error where there are any."""
     tail = last_words(exited.stderr, _ERROR_TAIL)
     return f"{text}: {tail}" if tail else text
@@ -99,6 +98,6 @@ def dollars(value: object) -> float | None:
     return float(value) if 0 <= value <= sys.float_info.max else None
 
 
-def unspent(end: TurnEnd, exited: Exited) -> bool:
+def unspent(end: TurnEnd, exited: ProgramExit) -> bool:
     """A program that never started has cost nothing: it could not, or the run was stopped before."""
     return end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)

@@ -6,11 +6,10 @@ from dataclasses import replace
 from aigon.agents.adapters._gemini_error import complaint
 from aigon.agents.adapters._records import Record, at, count_at, last_document, list_at, text_at
 from aigon.agents.adapters._tools import tool
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import ModelUsage, Usage
+from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 
-def found(events: list[Record], exited: Exited) -> Record:
+def found(events: list[Record], exited: ProgramExit) -> Record:
     """The document, empty where there is none: what stands on standard error counts only with nothing on the other."""
     whole = next((one for one in events[::-1] if "session_id" in one and "type" not in one), {})
     if whole or events:
@@ -19,7 +18,7 @@ def found(events: list[Record], exited: Exited) -> Record:
     return told if "session_id" in told and "error" in told else {}
 
 
-def seen(document: Record, exited: Exited) -> Seen:
+def seen(document: Record, exited: ProgramExit) -> TurnReport:
     """The turn by its document."""
     used = at(document, "stats", "tools", "byName")
     names = used if isinstance(used, dict) else {}
@@ -36,14 +35,16 @@ def seen(document: Record, exited: Exited) -> Seen:
     )
 
 
-def _ended(document: Record, exited: Exited) -> Seen:
+def _ended(document: Record, exited: ProgramExit) -> TurnReport:
     if isinstance(document.get("error"), dict):
         code = count_at(document, "error", "code")
         message = text_at(document, "error", "message")
         return complaint(message, replace(exited, exit_code=code % 256) if code else exited)
     if "response" not in document:
-        return Seen()
-    return Seen("finished", "; ".join(text for text in list_at(document, "warnings") if isinstance(text, str))[:500])
+        return TurnReport()
+    return TurnReport(
+        "finished", "; ".join(text for text in list_at(document, "warnings") if isinstance(text, str))[:500]
+    )
 
 
 def by_model(record: Record, usage: Callable[[object], Usage | None]) -> tuple[ModelUsage, ...]:

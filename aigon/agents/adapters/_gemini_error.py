@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aigon.agents.adapters._ending import last_words
 from aigon.agents.adapters._trouble import DETAIL, status_in, trouble
-from aigon.model.turns import Exited, Seen
+from aigon.model.turns import ProgramExit, TurnReport
 
 _NO_LOGIN = 41
 """Exit code of a start without a login: `FatalAuthenticationError` in its sources."""
@@ -15,19 +15,19 @@ _BY_EXIT = {status % 256: status for status in _KNOWN}
 _ATTEMPT = re.compile(r"^Attempt \d+ failed.*", re.MULTILINE)
 
 
-def complaint(message: str, exited: Exited) -> Seen:
+def complaint(message: str, exited: ProgramExit) -> TurnReport:
     """What is seen of a turn that ended with this error record; the exit code adds the status that it leaves out."""
     status = status_in(message) or _BY_EXIT.get(exited.exit_code or 0, 0)
     return trouble(message, status, now=exited.ended)
 
 
-def without_a_word(exited: Exited) -> Seen:
+def without_a_word(exited: ProgramExit) -> TurnReport:
     """What is seen of a program that ended before its agent said anything: without a login, or still trying again."""
     words = last_words(exited.stderr, 8 * DETAIL)
     if exited.exit_code == _NO_LOGIN:
         said = words.rpartition("\n")[2] or "no login"
-        return Seen(end="bad_credentials", detail=f"bad credentials: {said}"[:DETAIL])
+        return TurnReport(end="bad_credentials", detail=f"bad credentials: {said}"[:DETAIL])
     if not (attempts := _ATTEMPT.findall(words)):
-        return Seen()
+        return TurnReport()
     ended = trouble(attempts[-1], now=exited.ended)
     return replace(ended, detail=f"ended while trying again: {ended.detail}"[:DETAIL])

@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 
 from aigon.agents.adapters._trouble import DETAIL, trouble
-from aigon.model.turns import Seen
-from aigon.model.values import HELD
+from aigon.model.turns import TEMPORARY_ENDS, TurnReport
 
 STATUSES: Mapping[str, int] = {
     "BadRequestError": 400,
@@ -22,19 +21,19 @@ STATUSES: Mapping[str, int] = {
     "Timeout": 504,
 }
 """What each stands for. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
-TURNED_AWAY = (*HELD, "bad_credentials")
+TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")
 """Requests that ended so cost nothing."""
 _PREFIX = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
 
 
-def ended_with(name: str, message: str, now: float) -> Seen:
+def ended_with(name: str, message: str, now: float) -> TurnReport:
     """What is seen of a turn that this exception ended; `now`, in seconds since the epoch, is when."""
     text = _PREFIX.sub("", " ".join(message.split()))
     status = next((status for known, status in STATUSES.items() if name.endswith(known)), 0)
     if not status and not message.startswith("litellm."):
-        return Seen(end="failed", detail=f"{name}: {text}"[:DETAIL])
+        return TurnReport(end="failed", detail=f"{name}: {text}"[:DETAIL])
     if name == "ContentPolicyViolationError":
-        return Seen(end="refused", detail=f"refused: {text}"[:DETAIL])
+        return TurnReport(end="refused", detail=f"refused: {text}"[:DETAIL])
     if name == "BudgetExceededError":
-        return Seen(end="usage_limit", detail=f"usage limit: {text}"[:DETAIL])
+        return TurnReport(end="usage_limit", detail=f"usage limit: {text}"[:DETAIL])
     return trouble(text, status, now=now)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from aigon.agents.adapters._ending import SAID
 from aigon.agents.adapters._litellm import TURNED_AWAY, ended_with
 from aigon.agents.adapters._trouble import of_stderr
-from aigon.model.turns import Exited, Seen
+from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import plain
 
 _STEP = re.compile(r"^mini-swe-agent \(step \d+, \$(\d{1,9}\.\d\d)\):$", re.M)
@@ -15,7 +15,7 @@ _LIMITS = ("LimitsExceeded", "TimeExceeded", "RepeatedFormatError")
 _ERROR = re.compile(r"litellm\.([A-Z]\w+): ")
 
 
-def of_screen(exited: Exited) -> Seen:
+def of_screen(exited: ProgramExit) -> TurnReport:
     """The turn by what was printed. Its sum only grows, so that the largest is the last, whatever a model prints."""
     text = plain(exited.stdout.decode("utf-8", "replace"))
     steps = list(_STEP.finditer(text))
@@ -33,7 +33,7 @@ def of_screen(exited: Exited) -> Seen:
     )
 
 
-def _ended(text: str, exited: Exited) -> Seen:
+def _ended(text: str, exited: ProgramExit) -> TurnReport:
     """A submission is told from an error by the exit and by the word that the trajectory was saved."""
     last = text.rpartition("\nExit:\n")[2].strip() if "\nExit:\n" in text else ""
     error = _ERROR.match(last)
@@ -41,6 +41,6 @@ def _ended(text: str, exited: Exited) -> Seen:
         return ended_with(error[1], last, exited.ended)
     submitted, saved, _ = last.rpartition("Saved trajectory to")
     if not saved or exited.exit_code:
-        return Seen()
+        return TurnReport()
     limit = submitted.strip()
-    return Seen(end="failed", detail=limit) if limit in _LIMITS else Seen(end="finished")
+    return TurnReport(end="failed", detail=limit) if limit in _LIMITS else TurnReport(end="finished")

@@ -8,20 +8,29 @@ from typing import Literal
 
 from aigon.agents.adapters._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
 from aigon.agents.adapters._tools import MOST_DENIED, MOST_TOOLS
-from aigon.model.agent_types import GROUPS, Kind
-from aigon.model.judging import Answer
-from aigon.model.turns import Agent, Ask, Exited, Find, Launch, Seen
-from aigon.model.values import HELD, Turn, TurnEnd
+from aigon.model.agent_types import ARGUMENT_GROUPS, AgentType
+from aigon.model.judging import JudgeAnswer
+from aigon.model.turns import (
+    TEMPORARY_ENDS,
+    Agent,
+    FindProgram,
+    Launch,
+    ProgramExit,
+    Turn,
+    TurnEnd,
+    TurnReport,
+    TurnRequest,
+)
 
 LONGEST = 100_000
 """Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
-NOWHERE = Ask(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
+NOWHERE = TurnRequest(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
 """The question of a judge, which is about no turn."""
 _OUTDATED = re.compile(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
 _GROUP = re.compile(r"\{(\w+)\}")
 
 
-def ready(kind: Kind, agent: Agent, find: Find) -> str:
+def ready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
     """Empty when the program is on PATH. Whether it is logged in shows only in a turn."""
     if not kind.program:
         return f"{kind.title} names no program: add `program:` to the file of that kind"
@@ -32,7 +41,7 @@ def ready(kind: Kind, agent: Agent, find: Find) -> str:
     return f"The agent {agent.name} needs {kind.title}, and there is no `{kind.program}` on PATH.{install}{login}"
 
 
-def launch(kind: Kind, agent: Agent, ask: Ask) -> Launch:
+def launch(kind: AgentType, agent: Agent, ask: TurnRequest) -> Launch:
     """The command line of one turn; `agent.args` come last, or where the kind puts them, so that they win."""
     values = _values(agent, ask)
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
@@ -42,7 +51,7 @@ def launch(kind: Kind, agent: Agent, ask: Ask) -> Launch:
     return Launch((kind.program, *words), env=env, stdin=stdin, unset=kind.unset)
 
 
-def _values(agent: Agent, ask: Ask) -> dict[str, str]:
+def _values(agent: Agent, ask: TurnRequest) -> dict[str, str]:
     return {
         "prompt_file": ask.prompt_file,
         "output": ask.output_file,
@@ -54,16 +63,16 @@ def _values(agent: Agent, ask: Ask) -> dict[str, str]:
     }
 
 
-def _expanded(word: str, kind: Kind, agent: Agent, ask: Ask, values: Mapping[str, str]) -> Iterator[str]:
+def _expanded(word: str, kind: AgentType, agent: Agent, ask: TurnRequest, values: Mapping[str, str]) -> Iterator[str]:
     group = _GROUP.fullmatch(word)
-    if group and group[1] in GROUPS:
+    if group and group[1] in ARGUMENT_GROUPS:
         words = _group(group[1], kind, agent, ask)
         yield from words if group[1] == "args" else (_filled(each, ask, values) for each in words)
     else:
         yield _filled(word, ask, values)
 
 
-def _group(name: str, kind: Kind, agent: Agent, ask: Ask) -> Sequence[str]:
+def _group(name: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
     """The words of a group: none for what nobody asked for."""
     match name:
         case "args":
@@ -79,7 +88,7 @@ def _group(name: str, kind: Kind, agent: Agent, ask: Ask) -> Sequence[str]:
     return ()  # every turn begins afresh: a session to go on with is for people
 
 
-def _approval(kind: Kind, agent: Agent, ask: Ask) -> Sequence[str]:
+def _approval(kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
     """Nobody is there to be asked, unless a person gave other flags about it."""
     if kind.is_permitted_by(agent.args):
         return ()
@@ -87,7 +96,7 @@ def _approval(kind: Kind, agent: Agent, ask: Ask) -> Sequence[str]:
     return kind.approval_as_root if ask.root and not sandboxed and kind.approval_as_root is not None else kind.approval
 
 
-def _filled(word: str, ask: Ask, values: Mapping[str, str]) -> str:
+def _filled(word: str, ask: TurnRequest, values: Mapping[str, str]) -> str:
     """A word with its placeholders filled in, each once; doubled braces are braces, as in `str.format`."""
 
     def value(match: "re.Match[str]") -> str:
@@ -98,7 +107,7 @@ def _filled(word: str, ask: Ask, values: Mapping[str, str]) -> str:
     return re.sub(r"\{\{|\}\}|\{(\w+)\}", value, word)
 
 
-def _prompt(ask: Ask) -> str:
+def _prompt(ask: TurnRequest) -> str:
     """The prompt where it is short enough for a command line, else where to read it."""
     with open(ask.prompt_file, "rb") as file:  # noqa: PTH123 - a plain read
         text = file.read(LONGEST + 1)
@@ -107,7 +116,7 @@ def _prompt(ask: Ask) -> str:
     return f"Your task stands in the file {ask.prompt_file}. Read all of it first, then do what it says."
 
 
-def defaults(kind: Kind, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
+def defaults(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
     """The kind's variables, less those that the person sets.
 
     One with a placeholder says what was chosen for this turn: it goes before the person's, and is none while empty.
@@ -117,7 +126,7 @@ def defaults(kind: Kind, agent: Agent, values: Mapping[str, str]) -> dict[str, s
     return {name: value for name, value in filled.items() if (value if value != kind.env[name] else name not in chosen)}
 
 
-def consult(kind: Kind, agent: Agent) -> Launch:
+def consult(kind: AgentType, agent: Agent) -> Launch:
     """Return the command line that answers the question on standard input; `agent.args` could give it tools."""
     use = kind.judge
     assert use is not None, "only a kind with `judge` is asked"
@@ -126,10 +135,10 @@ def consult(kind: Kind, agent: Agent) -> Launch:
     return Launch((kind.program, *words), env={**agent.env, **defaults(kind, agent, {}), **use.env}, unset=kind.unset)
 
 
-def consulted(kind: Kind, agent: Agent, exited: Exited, seen: Seen) -> Answer:
+def consulted(kind: AgentType, agent: Agent, exited: ProgramExit, seen: TurnReport) -> JudgeAnswer:
     """Return the whole text of the answer; a session that did not end well, or that used a tool, has none."""
     ended = turn(agent, NOWHERE, exited, seen)
-    spent = Answer(cost=ended.cost, cost_status=ended.cost_status, usage=ended.usage)
+    spent = JudgeAnswer(cost=ended.cost, cost_status=ended.cost_status, usage=ended.usage)
     if ended.end == "finished":
         used = f"it used a tool ({seen.tools[0]}), so its answer is not its own" if seen.tools else ""
         return replace(spent, text="" if used else seen.said, failure=used)
@@ -139,7 +148,7 @@ def consulted(kind: Kind, agent: Agent, exited: Exited, seen: Seen) -> Answer:
     return replace(spent, failure=detail, available=not outdated and not lasting)
 
 
-def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
+def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit, seen: TurnReport) -> Turn:
     """The turn by what its output says; by the process where aigon ended it or the two do not agree."""
     end, detail = ending(exited)
     if end in ("finished", "failed"):
@@ -167,7 +176,7 @@ def turn(agent: Agent, ask: Ask, exited: Exited, seen: Seen) -> Turn:
     )
 
 
-def _judged(exited: Exited, seen: Seen) -> tuple[TurnEnd, str]:
+def _judged(exited: ProgramExit, seen: TurnReport) -> tuple[TurnEnd, str]:
     """A program that came to an end of its own. An exit code is never trusted alone, and neither is a good record."""
     code = exited.exit_code or 0
     if seen.end is None:
@@ -177,18 +186,18 @@ def _judged(exited: Exited, seen: Seen) -> tuple[TurnEnd, str]:
     return seen.end, seen.detail
 
 
-def _cut_off(exited: Exited, seen: Seen, detail: str) -> tuple[TurnEnd, str]:
+def _cut_off(exited: ProgramExit, seen: TurnReport, detail: str) -> tuple[TurnEnd, str]:
     """A program that met its deadline. If it was waiting for its model, that is what ended the turn."""
-    if seen.end in (*HELD, "bad_credentials"):
+    if seen.end in (*TEMPORARY_ENDS, "bad_credentials"):
         return seen.end, f"{seen.detail} ({detail})"
     last = seen.detail if seen.end != "finished" else ""
     return "timed_out", f"{detail}: {last}" if last else with_stderr(detail, exited)
 
 
-def from_text(exited: Exited) -> Seen:
+def from_text(exited: ProgramExit) -> TurnReport:
     """What is known of a program that prints plain text: its exit code and its last words."""
     code = exited.exit_code or 0
     words = last_words(exited.stdout) or last_words(exited.stderr)
     if code:
-        return Seen("failed", with_stderr(how_it_exited(code), exited), words)
-    return Seen(end="finished", said=words)
+        return TurnReport("failed", with_stderr(how_it_exited(code), exited), words)
+    return TurnReport(end="finished", said=words)

@@ -8,8 +8,7 @@ from aigon.agents.adapters._ending import last_words
 from aigon.agents.adapters._phrases import BUSY, CREDENTIALS, LIMIT, LOST, REFUSED, STATUS
 from aigon.agents.adapters._records import text_at
 from aigon.agents.adapters._resets import after, resets_at
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import HELD, TurnEnd
+from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 
 __all__ = ["innermost", "kind_of", "of_stderr", "resets_at", "status_in", "trouble"]
 
@@ -50,7 +49,7 @@ def status_in(message: str) -> int:
     return int(next(filter(None, found.groups()))) if found else 0
 
 
-def trouble(message: str, status: int = 0, *, now: float = 0.0, retry_after: str = "") -> Seen:
+def trouble(message: str, status: int = 0, *, now: float = 0.0, retry_after: str = "") -> TurnReport:
     """What is seen of a turn that an error ended. `now`, in seconds since the epoch, is when the program said it.
 
     `message` may be JSON of an API, or hold it. `retry_after` is the header of that name, where it is passed on.
@@ -61,8 +60,8 @@ def trouble(message: str, status: int = 0, *, now: float = 0.0, retry_after: str
     word = _WORDS.get(end, "")
     numbered = f"{word or 'error'} ({status})" if status else word
     detail = f"{numbered}: {said}" if numbered else said
-    when = (resets_at(message, now) or after(retry_after, now)) if end in HELD else None
-    return Seen(end=end, detail=detail[:DETAIL], resets_at=when)
+    when = (resets_at(message, now) or after(retry_after, now)) if end in TEMPORARY_ENDS else None
+    return TurnReport(end=end, detail=detail[:DETAIL], resets_at=when)
 
 
 def innermost(message: str) -> str:
@@ -77,13 +76,13 @@ def innermost(message: str) -> str:
     return message
 
 
-def of_stderr(exited: Exited) -> Seen:
+def of_stderr(exited: ProgramExit) -> TurnReport:
     """Return what a program complained of that ended, or met its deadline, before its agent said anything.
 
     For use only where the agent got no word in: what it says, and what its tools print, is never looked at.
     """
     if not exited.timed_out and (not exited.exit_code or exited.exit_code < 0):
-        return Seen()
+        return TurnReport()
     words = last_words(exited.stderr, 2 * DETAIL)
     seen = trouble(words, now=exited.ended)
-    return Seen() if seen.end == "failed" else seen
+    return TurnReport() if seen.end == "failed" else seen

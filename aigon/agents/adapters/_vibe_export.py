@@ -8,8 +8,7 @@ from pathlib import Path
 from aigon.agents.adapters._ending import dollars
 from aigon.agents.adapters._records import Record, at, count_at, list_at, text_at
 from aigon.agents.adapters._trouble import trouble
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import Usage
+from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _EXPORT = 4 * 1024 * 1024
 """Bytes of an export that are read; with no session in it, it is some kilobytes."""
@@ -21,7 +20,7 @@ _KEY = re.compile(r"api[_ -]?key", re.I)
 _LIMITS = ("turn_limit", "token_limit", "price_limit", "deadline", "terminated", "length", "usage_error", "aborted")
 
 
-def exported(folder: Path, exited: Exited) -> bytes:
+def exported(folder: Path, exited: ProgramExit) -> bytes:
     """What this very run left there; nothing where it left nothing. A link could lead anywhere."""
     file = folder / "export.json"
     try:
@@ -35,7 +34,7 @@ def exported(folder: Path, exited: Exited) -> bytes:
         return b""
 
 
-def of_export(export: Record, exited: Exited) -> Seen:
+def of_export(export: Record, exited: ProgramExit) -> TurnReport:
     """How the run ended and what it used, its subagents included."""
     model = text_at(export, "config", "active_model")
     runs = [export, *list_at(export, "subagents")]
@@ -54,20 +53,20 @@ def of_export(export: Record, exited: Exited) -> Seen:
     )
 
 
-def _outcome(export: Record, now: float) -> Seen:
+def _outcome(export: Record, now: float) -> TurnReport:
     outcome = text_at(export, "outcome")
     code, message = text_at(export, "error", "code"), text_at(export, "error", "message")
     if outcome == "finished":
-        return Seen(end="finished")
+        return TurnReport(end="finished")
     if "refusal" in (outcome, code):
-        return Seen(end="refused", detail=f"refused: {message}" if message else "refused")
+        return TurnReport(end="refused", detail=f"refused: {message}" if message else "refused")
     if outcome in _LIMITS:
         words = outcome.replace("_", " ")
-        return Seen(end="failed", detail=f"{words}: {message}" if message else words)
+        return TurnReport(end="failed", detail=f"{words}: {message}" if message else words)
     return of_error(message or outcome, _CODES.get(code, 0), now)
 
 
-def of_error(message: str, status: int, now: float) -> Seen:
+def of_error(message: str, status: int, now: float) -> TurnReport:
     """An error of the model's provider, or a key that is missing or wrong."""
     http = _HTTP.match(message)
     if http:

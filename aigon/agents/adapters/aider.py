@@ -15,8 +15,7 @@ from aigon.agents.adapters._ending import SAID
 from aigon.agents.adapters._litellm import TURNED_AWAY, ended_with
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import DETAIL
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import Usage
+from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
 _EDITED = re.compile(r"Applied edit to (.+)")
@@ -28,11 +27,11 @@ _COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: 
 """What aider adds to an error. The error itself may go over several lines."""
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by the end of the session."""
     session = of_history(exited.report) if exited.report.endswith(b"\n") else of_screen(exited.stdout)
     by_itself = exited.timed_out or (exited.exit_code or 0) >= 0
-    ended = _ended(session, exited.ended) if by_itself else Seen()
+    ended = _ended(session, exited.ended) if by_itself else TurnReport()
     usage = _usage(session.own)
     costs = [float(found["session"]) for found in map(COST.match, session.own) if found]
     if usage is None and ended.end in TURNED_AWAY:
@@ -48,7 +47,7 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _ended(session: Session, now: float) -> Seen:
+def _ended(session: Session, now: float) -> TurnReport:
     """The last word on it counts: what came before was tried again."""
     tail = session.tail
     for number in range(len(tail) - 1, -1, -1):
@@ -56,12 +55,12 @@ def _ended(session: Session, now: float) -> Seen:
         if _EDITED.match(line):
             break
         if _ENOUGH.match(line) or line.startswith(_CRASH):
-            return Seen(end="failed", detail=_last(tail[number:]) if line.startswith(_CRASH) else line)
+            return TurnReport(end="failed", detail=_last(tail[number:]) if line.startswith(_CRASH) else line)
         if error := _ERROR.match(line):
             return ended_with(error["name"], _message(tail[number:]), now)
     if len(tail) == len(session.own):
-        return Seen(detail=f"no reply of the model: {_last(tail)}"[:DETAIL])
-    return Seen(end="finished", detail="" if session.said else "the reply of the model was empty")
+        return TurnReport(detail=f"no reply of the model: {_last(tail)}"[:DETAIL])
+    return TurnReport(end="finished", detail="" if session.said else "the reply of the model was empty")
 
 
 def _message(lines: Sequence[str]) -> str:

@@ -13,8 +13,7 @@ from typing import cast, get_args
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._ending import SAID, dollars
 from aigon.agents.adapters._records import Record, at, count_at, records, text_at
-from aigon.model.turns import Agent, Ask, Exited, Find, Launch, Seen
-from aigon.model.values import TurnEnd, Usage
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest, Usage
 
 PROGRAM = Path(__file__).parents[1] / "api_agent" / "__main__.py"
 OF_THE_PROJECT = (".mcp.json", "mcp_endpoints.json", ".aigon/mcp_endpoints.json", ".aigon/prices.yaml")
@@ -22,7 +21,7 @@ OF_THE_PROJECT = (".mcp.json", "mcp_endpoints.json", ".aigon/mcp_endpoints.json"
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
-def ready(agent: Agent, _find: Find, env: Mapping[str, str]) -> str:
+def ready(agent: Agent, _find: FindProgram, env: Mapping[str, str]) -> str:
     """Empty when a key and the package are there; whether the key is good shows only in a turn."""
     if not any({**env, **agent.env}.get(key, "").strip() for key in KEYS):
         return (
@@ -34,7 +33,7 @@ def ready(agent: Agent, _find: Find, env: Mapping[str, str]) -> str:
     return ""
 
 
-def launch(agent: Agent, ask: Ask) -> Launch:
+def launch(agent: Agent, ask: TurnRequest) -> Launch:
     """This very interpreter, isolated from what the workspace may hold; `agent.args` come last, so that they win."""
     from aigon.agents.adapters import kind
 
@@ -44,7 +43,7 @@ def launch(agent: Agent, ask: Ask) -> Launch:
     return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env, reads=reads)
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its records: what was spent also where the last one is missing."""
     told = records(exited.stdout)
     calls = [record for record in told if record.get("type") == "call"]
@@ -52,7 +51,7 @@ def seen(exited: Exited) -> Seen:
     texts = [text_at(record, "text") for record in told if record.get("type") == "text"]
     end = text_at(result, "end")
     cost = _cost(calls, bool(result))
-    return Seen(
+    return TurnReport(
         end=cast(TurnEnd, end) if end in get_args(TurnEnd) else None,
         detail=text_at(result, "detail"),
         said=(text_at(result, "said") or next(iter(texts[::-1]), ""))[-SAID:],

@@ -10,10 +10,10 @@ from aigon.agents.adapters import _claude_result as result
 from aigon.agents.adapters import _claude_spend as spend
 from aigon.agents.adapters._claude_records import read
 from aigon.agents.adapters._ending import last_words
-from aigon.model.turns import Exited, Seen
+from aigon.model.turns import ProgramExit, TurnReport
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its records."""
     records = read(exited.stdout)
     cost = spend.cost(records)

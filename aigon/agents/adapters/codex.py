@@ -18,8 +18,7 @@ from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import of_stderr, trouble
 from aigon.errors import AigonError
 from aigon.files import bounded
-from aigon.model.turns import Agent, Ask, Exited, Seen
-from aigon.model.values import Turn, Usage
+from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest, Usage
 
 _RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
 _ENV_KEY = re.compile(r"env_key\s*=\s*[\"'](\w+)")
@@ -29,7 +28,7 @@ _LARGEST = 64 * 1024 * 1024
 _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its events."""
     events = records(exited.stdout)
     items = [event["item"] for event in of_type(events, "item.completed") if isinstance(event.get("item"), dict)]
@@ -71,7 +70,7 @@ def _home(agent: Agent, env: Mapping[str, str]) -> Path:
     return Path(chosen.get("CODEX_HOME") or f"{chosen.get('HOME') or Path.home()}/.codex")
 
 
-def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """Return what the turn was, with the model of the session where none was asked for."""
     made = _program.turn(agent, ask, exited, seen(exited))
     if made.model or not _THREAD.fullmatch(made.session):
@@ -91,15 +90,15 @@ def _model_of_session(home: Path, thread: str) -> str:
     return ""
 
 
-def _ended(events: list[Record], exited: Exited) -> Seen:
+def _ended(events: list[Record], exited: ProgramExit) -> TurnReport:
     last = next(iter(of_type(events, "turn.completed", "turn.failed")[::-1]), {})
     if last.get("type") == "turn.completed":
-        return Seen(end="finished")
+        return TurnReport(end="finished")
     errors = [text_at(event, "message") for event in of_type(events, "error")]
     final = [message for message in errors if not _RETRIED.match(message)]
     tried = text_at(events[-1], "message") if events[-1].get("type") == "error" else ""
     message = text_at(last, "error", "message") or next(iter(final[::-1]), "") or _RETRIED.sub(r"\1", tried)
-    return trouble(message, now=exited.ended) if last or message else Seen()
+    return trouble(message, now=exited.ended) if last or message else TurnReport()
 
 
 def _used(item: Record) -> str:

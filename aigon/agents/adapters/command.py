@@ -19,8 +19,7 @@ from pathlib import Path
 
 from aigon.agents.adapters._ending import SAID, by_action, dollars, ending, environment, last_words, unspent
 from aigon.agents.adapters._tools import tool
-from aigon.model.turns import Agent, Ask, Exited, Find, Launch
-from aigon.model.values import Turn, TurnEnd, Usage
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnEnd, TurnRequest, Usage
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
 _REPORT_LINE = 65_536
@@ -34,7 +33,7 @@ _ENDS: Mapping[str, TurnEnd] = {
 }  # fmt: skip
 
 
-def ready(agent: Agent, find: Find, _env: Mapping[str, str]) -> str:
+def ready(agent: Agent, find: FindProgram, _env: Mapping[str, str]) -> str:
     """Empty when the program can be run.
 
     `find` is asked for a bare name (PATH) and for a relative path (the main checkout); for the latter it may give
@@ -80,7 +79,7 @@ def _not_a_program(place: Path, program: str) -> str:
     return f"{program} does not say what runs it. Begin it with a line such as #!/bin/sh"
 
 
-def launch(agent: Agent, ask: Ask) -> Launch:
+def launch(agent: Agent, ask: TurnRequest) -> Launch:
     """The configured command; a relative program is the one in the main checkout, not the agent's own copy of it."""
     program, *arguments = agent.command
     words = _with_choices((*arguments, *agent.args), {"model": agent.model, "effort": agent.effort})
@@ -105,7 +104,7 @@ def _resolved(program: str, checkout: str) -> str:
     return str(Path(checkout, expanded)) if "/" in expanded else expanded
 
 
-def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """The turn as it ended; the cost only if the program reported one."""
     end, detail = ending(exited)
     report = _report(exited.stdout)

@@ -11,15 +11,14 @@ from dataclasses import replace
 from aigon.agents.adapters._records import Record, at, count_at, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import of_stderr, trouble
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import ModelUsage, Usage
+from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
 """HTTP statuses by type of error, for an error that does not tell its own."""
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its events and by the file that it left."""
     events = records(exited.stdout)
     report = next(iter(records(exited.report)), {})
@@ -42,20 +41,20 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _ended(events: list[Record], exited: Exited) -> Seen:
+def _ended(events: list[Record], exited: ProgramExit) -> TurnReport:
     last = next(iter(of_type(events, "session.error", "assistant.message")[::-1]), {})
     code = next((one.get("exitCode") for one in of_type(events, "result")[::-1]), None)
     ended = _error(last, exited) if last.get("type") == "session.error" else None
     if ended and not (code == 0 and ended.end == "failed"):
         return ended
     if not isinstance(code, int) or isinstance(code, bool):
-        return Seen() if last else of_stderr(exited)
+        return TurnReport() if last else of_stderr(exited)
     if code:
-        return Seen("failed", f"ended with exit code {code} and without an error")
-    return Seen("finished", ended.detail if ended else "")
+        return TurnReport("failed", f"ended with exit code {code} and without an error")
+    return TurnReport("finished", ended.detail if ended else "")
 
 
-def _error(event: Record, exited: Exited) -> Seen:
+def _error(event: Record, exited: ProgramExit) -> TurnReport:
     status = count_at(event, "data", "statusCode") or _STATUS.get(text_at(event, "data", "errorType"), 0)
     return trouble(text_at(event, "data", "message"), status, now=exited.ended)
 

@@ -12,7 +12,7 @@ from aigon.agents.adapters._ending import SAID
 from aigon.agents.adapters._records import Record, at, list_at, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import of_stderr, trouble
-from aigon.model.turns import Exited, Seen
+from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import plain
 
 _ERROR = re.compile(r"^\w*Error: (?P<message>.*)", re.M | re.S)
@@ -20,7 +20,7 @@ _SUFFIX = "ToolCall"
 _REFUSED = ("rejected", "permissionDenied")
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its records."""
     found = records(exited.stdout)
     said = [_text(one) for one in of_type(found, "assistant")]
@@ -36,15 +36,15 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _ended(result: Record, begun: bool, exited: Exited) -> Seen:
+def _ended(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
     if result and not result.get("is_error"):
-        return Seen(end="finished")
+        return TurnReport(end="finished")
     if result:
         return trouble(text_at(result, "result"), now=exited.ended)
     error = _ERROR.search(plain(exited.stderr.decode("utf-8", "replace")))
     if error and (exited.exit_code or 0) > 0:
         return trouble(error["message"].strip(), now=exited.ended)
-    return Seen() if begun else of_stderr(exited)
+    return TurnReport() if begun else of_stderr(exited)
 
 
 def _text(record: Record) -> str:

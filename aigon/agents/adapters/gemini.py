@@ -11,20 +11,19 @@ from aigon.agents.adapters import _gemini_document as document
 from aigon.agents.adapters._gemini_error import complaint, without_a_word
 from aigon.agents.adapters._records import Record, at, count_at, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import Usage
+from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _NOT_ALLOWED = ("denied by policy", "requires user confirmation")
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its events, or by its one document."""
     events = records(exited.stdout)
     whole = document.found(events, exited)
     return document.seen(whole, exited) if whole else _streamed(events, exited)
 
 
-def _streamed(events: list[Record], exited: Exited) -> Seen:
+def _streamed(events: list[Record], exited: ProgramExit) -> TurnReport:
     begun = next(iter(of_type(events, "init")), {})
     result = next(iter(of_type(events, "result")[::-1]), {})
     uses = of_type(events, "tool_use")
@@ -41,14 +40,16 @@ def _streamed(events: list[Record], exited: Exited) -> Seen:
     )
 
 
-def _ended(events: list[Record], result: Record, exited: Exited) -> Seen:
+def _ended(events: list[Record], result: Record, exited: ProgramExit) -> TurnReport:
     if not result:
         spoken = any(text_at(one, "role") == "assistant" for one in of_type(events, "message"))
-        return Seen() if spoken or of_type(events, "tool_use") else without_a_word(exited)
+        return TurnReport() if spoken or of_type(events, "tool_use") else without_a_word(exited)
     last = _last_error(events)
     if text_at(result, "status") == "success":
         failing = text_at(last, "severity") == "error"
-        return complaint(text_at(last, "message"), exited) if failing else Seen("finished", text_at(last, "message"))
+        return (
+            complaint(text_at(last, "message"), exited) if failing else TurnReport("finished", text_at(last, "message"))
+        )
     return complaint(text_at(result, "error", "message") or text_at(last, "message"), exited)
 
 

@@ -12,8 +12,7 @@ from aigon.agents.adapters._mini_screen import of_screen
 from aigon.agents.adapters._mini_trajectory import Trajectory, trajectory
 from aigon.agents.adapters._records import count_at, list_at, text_at
 from aigon.agents.adapters._tools import tool
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import Usage
+from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _WORDS = {
     "LimitsExceeded": "its limit of steps or of cost is reached",
@@ -22,7 +21,7 @@ _WORDS = {
 }
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its trajectory."""
     run = trajectory(exited.report)
     if not run.info:
@@ -41,15 +40,15 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _ended(run: Trajectory, now: float) -> Seen:
+def _ended(run: Trajectory, now: float) -> TurnReport:
     status = text_at(run.info, "exit_status")
     message = next((text_at(one, "content") for one in run.messages[::-1] if one.get("role") == "exit"), "")
     if status == "Submitted":
-        return Seen(end="finished")
+        return TurnReport(end="finished")
     if not status:
-        return Seen(detail="stopped in the middle of its work")
+        return TurnReport(detail="stopped in the middle of its work")
     if status in _WORDS:
-        return Seen(end="failed", detail=_WORDS[status])
+        return TurnReport(end="failed", detail=_WORDS[status])
     return ended_with(status, message, now)
 
 

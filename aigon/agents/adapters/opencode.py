@@ -14,8 +14,7 @@ from aigon.agents.adapters._ending import dollars
 from aigon.agents.adapters._records import Record, at, count_at, is_cut, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import of_stderr, trouble
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import CostStatus, TurnEnd, Usage
+from aigon.model.turns import CostStatus, ProgramExit, TurnEnd, TurnReport, Usage
 
 _RETRIED = re.compile(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
 _REJECTED = ("The user rejected permission to use", "The user has specified a rule which prevents you")
@@ -27,7 +26,7 @@ _ENDS: dict[str, tuple[TurnEnd, str]] = {
 """Reasons for which a step ends that are no good end of a session; `tool-calls` is none at all."""
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its events."""
     events = records(exited.stdout)
     steps = of_type(events, "step_finish")
@@ -47,7 +46,7 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _ended(events: list[Record], exited: Exited) -> Seen:
+def _ended(events: list[Record], exited: ProgramExit) -> TurnReport:
     if not events:
         return _retrying(events, exited) if exited.timed_out else of_stderr(exited)
     last = next(iter(of_type(events, "step_start", "step_finish", "error")[::-1]), {})
@@ -55,13 +54,13 @@ def _ended(events: list[Record], exited: Exited) -> Seen:
         return _error(last, exited)
     reason = text_at(last, "part", "reason")
     if reason == "tool-calls" and any(map(_rejected, _of_last_step(events))):
-        return Seen(end="finished", detail="stopped at a denied permission")
+        return TurnReport(end="finished", detail="stopped at a denied permission")
     if reason in ("", "tool-calls"):
-        return _retrying(events, exited) if exited.timed_out else Seen()
-    return Seen(*_ENDS.get(reason, ("finished", "")))
+        return _retrying(events, exited) if exited.timed_out else TurnReport()
+    return TurnReport(*_ENDS.get(reason, ("finished", "")))
 
 
-def _retrying(events: list[Record], exited: Exited) -> Seen:
+def _retrying(events: list[Record], exited: ProgramExit) -> TurnReport:
     """What its deadline cut off: the request that it logged as failed since its last event.
 
     It tries only that again which may pass, so that such a request is at least an overload, whatever its message.
@@ -69,7 +68,7 @@ def _retrying(events: list[Record], exited: Exited) -> Seen:
     logged = next(iter(list(_RETRIED.finditer(exited.stderr.decode("utf-8", "replace")))[-1:]), None)
     latest = max((count_at(one, "timestamp") for one in events), default=0)
     if logged is None or _milliseconds(logged["at"]) < latest:
-        return Seen()
+        return TurnReport()
     found = trouble(logged["message"], now=exited.ended)
     return replace(found, end="overloaded") if found.end == "failed" else found
 
@@ -86,7 +85,7 @@ def _of_last_step(events: list[Record]) -> list[Record]:
     return of_type(events[begun:], "tool_use")
 
 
-def _error(event: Record, exited: Exited) -> Seen:
+def _error(event: Record, exited: ProgramExit) -> TurnReport:
     """An error of a session: its kind in `name`, all else in `data`; what the provider answered in `responseBody`."""
     name, data = text_at(event, "error", "name"), at(event, "error", "data")
     message = text_at(data, "message") or text_at(event, "error", "message") or name
@@ -124,7 +123,7 @@ def _cost(steps: list[Record]) -> float | None:
     return dollars(round(sum(told), 9)) or None
 
 
-def _cost_status(cost: float | None, uses: list[Record], exited: Exited) -> CostStatus:
+def _cost_status(cost: float | None, uses: list[Record], exited: ProgramExit) -> CostStatus:
     """What sub-agents spent is not told, and neither is what stood in the part of an output that was left out."""
     if cost is None:
         return "unknown"

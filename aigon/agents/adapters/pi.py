@@ -12,14 +12,13 @@ from aigon.agents.adapters._ending import SAID, dollars, last_words
 from aigon.agents.adapters._records import Record, at, count_at, is_cut, list_at, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import DETAIL, of_stderr, trouble
-from aigon.model.turns import Exited, Seen
-from aigon.model.values import Usage
+from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _MESSAGES = ("message", "message_end", "agent_end")
 _HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by the messages of the model."""
     found = records(exited.report) or records(exited.stdout)
     replies = _replies(found)
@@ -54,29 +53,29 @@ def _name(message: Record) -> str:
     return repr(named if any(named) else message)
 
 
-def _holed(exited: Exited, found: list[Record]) -> bool:
+def _holed(exited: ProgramExit, found: list[Record]) -> bool:
     """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
     if exited.report:
         return not exited.report.endswith(b"\n")
     return is_cut(exited.stdout) and not of_type(found, "agent_end")
 
 
-def _ended(replies: list[Record], exited: Exited) -> Seen:
+def _ended(replies: list[Record], exited: ProgramExit) -> TurnReport:
     match text_at(replies[-1], "stopReason"):
         case "stop":
-            return Seen(end="finished")
+            return TurnReport(end="finished")
         case "error":
             return _error(text_at(replies[-1], "errorMessage"), exited.ended)
         case "length":
-            return Seen(end="failed", detail="the last reply was cut off at the model's limit")
+            return TurnReport(end="failed", detail="the last reply was cut off at the model's limit")
         case "aborted":
-            return Seen(end="failed", detail="aborted")
+            return TurnReport(end="failed", detail="aborted")
     if exited.report and not exited.report.endswith(b"\n") and exited.exit_code == 0 and last_words(exited.stdout):
-        return Seen(end="finished")  # a file too long to be read to its end; without an answer it exits with 1
-    return Seen(detail="stopped in the middle of its work")
+        return TurnReport(end="finished")  # a file too long to be read to its end; without an answer it exits with 1
+    return TurnReport(detail="stopped in the middle of its work")
 
 
-def _error(message: str, now: float) -> Seen:
+def _error(message: str, now: float) -> TurnReport:
     """An API error comes as its status and its body: `429 {"type":"error","error":{"message":"..."}}`."""
     http = _HTTP.match(message)
     if http is None:

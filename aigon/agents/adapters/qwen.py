@@ -13,12 +13,11 @@ from aigon.agents.adapters import _program
 from aigon.agents.adapters._records import Record, at, count_at, objects_at, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._trouble import of_stderr, trouble
-from aigon.model.agent_types import Kind
-from aigon.model.turns import Agent, Ask, Exited, Launch, Seen
-from aigon.model.values import Usage
+from aigon.model.agent_types import AgentType
+from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest, Usage
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its records."""
     found = records(exited.stdout)
     result = next(iter(of_type(found, "result")[::-1]), {})
@@ -37,11 +36,11 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _ended(result: Record, replies: list[Record], exited: Exited) -> Seen:
+def _ended(result: Record, replies: list[Record], exited: ProgramExit) -> TurnReport:
     if not result:
-        return Seen() if replies else of_stderr(exited)
+        return TurnReport() if replies else of_stderr(exited)
     if result.get("is_error") is False and text_at(result, "subtype") == "success":
-        return Seen(end="finished")
+        return TurnReport(end="finished")
     message = text_at(result, "error", "message") or text_at(result, "subtype").replace("_", " ")
     return trouble(message, now=exited.ended)
 
@@ -74,14 +73,14 @@ def _usage(result: Record, replies: list[Record]) -> Usage | None:
     return Usage.of_whole(whole, sum(count_at(one, "output_tokens") for one in told), cached)
 
 
-def launch(agent: Agent, ask: Ask) -> Launch:
+def launch(agent: Agent, ask: TurnRequest) -> Launch:
     """The command line of one turn. Without settings of the person it does not take a key for a login (measured)."""
     from aigon.agents.adapters import adapter_of
 
     return _with_login(agent, _program.launch(adapter_of(agent).kind, agent, ask))
 
 
-def consult(kind: Kind, agent: Agent) -> Launch:
+def consult(kind: AgentType, agent: Agent) -> Launch:
     """The command line of one question, with the same login."""
     return _with_login(agent, _program.consult(kind, agent))
 

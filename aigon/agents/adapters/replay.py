@@ -16,11 +16,10 @@ from pathlib import Path
 
 from aigon.agents.adapters import _player
 from aigon.agents.adapters._ending import ending, environment, last_words
-from aigon.model.turns import Agent, Ask, Exited, Find, Launch
-from aigon.model.values import Turn
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
 
 
-def ready(agent: Agent, _find: Find, _env: Mapping[str, str]) -> str:
+def ready(agent: Agent, _find: FindProgram, _env: Mapping[str, str]) -> str:
     """Empty when there is a recording. A relative one starts at the main checkout, which is known only at launch."""
     if not agent.recording:
         return f"The agent {agent.name} has no recording. Give it the folder of one: it holds an attempt in 1/files/"
@@ -30,14 +29,14 @@ def ready(agent: Agent, _find: Find, _env: Mapping[str, str]) -> str:
     return ""
 
 
-def launch(agent: Agent, ask: Ask) -> Launch:
+def launch(agent: Agent, ask: TurnRequest) -> Launch:
     """The player, run by the interpreter that runs aigon; isolated, so that the workspace cannot change what runs."""
     recording = str(Path(ask.checkout, agent.recording))
     argv = (sys.executable, "-I", str(Path(_player.__file__).resolve()), recording)
     return Launch(argv=argv, env=environment(agent, ask), stdin="nothing")
 
 
-def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """The turn as it ended. It cost nothing, and says so."""
     end, detail = ending(exited)
     return Turn(

@@ -13,20 +13,19 @@ from aigon.agents.adapters._ending import SAID
 from aigon.agents.adapters._records import Record, at, last_document, list_at, of_type, records, text_at
 from aigon.agents.adapters._tools import tool
 from aigon.agents.adapters._vibe_export import exported, of_error, of_export
-from aigon.model.turns import Agent, Ask, Exited, Seen
-from aigon.model.values import Turn
+from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.fingerprints import plain
 
 _ERROR = re.compile(r"^Error: (?P<message>.*)", re.M | re.S)
 
 
-def turn(agent: Agent, ask: Ask, exited: Exited) -> Turn:
+def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """The turn, with the export read from its folder: Vibe takes no name of a file."""
     report = exited.report or exported(Path(f"{ask.output_file}.d"), exited)
     return _program.turn(agent, ask, exited, seen(replace(exited, report=report)))
 
 
-def seen(exited: Exited) -> Seen:
+def seen(exited: ProgramExit) -> TurnReport:
     """The turn by its export, and by its records."""
     entries = list({text_at(one, "id") or repr(one): one for one in records(exited.stdout)}.values())
     said = [_text(one) for one in of_type(entries, "message") if one.get("role") == "assistant"]
@@ -42,14 +41,14 @@ def seen(exited: Exited) -> Seen:
     )
 
 
-def _by_exit(exited: Exited, answered: bool) -> Seen:
+def _by_exit(exited: ProgramExit, answered: bool) -> TurnReport:
     """Without an export. What is on standard error is Vibe's own."""
     error = _ERROR.search(plain(exited.stderr.decode("utf-8", "replace")))
     if exited.exit_code == 0 and answered:
-        return Seen(end="finished")
+        return TurnReport(end="finished")
     if error and (exited.exit_code or 0) > 0:
         return of_error(error["message"].strip(), 0, exited.ended)
-    return Seen()
+    return TurnReport()
 
 
 def _text(entry: Record) -> str:

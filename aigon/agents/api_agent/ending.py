@@ -12,7 +12,7 @@ from aigon.agents.adapters._ending import REASON, by_action
 from aigon.agents.adapters._trouble import kind_of
 from aigon.agents.api_agent.reply import Reply
 from aigon.agents.api_agent.stream import Broken
-from aigon.model.values import TurnEnd
+from aigon.model.turns import TurnEnd
 
 _STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
            "authentication_error": 401, "permission_error": 403, "billing_error": 402, "not_found_error": 404,

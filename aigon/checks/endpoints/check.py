@@ -9,8 +9,7 @@ from aigon.checks.endpoints import program as endpoints
 from aigon.checks.endpoints.plan import LARGEST, VARIABLE, packed
 from aigon.checks.endpoints.plan_files import plan_of
 from aigon.errors import usage
-from aigon.model.project import Project
-from aigon.model.values import Check
+from aigon.model.checks import Check, Project
 from aigon.profiles.profile import CONFIG
 from aigon.profiles.resolution import absolute, arguments, unfound
 from aigon.text.shell_words import simple_commands

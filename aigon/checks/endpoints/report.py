@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 MARK = "endpoints"
 """The value of `aigon` in a report: the program and its reader are of one version."""

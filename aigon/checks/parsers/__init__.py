@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Sequence
 
 from aigon.errors import usage
-from aigon.model.values import Reading
+from aigon.model.checks import ParsedOutput
 
 
 def known() -> tuple[str, ...]:
@@ -19,21 +19,21 @@ def known() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
-def parse(name: str, output: bytes, report: bytes | None) -> Reading:
+def parse(name: str, output: bytes, report: bytes | None) -> ParsedOutput:
     """What parser `name` reads in a tool's output and report file. Raises AigonError (usage) for an unknown name."""
     if name not in known():
         raise usage(f"There is no parser called {name!r}", hint=f"Use one of: {', '.join(known())}")
     module = importlib.import_module(f"{__name__}.{name}")
     try:
-        reading: Reading = module.read(output, report)
+        reading: ParsedOutput = module.read(output, report)
     except Exception:
         # The one place where this is right: the bytes come from tools and from code that an agent wrote. A fault in a
         # parser must not end a run, and it changes no decision: not understood is never taken for a pass.
-        return Reading(understood=False)
+        return ParsedOutput(understood=False)
     return reading
 
 
-def together(readings: Sequence[Reading]) -> Reading:
+def together(readings: Sequence[ParsedOutput]) -> ParsedOutput:
     """One reading of the reports of several runs; a test that ran in one of them was not skipped."""
     from aigon.checks.parsers import _readings
 

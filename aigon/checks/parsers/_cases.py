@@ -6,7 +6,7 @@ from xml.parsers import expat
 
 from aigon.checks.parsers._ids import Seen
 from aigon.checks.parsers._text import LIMIT
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 _RESULTS: dict[str, TestResult] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _DETAIL = 100_000

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from aigon.checks.parsers._problems import problem
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _LINE = re.compile(
     r"^(?:# |ℹ )?(?:(?P<jest>Jest: [^\n]{1,500}coverage threshold for [^\n]{1,200}not met[^\n]*)"

@@ -8,7 +8,7 @@ from itertools import islice
 from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._text import clean
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _END = re.compile(r"^(?:# )?Node\.js v\d+\.[^\n]*\n*(?P<next>[^\n]*)", re.M)
 _COMMENT = re.compile(r"^# ?", re.M)
@@ -37,11 +37,11 @@ def crashes(lines: str) -> list[Crash]:
     return list(islice(_crashes(lines), _MOST))
 
 
-def crashed(lines: str) -> Reading | None:
+def crashed(lines: str) -> ParsedOutput | None:
     """An output that is in no known format, but ends in an uncaught error; None for any other."""
     found = crashes(lines)
     problems = [problem(each.message, each.file, each.line) for each in found[-_FEW:]]
-    return Reading(problems=tuple(problems), understood=False) if problems else None
+    return ParsedOutput(problems=tuple(problems), understood=False) if problems else None
 
 
 def explained(problems: Iterable[Problem], found: Sequence[Crash]) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from aigon.checks.parsers._problems import number, problem
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _LINE = re.compile(
     r"^(?:vet: )?(?P<file>(?:\./)?[^\s:#][^:\n]*\.(?:go|mod|work|c|cc|cpp|h|s|S)):(?P<line>\d+)(?::\d+)?: "

@@ -10,7 +10,7 @@ from aigon.checks.parsers._libtest import gaps
 from aigon.checks.parsers._problems import capped, problem
 from aigon.checks.parsers._readings import tests
 from aigon.checks.parsers._text import count
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _PACKAGE = re.compile(
     r"^(?:(?P<ok>ok  )|(?P<fail>FAIL)|(?P<none>\?   ))\t(?P<package>\S+)(?:\t| )"
@@ -37,17 +37,17 @@ class Package:
     other: list[str] = field(default_factory=list)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it has no line on any package."""
     packages = list(_packages(lines))
     if not packages:
         return None
     problems = capped((*_gocompile.problems(lines), *(each for one in packages for each in _problems(one))))
     if all(_empty(one) for one in packages):
-        return tests(Counts())
+        return tests(TestCounts())
     if _verbose(packages) and not gaps(lines):
         return tests(_counts(packages), problems)
-    return Reading(_phrase(packages), None, problems)
+    return ParsedOutput(_phrase(packages), None, problems)
 
 
 def tells(lines: str) -> bool:
@@ -107,14 +107,14 @@ def _unbuilt(package: Package) -> bool:
     return package.rest.startswith(("[build failed]", "[setup failed]"))
 
 
-def _counts(packages: list[Package]) -> Counts:
+def _counts(packages: list[Package]) -> TestCounts:
     words = [word for one in packages for word in one.ends.values()]
     unended = sum(len(one.runs - one.ends.keys()) for one in packages)
     alone = sum(
         one.result == "FAIL" and "FAIL" not in one.ends.values() and not one.runs - one.ends.keys() for one in packages
     )
     passed, failed, skipped = (words.count(word) for word in _WORDS)
-    return Counts(0, passed, failed, skipped, unended + alone)
+    return TestCounts(0, passed, failed, skipped, unended + alone)
 
 
 def _phrase(packages: list[Package]) -> str:

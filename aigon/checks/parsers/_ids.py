@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 from aigon.checks.parsers._text import clean
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 MOST = 200_000
 """Tests kept of one report: more than any suite known has, few enough for memory."""

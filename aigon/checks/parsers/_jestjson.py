@@ -11,14 +11,14 @@ from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import problem
 from aigon.checks.parsers._readings import tests
 from aigon.checks.parsers._unloaded import unloaded
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import plain
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
 
 
-def reported(output: bytes, report: bytes | None) -> Reading | None:
+def reported(output: bytes, report: bytes | None) -> ParsedOutput | None:
     """What the report says, from its file or printed on the output; None when neither holds one."""
     if report and (reading := junit.read(b"", report)).understood:
         return reading
@@ -45,11 +45,11 @@ def _results(files: list[_json.Row]) -> dict[str, TestResult]:
     return seen.results()
 
 
-def _reading(files: list[_json.Row]) -> Reading:
+def _reading(files: list[_json.Row]) -> ParsedOutput:
     cases = [case for file in files for case in _json.rows(file.get("assertionResults"))]
     words = Counter(_RESULTS.get(_json.string(case.get("status")), "skipped") for case in cases)
     errors = sum(map(_did_not_run, files))
-    counts = Counts(0, words["passed"], words["failed"], words["skipped"], errors)
+    counts = TestCounts(0, words["passed"], words["failed"], words["skipped"], errors)
     return tests(counts, (each for file in files for each in _problems(file)))
 
 

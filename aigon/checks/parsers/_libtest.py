@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from aigon.checks.parsers import _libtest_lines as of
 from aigon.checks.parsers._libtest_lines import Sum
 from aigon.checks.parsers._problems import number
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 _KEPT = 200
 """Failures of a block whose output is kept: as many as problems are."""

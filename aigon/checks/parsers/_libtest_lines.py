@@ -3,7 +3,7 @@
 import re
 
 from aigon.checks.parsers._problems import number
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 _RUNNING = re.compile(r"^ +Running (?:(?:unittests )?(?P<path>[^\s(`][^(\n]*?) \()?`?(?P<binary>[^\s()`]+)[`)]?")
 _DOCTESTS = re.compile(r"^ +Doc-tests (?P<crate>\S+)$")

@@ -9,7 +9,7 @@ from aigon.checks.parsers._expected import said
 from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import tests
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _RUNNING = re.compile(r"^Running (?P<number>\d{1,9}) tests? using \d+ workers?", re.M)
 _NUMBER = re.compile(
@@ -30,7 +30,7 @@ _READ = 2000
 """Failures that are read: far more than are kept."""
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     headers = list(_RUNNING.finditer(lines))
     if not headers:
@@ -40,7 +40,7 @@ def printed(lines: str) -> Reading | None:
         found, names = _summed_up(lines[header.end() : end], number(header["number"]))
         numbers.update(found)
         flaky |= names
-    counts = Counts(
+    counts = TestCounts(
         passed=numbers["passed"] + numbers["flaky"],
         failed=numbers["failed"],
         skipped=numbers["skipped"] + numbers["did not run"],
@@ -49,9 +49,9 @@ def printed(lines: str) -> Reading | None:
     return tests(counts, _problems(lines, flaky))
 
 
-def none_found(lines: str) -> Reading | None:
+def none_found(lines: str) -> ParsedOutput | None:
     """The reading of a run that found no tests: words that could be anybody's, so they count where it was asked for."""
-    return tests(Counts()) if _NONE.search(lines) else None
+    return tests(TestCounts()) if _NONE.search(lines) else None
 
 
 def _summed_up(lines: str, planned: int) -> tuple[Counter[str], set[str]]:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Literal
 
 from aigon.checks.parsers._text import clean
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 KEPT = 200
 """Problems kept of one output: more than any digest shows, few enough for every journal record."""

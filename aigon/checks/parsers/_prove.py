@@ -7,7 +7,7 @@ from itertools import islice
 from aigon.checks.parsers._problems import KEPT, number, problem
 from aigon.checks.parsers._readings import tests
 from aigon.checks.parsers._tapdiag import diagnosis
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _TOTAL = re.compile(r"^Files=\d{1,9}, Tests=(?P<tests>\d{1,9}),[^\n]*\nResult: (?:PASS|FAIL|NOTESTS)$", re.M)
 _FILE = re.compile(r"^(?P<file>\S{1,300}) +\(Wstat: [^\n]*Tests: \d{1,9} Failed: (?P<failed>\d{1,9})\)$", re.M)
@@ -18,7 +18,7 @@ _FAILED = re.compile(
 )
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when `prove` did not sum anything up."""
     totals = list(_TOTAL.finditer(lines))
     if not totals:
@@ -27,7 +27,7 @@ def printed(lines: str) -> Reading | None:
     failed = min(number_of, sum(number(match["failed"]) for match in _FILE.finditer(lines)))
     skipped = min(number_of - failed, sum(number(match["number"]) for match in _SKIPPED.finditer(lines)))
     errors = list(_unsound(lines))
-    counts = Counts(0, number_of - failed - skipped, failed, skipped, len(errors))
+    counts = TestCounts(0, number_of - failed - skipped, failed, skipped, len(errors))
     return tests(counts, (*_failures(lines), *errors))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aigon.checks.parsers._problems import KEPT, capped, errorlike
 from aigon.checks.parsers._text import count
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 FEW = 5
 """Lines shown of an output in no known format."""
@@ -13,18 +13,18 @@ _WEIGHT: tuple[TestResult, ...] = ("skipped", "passed", "failed", "error")
 """Over several runs of a test: one that broke it outweighs those that passed it, and those the ones that skipped it."""
 
 
-def tests(counts: Counts, problems: Iterable[Problem] = ()) -> Reading:
+def tests(counts: TestCounts, problems: Iterable[Problem] = ()) -> ParsedOutput:
     """A test report. `counts.total` is derived here: everything collected, the skipped included."""
     counts = replace(counts, total=counts.passed + counts.failed + counts.skipped + counts.errors)
-    return Reading(_phrase(counts), counts, capped(problems))
+    return ParsedOutput(_phrase(counts), counts, capped(problems))
 
 
-def together(readings: Sequence[Reading]) -> Reading:
+def together(readings: Sequence[ParsedOutput]) -> ParsedOutput:
     """The test reports among `readings` as one; reports of linters, where none is of tests."""
     every = [reading.counts for reading in readings if reading.counts]
     if not every:
         return lint(problem for reading in readings for problem in reading.problems)
-    counts = Counts(
+    counts = TestCounts(
         passed=sum(c.passed for c in every),
         failed=sum(c.failed for c in every),
         skipped=sum(c.skipped for c in every),
@@ -34,7 +34,7 @@ def together(readings: Sequence[Reading]) -> Reading:
     return replace(found, tests=_results(readings))
 
 
-def _results(readings: Sequence[Reading]) -> dict[str, TestResult]:
+def _results(readings: Sequence[ParsedOutput]) -> dict[str, TestResult]:
     found: dict[str, TestResult] = {}
     for reading in readings:
         for test, result in reading.tests.items():
@@ -42,27 +42,27 @@ def _results(readings: Sequence[Reading]) -> dict[str, TestResult]:
     return found
 
 
-def lint(problems: Iterable[Problem], stated: int = 0) -> Reading:
+def lint(problems: Iterable[Problem], stated: int = 0) -> ParsedOutput:
     """A linter's report. `stated` is the tool's own number: the right one where the output lost its middle."""
     kept, errors, warnings = _tally(problems)
     total = max(stated, errors + warnings)
-    return Reading(count(total, "problem") if total else "clean", None, kept)
+    return ParsedOutput(count(total, "problem") if total else "clean", None, kept)
 
 
-def types(problems: Iterable[Problem], stated: int = 0) -> Reading:
+def types(problems: Iterable[Problem], stated: int = 0) -> ParsedOutput:
     """A type checker's report. `stated` is the tool's own number of errors."""
     kept, errors, warnings = _tally(problems)
     errors = max(stated, errors)
     parts = [count(n, noun) for n, noun in ((errors, "error"), (warnings, "warning")) if n]
-    return Reading(", ".join(parts) or "clean", None, kept)
+    return ParsedOutput(", ".join(parts) or "clean", None, kept)
 
 
-def foreign(lines: str) -> Reading:
+def foreign(lines: str) -> ParsedOutput:
     """Not the parser's format at all; a few lines that look like errors, for the digest."""
-    return Reading(problems=errorlike(lines, FEW), understood=False)
+    return ParsedOutput(problems=errorlike(lines, FEW), understood=False)
 
 
-def _phrase(counts: Counts) -> str:
+def _phrase(counts: TestCounts) -> str:
     if counts.total == 0:
         return "no tests collected"
     phrase = f"{counts.passed}/{counts.total - counts.skipped} passed"

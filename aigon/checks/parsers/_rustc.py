@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from aigon.checks.parsers._problems import number, problem
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _HEAD = re.compile(
     r"^(?P<severity>error|warning)(?:\[(?P<code>[\w:-]{1,80})\])?: (?P<message>[^\n]+)$"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from aigon.checks.parsers._ids import Seen
 from aigon.checks.parsers._problems import capped
-from aigon.model.values import Counts, Problem, TestResult
+from aigon.model.checks import Problem, TestCounts, TestResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Run:
     """`began` says whether it ran at all, be it without a test."""
 
     began: bool
-    counts: Counts = field(default_factory=Counts)
+    counts: TestCounts = field(default_factory=TestCounts)
     problems: tuple[Problem, ...] = ()
     tests: Mapping[str, TestResult] = field(default_factory=dict)
 
@@ -25,7 +25,7 @@ def run(results: Iterable[tuple[str, TestResult]], problems: Iterable[Problem], 
     for test, result in results:
         numbers[result] += 1
         seen.add(test, result)
-    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
+    counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
     return Run(began or bool(numbers), counts, capped(problems), seen.results())
 
 

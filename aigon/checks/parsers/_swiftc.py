@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from aigon.checks.parsers._problems import number, problem
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _PLACED = re.compile(
     r"^(?P<file>[^\s:][^:\n]*\.\w{1,12}):(?P<line>\d+):\d+: (?P<severity>(?:fatal )?error|warning): (?P<said>[^\n]+)$",

@@ -7,7 +7,7 @@ from itertools import islice
 
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._swift import Run, ended, run
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _LINE = re.compile(r"^(?P<symbol>[^\s\w]\S?) {1,2}Test (?P<said>[^\n]+)$", re.M)
 _RUN = re.compile(r"run (?:started\.|with \d+ tests?\b)")

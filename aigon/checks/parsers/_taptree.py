@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from aigon.checks.parsers._problems import KEPT, problem
 from aigon.checks.parsers._tapdiag import diagnosis
 from aigon.checks.parsers._text import clean
-from aigon.model.values import Problem, TestResult
+from aigon.model.checks import Problem, TestResult
 
 NAMES = 200_000
 """Names kept of one output."""

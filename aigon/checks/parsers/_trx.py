@@ -8,7 +8,7 @@ from aigon.checks.parsers._ids import MOST, Seen
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import tests
 from aigon.checks.parsers._xml import stream
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _RESULTS: dict[str, TestResult] = {
     "Passed": "passed",
@@ -75,7 +75,7 @@ class _Document:
             self.results.append(result)
 
 
-def reading(report: bytes) -> Reading | None:
+def reading(report: bytes) -> ParsedOutput | None:
     """What a report says; None when it is none, or was not read to its end."""
     document = _Document()
     if stream(report, document.start, document.end) != "TestRun":
@@ -84,7 +84,7 @@ def reading(report: bytes) -> Reading | None:
     for each in document.results:
         numbers[_result(each)] += 1
         seen.add(_name(each, document.classes), _result(each))
-    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
+    counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
     return replace(tests(counts, _problems(document)), tests=seen.results())
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aigon.model.values import TestResult
+from aigon.model.checks import TestResult
 
 _TEST = re.compile(r"(?P<name>[^\s()]+) \((?P<owner>[^\s()]*)\)")
 _STATUS = re.compile(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aigon.checks.parsers._problems import problem
 from aigon.checks.parsers._traceback import place, raised
 from aigon.checks.parsers._unittest_names import Name, named
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _ODD = "UNEXPECTED SUCCESS"
 _HEAD = re.compile(rf"^(?<=={{70}}\n)(?P<kind>ERROR|FAIL|{_ODD}): ", re.M)

@@ -6,7 +6,7 @@ from itertools import islice
 
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._swift import Run, ended, run
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 
 _EVENT = re.compile(r"Test [Cc]ase '(?P<test>[^'\n]{1,500})' (?P<word>started|passed|failed|skipped)(?=[ .])")
 _SUITE = re.compile(r"^Test [Ss]uite '[^'\n]{1,500}' (?:started|passed|failed)|^\t* *Executed \d+ tests?, with ", re.M)

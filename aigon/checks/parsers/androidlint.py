@@ -6,18 +6,18 @@ from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import text
 from aigon.checks.parsers._xml import stream
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _KEPT = 5000
 """Issues looked at; the others are only counted."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by rule, file and line; fatal issues are errors, informational ones warnings."""
     return reported(output if report is None else report) or foreign(text(output))
 
 
-def reported(report: bytes) -> Reading | None:
+def reported(report: bytes) -> ParsedOutput | None:
     """What a report says; None when it is not Lint's."""
     found: list[Problem] = []
     issue: dict[str, str] = {}

@@ -13,7 +13,7 @@ from aigon.checks.parsers import _rustc, junit, known
 from aigon.checks.parsers._problems import capped
 from aigon.checks.parsers._readings import foreign
 from aigon.checks.parsers._text import clean, shortened, text, whole
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from aigon.text.fingerprints import plain
 
 _RUNNERS = {
@@ -49,7 +49,7 @@ _NOTHING = re.compile(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
 _JUNIT = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*)?<testsuites?\b")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """What the one runner counted; otherwise not understood, and the exit code says what there is to say."""
     if report:
         return junit.read(b"", report)
@@ -64,7 +64,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
         return replace(readings[0], tests={})
     problems = capped(each for reading in readings for each in reading.problems)
     problems = problems or capped(_compilers(lines))
-    return Reading(problems=problems, understood=False) if problems else foreign(text(output))
+    return ParsedOutput(problems=problems, understood=False) if problems else foreign(text(output))
 
 
 def _compilers(lines: str) -> Iterator[Problem]:
@@ -73,7 +73,7 @@ def _compilers(lines: str) -> Iterator[Problem]:
         yield from (each for each in _rustc.placed(lines) if each.severity == "error")
 
 
-def _readings(output: bytes, lines: str) -> list[Reading]:
+def _readings(output: bytes, lines: str) -> list[ParsedOutput]:
     """Return the readings of all runners that left their sign and understand it. Several may describe one run."""
     parsers = {name: import_module(f"aigon.checks.parsers.{name}") for name in _candidates(lines)}
     read = {name: parser.read(output, None) for name, parser in parsers.items()}
@@ -93,9 +93,9 @@ def _candidates(lines: str) -> list[str]:
     return [name for name in found if name in _RUNNERS] or found
 
 
-def _nothing_done(lines: str) -> Reading | None:
+def _nothing_done(lines: str) -> ParsedOutput | None:
     """make exits 0 without running anything where a file or a folder is called like the target, or has no recipe."""
     said = [line for line in lines.split("\n") if line.strip()] if lines[:5] == "make:" and len(lines) < 4000 else []
     if not said or not all(map(_MAKE.match, said)) or not _NOTHING.match(said[-1]):
         return None
-    return Reading(clean(f"nothing ran: {said[-1]}", 200), Counts())
+    return ParsedOutput(clean(f"nothing ran: {said[-1]}", 200), TestCounts())

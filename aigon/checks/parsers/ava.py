@@ -9,7 +9,7 @@ from aigon.checks.parsers import tap
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _SUMMARY = re.compile(r"^  ─\n\n(?P<numbers>(?:  \d{1,9} [a-z ]{4,60}\n?){1,10})", re.M)
 _NUMBER = re.compile(
@@ -26,14 +26,14 @@ _SAID = re.compile(r"^  (?P<said>(?:\w*Error|Error)\b[^\n]*)$", re.M)
 _READ = 2000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures; a report file holds TAP."""
     if report and (reading := tap.read(b"", report)).understood:
         return reading
     return printed(lines := text(output)) or tap.printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     numbers = Counter[str]()
     for summary in _SUMMARY.finditer(lines):
@@ -42,7 +42,7 @@ def printed(lines: str) -> Reading | None:
             numbers[word] += number(match["number"])
     if not numbers:
         return None
-    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], numbers["error"])
+    counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], numbers["error"])
     return tests(counts, _problems(lines))
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _HEAD = re.compile(
     r"^(?P<file>[^\s:━│×!][^\n:━]{0,500}?)(?::(?P<line>\d{1,9}):\d+)? (?P<rule>[a-z][\w/-]{2,100})"
@@ -29,7 +29,7 @@ _SPAN = 3000
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Errors and warnings by rule, file and line. What Biome only informs of is no problem."""
     lines = text(report or output)
     if recognised(lines) or silent(lines):

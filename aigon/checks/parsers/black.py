@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _WOULD = re.compile(r"^would reformat (?P<file>\S[^\n]*)$", re.M)
 _CANNOT = re.compile(
@@ -22,7 +22,7 @@ _SUMMARY = re.compile(
 )
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by file. With `--quiet` it prints nothing, whatever it finds."""
     lines = text(report or output)
     reading = lint(_problems(lines))

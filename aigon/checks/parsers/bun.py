@@ -13,7 +13,7 @@ from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _SUMMARY = re.compile(
     r"^(?P<numbers>(?: \d{1,9} (?:pass|fail|skip|todo|errors?|snapshots?|expect\(\) calls?|filtered out)[^\n]{0,80}\n)"
@@ -34,7 +34,7 @@ _READ = 5000
 _SPAN = 20_000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. The report does not know of files that could not be loaded: the output names them."""
     lines = text(output)
     if reading := junit.reported(report, _case) if report else None:
@@ -48,17 +48,17 @@ def _case(case: Case) -> Problem:
     return problem(said(case.message or case.detail), *at, test=case.test)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     summaries = list(islice(_SUMMARY.finditer(lines), 1000))
     if not summaries:
-        return tests(Counts()) if _NONE.search(lines) and "bun test" in lines else None
+        return tests(TestCounts()) if _NONE.search(lines) and "bun test" in lines else None
     numbers = Counter[str]()
     for summary in summaries:
         numbers.update({match["word"]: number(match["number"]) for match in _NUMBER.finditer(summary["numbers"])})
     # A file that could not be loaded is among the failed ones and, once more, an error.
     failed = max(0, numbers["fail"] - numbers["error"])
-    counts = Counts(0, numbers["pass"], failed, numbers["skip"] + numbers["todo"], numbers["error"])
+    counts = TestCounts(0, numbers["pass"], failed, numbers["skip"] + numbers["todo"], numbers["error"])
     return tests(counts, (*_failures(lines), *_between(lines)))
 
 

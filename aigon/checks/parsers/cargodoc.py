@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from aigon.checks.parsers import cargotest
-from aigon.model.values import Reading
+from aigon.model.checks import ParsedOutput
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts, failures and results by id; no counts where no example was run."""
     reading = cargotest.read(output, report)
     none = reading.counts is not None and not reading.counts.total

@@ -15,19 +15,19 @@ from aigon.checks.parsers._panics import told
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import count, shortened, whole
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import plain
 
 _DOC = re.compile(r"^(?P<file>.+?) - (?P<item>.*?) ?\(line (?P<line>\d+)\)$")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts, failures and the results of tests by id. A binary that ended before its sum counts as an error, and so
     does a target that does not compile."""
     return printed(lines := shortened(plain(whole(output or report or b"")))) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of `cargo test`."""
     if lines.lstrip()[:1] in ("<", "["):  # another runner's report, with this one's words inside
         return None
@@ -36,7 +36,7 @@ def printed(lines: str) -> Reading | None:
         return _uncompiled(lines)
     if _libtest.gaps(lines):
         # With a part of the output gone any number would be made up.
-        return Reading(problems=tests(Counts(), _problems(named)).problems, understood=False)
+        return ParsedOutput(problems=tests(TestCounts(), _problems(named)).problems, understood=False)
     reading = tests(_counts(named), (*_problems(named), *_compiler(lines)))
     return replace(reading, tests=_results(named))
 
@@ -49,10 +49,10 @@ def _named(blocks: Iterable[Block]) -> Iterator[tuple[str, Block]]:
         yield (f"{block.title} ({seen[block.title]})" if seen[block.title] > 1 else block.title), block
 
 
-def _counts(named: Iterable[tuple[str, Block]]) -> Counts:
+def _counts(named: Iterable[tuple[str, Block]]) -> TestCounts:
     sums = [(block.counted or block.seen, block.counted is None) for _, block in named]
     passed, failed, ignored = (sum(each[place] for each, _ in sums) for place in range(3))
-    return Counts(0, passed, failed, ignored, sum(cut for _, cut in sums))
+    return TestCounts(0, passed, failed, ignored, sum(cut for _, cut in sums))
 
 
 def _results(named: Iterable[tuple[str, Block]]) -> Mapping[str, TestResult]:
@@ -99,12 +99,12 @@ def _compiler(lines: str) -> Iterator[Problem]:
     return iter(_errors(lines) if _rustc.uncompiled(lines) else ())
 
 
-def _uncompiled(lines: str) -> Reading | None:
+def _uncompiled(lines: str) -> ParsedOutput | None:
     targets = _rustc.uncompiled(lines)
     errors = list(_errors(lines))
     if not targets:
         return None
-    found = tests(Counts(errors=len(targets)), errors)
+    found = tests(TestCounts(errors=len(targets)), errors)
     number_ = len(found.problems)
     return replace(found, summary=f"does not compile: {count(number_, 'error')}" if number_ else "does not compile")
 

@@ -8,7 +8,7 @@ from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import text
 from aigon.checks.parsers._xml import stream
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 KEPT = 5000
 """Entries looked at; the others are only counted."""
@@ -20,16 +20,16 @@ _LINE = re.compile(
 _DONE = re.compile(r"^Audit done\.$", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by rule, file and line. A report wins, also one that is printed."""
     document = report if report is not None else _printed(output)
     reading = _from_xml(document) if document else None
     if reading or report is not None:
-        return reading or Reading(understood=False)
+        return reading or ParsedOutput(understood=False)
     return printed(lines := text(output)) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What Checkstyle's own text says; None when it is not its."""
     problems = list(from_text(lines))
     return lint(problems) if problems or _DONE.search(lines) else None
@@ -48,7 +48,7 @@ def _printed(output: bytes) -> bytes:
     return output[begin : end + len(b"</checkstyle>")] if 0 <= begin < end else b""
 
 
-def _from_xml(document: bytes) -> Reading | None:
+def _from_xml(document: bytes) -> ParsedOutput | None:
     found: list[Problem] = []
     seen = {"file": ""}
     total = 0

@@ -6,14 +6,14 @@ from aigon.checks.parsers import _json, cargo
 from aigon.checks.parsers._problems import capped, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import text, whole
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LEVELS = ("error", "warning")
 _DEEPEST = 20
 """Macros that call macros."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by lint, file and line. A file of several targets is reported for each: one is kept."""
     rows = [row for line in whole(output or report or b"").split("\n") if (row := _row(line))]
     if not rows:

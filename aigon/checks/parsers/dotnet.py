@@ -12,7 +12,7 @@ from aigon.checks.parsers import _trx
 from aigon.checks.parsers._problems import capped, number, problem
 from aigon.checks.parsers._readings import foreign, tests, together, types
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _DECLARATION = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml ")
 _REPORTS = 2000
@@ -38,17 +38,17 @@ _OWN = re.compile(
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures of the reports; else what was printed: the compiler's errors, or the summary of the tests."""
     if report is None:
         lines = text(output)
         return printed(lines) or foreign(lines)
     found = [_trx.reading(each) for each in _reports(report)]
     sound = [each for each in found if each is not None]
-    return together(sound) if sound and len(sound) == len(found) else Reading(understood=False)
+    return together(sound) if sound and len(sound) == len(found) else ParsedOutput(understood=False)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not dotnet's."""
     errors = capped(_built(lines))
     totals = list(_TOTAL.finditer(lines)) or list(_SUMMARY.finditer(lines))[-1:]
@@ -56,10 +56,10 @@ def printed(lines: str) -> Reading | None:
         numbers = Counter[str]()
         for match in totals:
             numbers.update({word: number(digits) for word, digits in match.groupdict().items()})
-        return tests(Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"], 0))
+        return tests(TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], 0))
     if errors:
         return types(errors)
-    return Reading() if _OWN.search(lines) else None
+    return ParsedOutput() if _OWN.search(lines) else None
 
 
 def _reports(report: bytes) -> list[bytes]:

@@ -14,14 +14,14 @@ from aigon.checks.parsers._places import headline
 from aigon.checks.parsers._problems import KEPT, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import clean, text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _RESULTS = ("passed", "failed", "error")
 _TITLE = re.compile(r"^- (?P<title>\S[^\n]*)$", re.M)
 _DETAIL = re.compile(r"^ +(?P<detail>(?:Received|Documented): [^\n]{1,200})$", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Every request is a test; so is every operation that schemathesis tried. What kept it from asking comes first."""
     document = _json.document(report) if report else None
     if not isinstance(document, dict) or document.get("aigon") != MARK:
@@ -34,7 +34,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return _reading(rows, exercised, broken)
 
 
-def _reading(rows: list[_json.Row], exercised: Reader, broken: str) -> Reading:
+def _reading(rows: list[_json.Row], exercised: Reader, broken: str) -> ParsedOutput:
     seen = Seen()
     for row in rows:
         seen.add(_json.string(row.get("name")), row["result"])  # type: ignore[arg-type]  # one of _RESULTS
@@ -42,7 +42,7 @@ def _reading(rows: list[_json.Row], exercised: Reader, broken: str) -> Reading:
     counted = found.counts if found.counts and found.counts.total else None
     results = seen.results() | {_named(test): result for test, result in exercised.seen.results().items()}
     summary = broken or found.summary
-    return Reading(summary, counted if broken else found.counts, found.problems, tests=results)
+    return ParsedOutput(summary, counted if broken else found.counts, found.problems, tests=results)
 
 
 def _exercised(document: object) -> tuple[Reader, bool]:
@@ -52,10 +52,10 @@ def _exercised(document: object) -> tuple[Reader, bool]:
     return cases(_json.string(document.get("junit")).encode("utf-8", "replace"), KEPT)
 
 
-def _counts(rows: list[_json.Row], exercised: Reader) -> Counts:
+def _counts(rows: list[_json.Row], exercised: Reader) -> TestCounts:
     results = [row.get("result") for row in rows]
     numbers = exercised.numbers
-    return Counts(
+    return TestCounts(
         passed=results.count("passed") + numbers["passed"],
         failed=results.count("failed") + numbers["failed"],
         errors=results.count("error") + numbers["error"],

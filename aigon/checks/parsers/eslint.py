@@ -7,7 +7,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
     r"^(?: +(?P<line>\d+):\d+ +(?P<severity>error|warning) +(?P<said>\S[^\n]*)|(?P<file>[^\s✖][^\n]*))$", re.M
@@ -17,7 +17,7 @@ _CRASH = re.compile(r"^ESLint: \d[^\n]*\n\n(?P<said>[^\n]+)$", re.M)
 _RULE = re.compile(r"[\w@/.-]+")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by rule, file and line. ESLint prints nothing when it is content."""
     found = _json.document(report) if report else _json.embedded(output, list)
     if isinstance(found, list) and all(isinstance(row, dict) and "messages" in row for row in found):
@@ -25,12 +25,12 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return _from_text(text(output), report)
 
 
-def _from_text(lines: str, report: bytes | None) -> Reading:
+def _from_text(lines: str, report: bytes | None) -> ParsedOutput:
     # Beside a report that is none, silence says nothing.
     if stated(lines) or (silent(lines) and not report):
         return lint(problems(lines), stated(lines))
     crash = _CRASH.search(lines)
-    return Reading(problems=(problem(crash["said"]),), understood=False) if crash else foreign(lines)
+    return ParsedOutput(problems=(problem(crash["said"]),), understood=False) if crash else foreign(lines)
 
 
 def stated(lines: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 # Up to three letters and three digits, which is what flake8 lets plugins register.
 _LINE = re.compile(
@@ -17,7 +17,7 @@ _LINE = re.compile(
 _COUNT = re.compile(r"\s*\d+\s*")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by code, file and line."""
     lines = text(report or output)
     reading = lint(_problems(lines))

@@ -4,10 +4,10 @@ from aigon.checks.parsers import _gocompile
 from aigon.checks.parsers._problems import capped
 from aigon.checks.parsers._readings import foreign, types
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Reading
+from aigon.model.checks import ParsedOutput
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Errors by file and line. The compiler prints nothing when it is content."""
     lines = text(output or report or b"")
     found = capped(_gocompile.problems(lines)) or capped(_gocompile.unplaced(lines))

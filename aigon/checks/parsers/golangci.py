@@ -10,7 +10,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
     r"^(?P<file>[^\s:][^:\n]*\.\w+):(?P<line>\d+)(?::\d+)?: (?P<message>[^\n]+?) \((?P<rule>[a-zA-Z][\w-]*)\)$", re.M
@@ -21,7 +21,7 @@ _ERROR = re.compile(
 )
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by linter, file and line."""
     found = _json.document(report) if report else _json.embedded(output, dict)
     if isinstance(found, dict) and "Issues" in found:
@@ -29,13 +29,13 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return _from_text(text(output))
 
 
-def _from_text(lines: str) -> Reading:
+def _from_text(lines: str) -> ParsedOutput:
     totals = [number(match["number"]) for match in _TOTAL.finditer(lines)]
     problems = list(_problems(lines))
     if totals or problems:
         return lint(problems, sum(totals))
     errors = tuple(problem(m["said"] or m["plain"] or m["cannot"]) for m in _ERROR.finditer(lines))
-    return Reading(problems=errors[:5], understood=False) if errors else foreign(lines)
+    return ParsedOutput(problems=errors[:5], understood=False) if errors else foreign(lines)
 
 
 def _problems(lines: str) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from aigon.checks.parsers._libtest import gaps
 from aigon.checks.parsers._problems import capped, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import shortened, whole
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import plain
 
 _RESULTS: dict[str, TestResult] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
@@ -24,19 +24,19 @@ _UNBUILT = re.compile(r"^FAIL\t(?P<package>\S+) \[(?:build|setup) failed\]$", re
 _UNSAYING = re.compile(r"^(?:FAIL|PASS|ok|exit status|coverage:|testing: warning:)\b")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts, failures and results by id. A package that could not be built, or that ended without one of its tests
     failing, counts as an error; so does a test that never ended."""
     lines = plain(whole(report or output))
     return _of_stream(lines) or _gotext.printed(shortened(lines)) or foreign(shortened(lines))
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says, events or not; None when it is not of `go test`."""
     return _of_stream(lines) or _gotext.printed(lines)
 
 
-def _of_stream(lines: str) -> Reading | None:
+def _of_stream(lines: str) -> ParsedOutput | None:
     # In text a test may have printed what looks like an event.
     if '{"' not in lines or _gotext.tells(lines) or not (events := _goevents.read(lines.split("\n"))).number:
         return None
@@ -45,14 +45,14 @@ def _of_stream(lines: str) -> Reading | None:
     problems = chain(_of_builds(events, lines), _of_tests(events), _of_packages(events))
     if gaps(lines):
         # With a part of the events gone any number would be made up.
-        return Reading(problems=capped(problems), understood=False)
+        return ParsedOutput(problems=capped(problems), understood=False)
     return replace(tests(_counts(events), problems), tests=_results(events))
 
 
-def _counts(events: Events) -> Counts:
+def _counts(events: Events) -> TestCounts:
     said = [action for _, action in events.ends]
     errors = len(events.unended()) + len(_alone(events))
-    return Counts(0, said.count("pass"), said.count("fail"), said.count("skip"), errors)
+    return TestCounts(0, said.count("pass"), said.count("fail"), said.count("skip"), errors)
 
 
 def _results(events: Events) -> dict[str, TestResult]:

@@ -9,7 +9,7 @@ from aigon.checks.parsers import _jvmreport, checkstyle
 from aigon.checks.parsers._problems import capped, number, problem
 from aigon.checks.parsers._readings import foreign, types
 from aigon.checks.parsers._text import text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _TASK = re.compile(r"^(?:> Task )?(?P<task>:[\w.:-]+)(?: [A-Z-]+)?$", re.M)
 _ENDED = re.compile(r"^BUILD (?:SUCCESSFUL|FAILED)\b", re.M)
@@ -37,7 +37,7 @@ _WRONG = re.compile(r"^\* What went wrong:\n(?P<said>(?:(?!\* |==|[ \t]*$)[^\n]*
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """A report as it stands; else what the compilers and linters said, or why the build failed. Text has no counts."""
     if report is not None:
         return _jvmreport.reading(report)
@@ -45,7 +45,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not Gradle's."""
     if not _ENDED.search(lines) and not _TASK.search(lines):
         return None

@@ -14,7 +14,7 @@ from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
 from aigon.checks.parsers._unloaded import unloaded
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _TESTS = re.compile(r"^Tests: +(?P<numbers>(?:\d+ [a-z]+, ){0,6}\d+ total)$", re.M)
 _NUMBER = re.compile(r"(\d+) ([a-z]+)")
@@ -30,7 +30,7 @@ _READ = 5000
 """Failures that are read: far more than are kept."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. A test file that cannot be loaded counts as an error."""
     lines = text(output)
     reading = reported(output, report)
@@ -39,7 +39,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return reading or printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     numbers = Counter[str]()
     for match in _TESTS.finditer(lines):
@@ -48,7 +48,7 @@ def printed(lines: str) -> Reading | None:
         return None
     problems = [*_problems(lines), *thresholds(lines)]
     errors = len({each.test for each in problems if each.test and each.test.count("::") == 0})
-    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], errors)
+    counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], errors)
     return tests(counts, problems)
 
 

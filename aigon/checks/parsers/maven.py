@@ -10,7 +10,7 @@ from aigon.checks.parsers import _jvmreport, checkstyle
 from aigon.checks.parsers._problems import capped, number, problem
 from aigon.checks.parsers._readings import foreign, tests, types
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _GOAL = re.compile(r"^\[INFO\] --- (?P<goal>[\w.-]+:[^\s:]+(?::[\w-]+)?) [^\n]*---$", re.M)
 _TESTING = re.compile(r"(?:maven-)?(?:surefire|failsafe)(?:-plugin)?:")
@@ -39,7 +39,7 @@ _OWN = re.compile(r"^\[(?:INFO|ERROR)\] (?:BUILD (?:SUCCESS|FAILURE)$|Scanning f
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """A report as it stands; else what was printed: tests, what the compilers said, or why the build failed."""
     if report is not None:
         return _jvmreport.reading(report)
@@ -47,7 +47,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not Maven's."""
     if not _GOAL.search(lines) and not _OWN.search(lines):
         return None
@@ -63,7 +63,7 @@ def printed(lines: str) -> Reading | None:
     return replace(found, summary=stopped[0].message[:100], problems=stopped) if stopped else _content(found)
 
 
-def _content(found: Reading) -> Reading:
+def _content(found: ParsedOutput) -> ParsedOutput:
     return found if found.problems else replace(found, summary="")
 
 
@@ -77,7 +77,7 @@ def _test_sections(lines: str) -> Iterator[str]:
             yield lines[match.end() : end]
 
 
-def _counts(sections: list[str]) -> Counts | None:
+def _counts(sections: list[str]) -> TestCounts | None:
     """The last total of each section: a test may print one, but before that."""
     found = Counter[str]()
     for section in sections:
@@ -86,7 +86,7 @@ def _counts(sections: list[str]) -> Counts | None:
     if not found:
         return None
     passed = found["total"] - found["failed"] - found["errors"] - found["skipped"]
-    return Counts(0, max(0, passed), found["failed"], found["skipped"], found["errors"])
+    return TestCounts(0, max(0, passed), found["failed"], found["skipped"], found["errors"])
 
 
 def _failed(section: str) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from itertools import islice
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _FINISHED = re.compile(r"^Finished in \d", re.M)
 _TOTAL = re.compile(
@@ -26,13 +26,13 @@ _ANY_FRAME = re.compile(r"[ \t]+\S[^:\n]*:\d+:in ")
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures; of several runs (rake may start some) all of them."""
     lines = text(output or report or b"")
     return printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is neither's. A total counts behind `Finished in`: a test can print others."""
     begins = [match.end() for match in islice(_FINISHED.finditer(lines), _READ)]
     totals = [_TOTAL.search(lines, begin, end) for begin, end in zip(begins, [*begins[1:], len(lines)], strict=False)]
@@ -44,7 +44,7 @@ def printed(lines: str) -> Reading | None:
         return None
     skipped = numbers["skips"] + numbers["pendings"] + numbers["omissions"]
     passed = max(0, numbers["runs"] - numbers["failed"] - numbers["errors"] - skipped)
-    return tests(Counts(0, passed, numbers["failed"], skipped, numbers["errors"]), _problems(lines))
+    return tests(TestCounts(0, passed, numbers["failed"], skipped, numbers["errors"]), _problems(lines))
 
 
 def _problems(lines: str) -> Iterator[Problem]:

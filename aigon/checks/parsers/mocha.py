@@ -16,7 +16,7 @@ from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
 from aigon.checks.parsers._unloaded import unloaded
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _SUMMARY = re.compile(
     r"^ +(?P<passing>\d{1,9}) passing \(\d[^\n()]{0,20}\)(?:\n +(?P<pending>\d{1,9}) pending)?"
@@ -33,7 +33,7 @@ _LISTS: dict[str, TestResult] = {"passes": "passed", "pending": "skipped", "fail
 _HOOK = re.compile(r'"(?:before|after) (?:all|each)" hook\b')
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures; a report file is JSON, or JUnit XML from a reporter for that."""
     if report and (reading := junit.read(b"", report)).understood:
         return reading
@@ -51,10 +51,10 @@ def _whole(found: object) -> _json.Row | None:
     return None
 
 
-def _reported(whole: _json.Row, lines: str) -> Reading:
+def _reported(whole: _json.Row, lines: str) -> ParsedOutput:
     passed, skipped, failed = (len(_json.rows(whole.get(name))) for name in ("passes", "pending", "failures"))
     problems = (_problem(row) for row in _json.rows(whole["failures"]))
-    return tests(Counts(0, passed, failed, skipped), (*problems, *thresholds(lines)))
+    return tests(TestCounts(0, passed, failed, skipped), (*problems, *thresholds(lines)))
 
 
 def _results(whole: _json.Row) -> dict[str, TestResult]:
@@ -89,7 +89,7 @@ def _said(text_: str) -> str:
     return said(f"{first} {rest.strip().partition(chr(10))[0]}" if first.endswith(":") else text_)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     summaries = list(islice(_SUMMARY.finditer(lines), 1000))
     if not summaries:
@@ -99,16 +99,16 @@ def printed(lines: str) -> Reading | None:
         numbers.update({word: number(digits) for word, digits in match.groupdict().items()})
     ends = [*(match.start() for match in summaries[1:]), len(lines)]
     parts = (lines[m.end() : end] for m, end in zip(summaries, ends, strict=False) if m["failing"])
-    counts = Counts(0, numbers["passing"], numbers["failing"], numbers["pending"])
+    counts = TestCounts(0, numbers["passing"], numbers["failing"], numbers["pending"])
     return tests(counts, (*(each for part in parts for each in _problems(part)), *thresholds(lines)))
 
 
-def not_run(lines: str) -> Reading | None:
+def not_run(lines: str) -> ParsedOutput | None:
     """A file that could not be loaded ends the run before it begins; None when that is not what happened."""
     match = _UNLOADED.search(lines)
     if match is None:
         return None
-    return Reading(problems=(problem(*unloaded(lines[match.end() :], "")),), understood=False)
+    return ParsedOutput(problems=(problem(*unloaded(lines[match.end() :], "")),), understood=False)
 
 
 def _problems(failures: str) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, types
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
     r"^(?P<file>[^\s:{][^:\n]*)(?::(?P<line>\d+)(?::\d+){0,3})?: (?P<severity>error|warning): (?P<message>[^\n]+)$"
@@ -21,7 +21,7 @@ _FOUND = re.compile(r"^Found (?P<number>\d+) errors? in ", re.M)
 _CLEAN = re.compile(r"^Success: no issues found", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Errors and warnings by code, file and line. A report file, if any, holds the same lines."""
     lines = text(report or output)
     reading = types(_problems(lines), sum(number(match["number"]) for match in _FOUND.finditer(lines)))

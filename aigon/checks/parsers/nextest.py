@@ -17,7 +17,7 @@ from aigon.checks.parsers._panics import told
 from aigon.checks.parsers._problems import KEPT, number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import shortened, whole
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import plain
 
 _LINE = re.compile(
@@ -40,7 +40,7 @@ _READ = 200_000
 """Lines on tests that are read."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts, failures and results by id (`demo::it::adds`). A test that it could not start or that ran out of time
     counts as an error; one that passed at a later try passed."""
     if report and (reading := _reported(report)).understood:
@@ -48,12 +48,12 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return printed(lines := shortened(plain(whole(output)))) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     sums = list(_SUM.finditer(lines))
     if not sums:
         none = _NONE.search(lines)
-        return tests(Counts()) if none else _uncompiled(lines)
+        return tests(TestCounts()) if none else _uncompiled(lines)
     results = dict(_results(lines[: sums[-1].start()]))
     problems = list(_problems(lines))
     if len(sums) > 1:  # more than one run: their sums are to be added up, their tests may be the same ones
@@ -62,7 +62,7 @@ def printed(lines: str) -> Reading | None:
     return replace(tests(counts, problems), tests=_ids(results) if _complete(results, counts, lines) else {})
 
 
-def _reported(report: bytes) -> Reading:
+def _reported(report: bytes) -> ParsedOutput:
     """Its cases name a test's binary as their class."""
     reading = junit.read(b"", report)
     reader, _ = cases(report, KEPT)
@@ -74,13 +74,13 @@ def _with(found: Problem, place: tuple[str, str, int] | None) -> Problem:
     return problem(*place, test=found.test) if place and place[0] else found
 
 
-def _counts(sums: list[re.Match[str]]) -> Counts:
+def _counts(sums: list[re.Match[str]]) -> TestCounts:
     """What was cancelled before it ran is in no sum."""
     said = dict.fromkeys(("passed", "failed", "exec failed", "timed out", "skipped"), 0)
     for match in sums:
         for digits, word in _NUMBER.findall(_ASIDE.sub("", match["numbers"])):
             said[word] += number(digits)
-    return Counts(0, said["passed"], said["failed"], said["skipped"], said["exec failed"] + said["timed out"])
+    return TestCounts(0, said["passed"], said["failed"], said["skipped"], said["exec failed"] + said["timed out"])
 
 
 def _results(lines: str) -> Iterator[tuple[str, TestResult]]:
@@ -103,7 +103,7 @@ def _status(line: re.Match[str]) -> str:
     return _TRY.sub("", line["status"].strip())
 
 
-def _complete(results: Mapping[str, TestResult], counts: Counts, lines: str) -> bool:
+def _complete(results: Mapping[str, TestResult], counts: TestCounts, lines: str) -> bool:
     """Whether each test that ran has a line of its own."""
     ran = [result for result in results.values() if result != "skipped"]
     agree = counts.passed + counts.failed + counts.errors == len(ran) and counts.passed == ran.count("passed")
@@ -138,6 +138,6 @@ def _problem(test: str, status: str, body: str) -> Problem:
     return problem(said or {"TIMEOUT": "timed out", "FAIL": "failed"}.get(status, status), file, line, test=test)
 
 
-def _uncompiled(lines: str) -> Reading | None:
+def _uncompiled(lines: str) -> ParsedOutput | None:
     """nextest hands on what cargo says of a build that failed."""
     return cargotest.printed(lines) if _rustc.uncompiled(lines) else None

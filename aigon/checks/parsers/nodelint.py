@@ -12,7 +12,7 @@ from aigon.checks.parsers._packages import by_prefix
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _STANDARD = re.compile(
     r"^ *(?P<file>[^\s:][^\n:]{0,500}\.[cm]?[jt]sx?):(?P<line>\d{1,9}):\d{1,9}: "
@@ -21,7 +21,7 @@ _STANDARD = re.compile(
 )
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by rule, file and line, of every linter that is recognised."""
     lines = text(report or output)
     found = _reading(lines)
@@ -30,7 +30,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return found or foreign(lines)
 
 
-def _reading(lines: str) -> Reading | None:
+def _reading(lines: str) -> ParsedOutput | None:
     found = list(_problems(lines))
     known = found or silent(lines) or biome.recognised(lines) or prettier.recognised(lines) or eslint.stated(lines)
     # Of the same line, several linters may complain: what each says there is, is the least that there is.

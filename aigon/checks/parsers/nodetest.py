@@ -12,7 +12,7 @@ from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _SUMMARY = re.compile(
     r"^(?P<mark>[#ℹ]) tests \d{1,9}\n(?:(?P=mark) suites \d{1,9}\n)?"
@@ -30,9 +30,9 @@ _ANNOUNCES = re.compile(r":$|^failed running \w+ hook$")
 _TIME = re.compile(r" \(\d+(?:\.\d+)?ms\)(?= # TODO|$)")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. A test that was cancelled counts as an error."""
-    reading = junit.read(b"", report) if report else Reading(understood=False)
+    reading = junit.read(b"", report) if report else ParsedOutput(understood=False)
     lines = text(output)
     if reading.understood:
         said = _by_name((*_from_tap(lines), *_from_spec(lines)))
@@ -63,7 +63,7 @@ def _better(reported: Problem, printed: Problem | None) -> Problem:
     return replace(reported, message=message, file=place_of.file or reported.file, line=place_of.line)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     summaries = [match["numbers"] for match in _SUMMARY.finditer(lines)]
     numbers = Counter[str]()
@@ -72,7 +72,7 @@ def printed(lines: str) -> Reading | None:
     if not {"pass", "fail", "cancelled"} <= numbers.keys():
         return None
     skipped = numbers["skipped"] + numbers["todo"]
-    counts = Counts(0, numbers["pass"], numbers["fail"], skipped, numbers["cancelled"])
+    counts = TestCounts(0, numbers["pass"], numbers["fail"], skipped, numbers["cancelled"])
     problems = explained((*_from_tap(lines), *_from_spec(lines)), crashes(lines))
     return tests(counts, (*problems, *thresholds(lines)))
 

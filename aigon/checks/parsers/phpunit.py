@@ -9,7 +9,7 @@ from aigon.checks.parsers._cases import Case
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import shortened, text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _FRAME = re.compile(r"^(?:at )?(?P<file>[^\s:][^:\n]*\.php):(?P<line>\d+)$", re.M)
 _OK = re.compile(r"^OK \((?P<tests>\d+) tests?, \d+ assertions?\)$", re.M)
@@ -22,30 +22,30 @@ _BROKEN = re.compile(
 _SKIPPED = ("Skipped", "Incomplete")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. A test that is incomplete was skipped."""
     if report is not None:
         found = junit.reported(report, _problem)
-        return found or Reading(understood=False)
+        return found or ParsedOutput(understood=False)
     lines = text(output)
     return printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not PHPUnit's. Its last line counts: a test can print one like it."""
     whole, total = list(_OK.finditer(lines))[-1:], list(_TOTAL.finditer(lines))[-1:]
     if total and not (whole and whole[0].start() > total[0].start()):
         return tests(_counts(total[0]), _broken(lines))
     if whole:
-        return tests(Counts(passed=number(whole[0]["tests"])))
-    return tests(Counts()) if _NONE.search(lines) else None
+        return tests(TestCounts(passed=number(whole[0]["tests"])))
+    return tests(TestCounts()) if _NONE.search(lines) else None
 
 
-def _counts(match: re.Match[str]) -> Counts:
+def _counts(match: re.Match[str]) -> TestCounts:
     said = {each["word"]: number(each["number"]) for each in _NUMBER.finditer(match["others"])}
     failed, errors = said.get("Failures", 0), said.get("Errors", 0)
     skipped = sum(said.get(word, 0) for word in _SKIPPED)
-    return Counts(0, max(0, number(match["tests"]) - failed - errors - skipped), failed, skipped, errors)
+    return TestCounts(0, max(0, number(match["tests"]) - failed - errors - skipped), failed, skipped, errors)
 
 
 def _broken(lines: str) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _RESULTS: dict[str, TestResult] = {"expected": "passed", "flaky": "passed", "unexpected": "failed"}
 _DEEPEST = 40
@@ -22,7 +22,7 @@ Case = tuple[str, _json.Row, _json.Row]
 """The name of a test, the spec that it is of, and its results under one project."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures; what went wrong beside the tests (a file, the web server) counts as errors."""
     if report and (reading := junit.read(b"", report)).understood:
         return reading
@@ -45,10 +45,10 @@ def _whole(found: object) -> _json.Row | None:
     return None
 
 
-def _reading(whole: _json.Row, cases: list[Case]) -> Reading:
+def _reading(whole: _json.Row, cases: list[Case]) -> ParsedOutput:
     words = Counter(_result(test) for _, _, test in cases)
     errors = [each for each in _json.rows(whole.get("errors")) if not _none_found(each)]
-    counts = Counts(0, words["passed"], words["failed"], words["skipped"], len(errors))
+    counts = TestCounts(0, words["passed"], words["failed"], words["skipped"], len(errors))
     return tests(counts, (*_problems(cases), *(_problem(each, "", 0, "") for each in errors)))
 
 

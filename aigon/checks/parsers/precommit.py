@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from aigon.checks.parsers._problems import capped, number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _ENDS = ("Passed", "Failed", "Skipped")
 _ID = "- hook id: "
@@ -16,7 +16,7 @@ _FIXING = re.compile(r"^(?:Fixing|reformatted|Formatting) (?P<file>\S[^\n]*)$")
 _MODIFIED = "files were modified by this hook"
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """One problem for each line of a failing hook, or one for a hook that only says that it failed."""
     lines = text(output or report or b"")
     every = lines.split("\n")

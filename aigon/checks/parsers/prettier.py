@@ -7,7 +7,7 @@ from itertools import islice
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _BEGIN = re.compile(r"^Checking formatting\.\.\.", re.M)
 _UNFORMATTED = re.compile(r"^\[warn\] (?!Code style issues|Ignored unknown|jsonc? |No )(?P<file>\S[^\n]*)$", re.M)
@@ -18,7 +18,7 @@ _OTHER = re.compile(r"^\[error\] (?P<said>(?:No |Cannot |Invalid |Couldn't |Coul
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Files, each with what is wrong with it. Prettier names no lines but those of syntax errors."""
     lines = text(report or output)
     found = list(problems(lines))

@@ -7,7 +7,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(r"^(?P<file>[^\s:*][^:\n]*):(?P<line>\d+):\d+: (?P<rule>[A-Z]\d{4}): (?P<message>\S[^\n]*)$", re.M)
 _RATED = re.compile(r"^Your code has been rated at -?\d", re.M)
@@ -15,7 +15,7 @@ _ERRORS = ("E", "F")
 """First letters of what is an error; conventions, refactorings and warnings are not."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by message number, file and line. Without a score, pylint prints nothing when it is content."""
     for found in (_json.document(report), _json.embedded(output, dict), _json.embedded(output, list)):
         if (rows := _rows(found)) is not None:

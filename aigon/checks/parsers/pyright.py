@@ -8,7 +8,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, types
 from aigon.checks.parsers._text import text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
     r"^ *(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+ - (?P<severity>error|warning): (?P<message>[^\n]+)$"
@@ -21,7 +21,7 @@ _TOTAL = re.compile(r"^(?P<number>\d+) errors?, \d+ warnings?, \d+ (?:informatio
 _SEVERITIES = ("error", "warning")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Errors and warnings by rule, file and line."""
     found = _json.document(report) if report else _json.embedded(output, dict)
     if isinstance(found, dict) and isinstance(found.get("generalDiagnostics"), list) and "summary" in found:

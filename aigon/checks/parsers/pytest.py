@@ -11,7 +11,7 @@ from aigon.checks.parsers._places import headline
 from aigon.checks.parsers._problems import KEPT, errorlike, number, problem
 from aigon.checks.parsers._readings import FEW, foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _LAST = re.compile(
     r"^=*(?: )?(?P<numbers>no tests ran|\d+ [a-z]+(?: [a-z]+)?(?:, \d+ [a-z]+(?: [a-z]+)?){0,12}) in \d[\d.]*s\b", re.M
@@ -25,26 +25,26 @@ _READ = 5000
 """FAILED lines looked at: far more than are kept, so that repeated ones do not hide others."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. The report wins: a test can print a line that looks like pytest's last one."""
     lines = text(output)
-    reading = junit.read(b"", report) if report else Reading(understood=False)
+    reading = junit.read(b"", report) if report else ParsedOutput(understood=False)
     if reading.understood:
         return replace(reading, problems=_named(reading.problems, lines))
     return _from_text(lines)
 
 
-def _from_text(lines: str) -> Reading:
+def _from_text(lines: str) -> ParsedOutput:
     last = deque(_LAST.finditer(lines), maxlen=1)
     if not last:
         return replace(foreign(lines), problems=_stopped(lines))
     return tests(_counts(last[0]["numbers"]), (*_failed(lines), *_usage(lines)))
 
 
-def _counts(numbers: str) -> Counts:
+def _counts(numbers: str) -> TestCounts:
     said = {word.removesuffix("s"): number(digits) for digits, word in _NUMBER.findall(numbers)}
     get = said.get
-    return Counts(
+    return TestCounts(
         passed=get("passed", 0) + get("xpassed", 0),
         failed=get("failed", 0),
         skipped=get("skipped", 0) + get("xfailed", 0),

@@ -11,7 +11,7 @@ from aigon.checks.parsers._ids import Seen
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other word, pending, is also of an example that is known to fail."""
@@ -27,7 +27,7 @@ _FOREIGN = ("/", "<", "vendor/", "../")
 _READ = 5000
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. What went wrong outside of examples (a file that cannot be loaded) counts as errors."""
     found = _json.document(report) if report is not None else None
     if isinstance(found, dict) and isinstance(found.get("examples"), list) and isinstance(found.get("summary"), dict):
@@ -36,14 +36,14 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return printed(lines) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not RSpec's."""
     totals = list(_TOTAL.finditer(lines))[-1:]
     if not totals:
         return None
     said = {word: number(digits) for word, digits in totals[0].groupdict().items()}
     passed = max(0, said["examples"] - said["failed"] - said["pending"])
-    return tests(Counts(0, passed, said["failed"], said["pending"], said["errors"]), _reruns(lines))
+    return tests(TestCounts(0, passed, said["failed"], said["pending"], said["errors"]), _reruns(lines))
 
 
 def _reruns(lines: str) -> Iterator[Problem]:
@@ -53,7 +53,7 @@ def _reruns(lines: str) -> Iterator[Problem]:
         yield problem("failed", file, number(match["line"]), test=f"{file}::{match['test']}")
 
 
-def _from_json(found: _json.Row) -> Reading:
+def _from_json(found: _json.Row) -> ParsedOutput:
     examples, numbers, seen = _json.rows(found["examples"]), Counter[TestResult](), Seen()
     for each in examples:
         result = _RESULTS.get(_json.string(each.get("status")), "skipped")
@@ -61,7 +61,7 @@ def _from_json(found: _json.Row) -> Reading:
         seen.add(_name(each), result)
     summary = found["summary"]
     outside = _json.integer(summary.get("errors_outside_of_examples_count")) if isinstance(summary, dict) else 0
-    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"], outside)
+    counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], outside)
     return replace(tests(counts, _problems(found, examples, outside)), tests=seen.results())
 
 

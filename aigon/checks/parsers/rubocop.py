@@ -8,7 +8,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
     r"^ {0,2}(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: (?P<severity>[ICRWEF]): (?:\[Correctable\] )?"
@@ -18,7 +18,7 @@ _LINE = re.compile(
 _TOTAL = re.compile(r"^\d+ files? inspected, (?:no|(?P<number>\d+)) offenses? detected", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Offences by cop, file and line. All but information make RuboCop fail, so they are errors."""
     found = _json.document(report) if report is not None else _json.embedded(output, dict)
     if isinstance(found, dict) and isinstance(found.get("files"), list) and isinstance(found.get("summary"), dict):

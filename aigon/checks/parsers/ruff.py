@@ -8,7 +8,7 @@ from aigon.checks.parsers import _json
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _RULE = r"(?P<rule>[A-Z]+[0-9]+|[a-z]+(?:-[a-z]+)*)"
 _CONCISE = re.compile(
@@ -24,7 +24,7 @@ _FOUND = re.compile(r"^Found (?P<number>\d+) errors?\b", re.M)
 _CLEAN = re.compile(r"^All checks passed!|^\d+ files? (?:already formatted|left unchanged)", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by rule, file and line."""
     found = _json.document(report) if report else _json.embedded(output, list)
     if isinstance(found, list) and all(isinstance(row, dict) and "filename" in row for row in found):
@@ -32,7 +32,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return _from_text(text(report or output))
 
 
-def _from_text(lines: str) -> Reading:
+def _from_text(lines: str) -> ParsedOutput:
     stated = sum(number(match["number"]) for match in _FOUND.finditer(lines))
     reading = lint(_problems(lines), stated)
     recognised = reading.summary != "clean" or _CLEAN.search(lines) or silent(lines)

@@ -14,12 +14,12 @@ from aigon.checks.parsers._problems import capped, problem
 from aigon.checks.parsers._readings import foreign, lint
 from aigon.checks.parsers._sarif_places import at, place, row
 from aigon.checks.parsers._text import text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _ARGUMENT = re.compile(r"\{(\d{1,3})\}")
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Problems by rule, file and line. A `note` is a minor problem by the standard: a warning."""
     found = _json.document(report) if report else _json.embedded(output, dict)
     runs = _runs(found)
@@ -28,7 +28,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     broken = [each for run in runs for each in _accidents(run)]
     results = chain.from_iterable(map(_problems, runs))
     if broken or not all(isinstance(run.get("results"), list) for run in runs):
-        return Reading(problems=capped(chain(broken, results)), understood=False)
+        return ParsedOutput(problems=capped(chain(broken, results)), understood=False)
     return lint(results)
 
 

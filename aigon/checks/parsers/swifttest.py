@@ -13,12 +13,12 @@ from aigon.checks.parsers._problems import capped
 from aigon.checks.parsers._readings import foreign, tests, types
 from aigon.checks.parsers._swift import Run
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Reading
+from aigon.model.checks import ParsedOutput, TestCounts
 
 _XML = re.compile(rb"^<\?xml [^\n]{0,200}\?>\s{0,20}<testsuites?\b", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures of both libraries. A test that began and never ended counts as an error."""
     said, document = _parts(output if report is None else report)
     lines = text(said)
@@ -28,7 +28,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return found if report is not None else replace(found, tests={})
 
 
-def printed(lines: str, document: bytes = b"") -> Reading | None:
+def printed(lines: str, document: bytes = b"") -> ParsedOutput | None:
     """What the text says, and Swift Testing's XML where there is one; None when neither library began.
 
     Where the code could not be compiled, that is what it says.
@@ -50,9 +50,9 @@ def _reported(document: bytes, printed: Run) -> Run:
     return Run(True, found.counts, problems, found.tests)
 
 
-def _together(xctest: Run, testing: Run, lines: str) -> Reading:
+def _together(xctest: Run, testing: Run, lines: str) -> ParsedOutput:
     one, other = xctest.counts, testing.counts
-    counts = Counts(
+    counts = TestCounts(
         passed=one.passed + other.passed,
         failed=one.failed + other.failed,
         skipped=one.skipped + other.skipped,

@@ -14,10 +14,10 @@ from aigon.checks.parsers._problems import problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._tapdoc import Document, document
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. A report file holds TAP too; only from one are there results of single tests."""
     lines = text(output)
     found = document(text(report)) if report else None
@@ -29,7 +29,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return replace(_reading(found, lines), tests=seen.results())
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is no TAP and not of `prove`."""
     if proved := _prove.printed(lines):
         return proved
@@ -37,7 +37,7 @@ def printed(lines: str) -> Reading | None:
     return _reading(found, lines) if found else None
 
 
-def _reading(found: Document, lines: str) -> Reading:
+def _reading(found: Document, lines: str) -> ParsedOutput:
     numbers, stated = found.done.numbers, found.stated
     passed, failed, skipped = numbers["passed"], numbers["failed"], numbers["skipped"]
     if stated.get("tests", 0) > passed + failed + skipped:  # the middle of the output is missing
@@ -47,7 +47,7 @@ def _reading(found: Document, lines: str) -> Reading:
         passed = min(passed, stated["pass"])
     errors = list(_accidents(found, crashed := crashes(lines)))
     problems = (*explained(found.done.problems, crashed), *errors, *thresholds(lines))
-    return tests(Counts(0, passed, failed, skipped, len(errors)), problems)
+    return tests(TestCounts(0, passed, failed, skipped, len(errors)), problems)
 
 
 def _accidents(found: Document, crashed: list[Crash]) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, types
 from aigon.checks.parsers._text import silent, text
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
     r"^(?:(?P<file>[^\s(][^(\n]*)\((?P<line>\d+),\d+\): |(?P<path>[^\s:][^:\n]*):(?P<row>\d+):\d+ - )?"
@@ -16,12 +16,12 @@ _LINE = re.compile(
 _FOUND = re.compile(r"^Found (?P<number>\d+) errors?\b", re.M)
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Errors by code, file and line. tsc says nothing at all when it is content."""
     return printed(lines := text(report or output)) or foreign(lines)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not tsc's."""
     found = [number(match["number"]) for match in _FOUND.finditer(lines)]
     reading = types(problems(lines), sum(found))

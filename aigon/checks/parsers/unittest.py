@@ -15,7 +15,7 @@ from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import shortened, text, whole
 from aigon.checks.parsers._unittest_names import Status, statuses
 from aigon.checks.parsers._unittest_sections import Section, sections
-from aigon.model.values import Counts, Reading, TestResult
+from aigon.model.checks import ParsedOutput, TestCounts, TestResult
 from aigon.text.fingerprints import plain
 
 _END = re.compile(
@@ -45,7 +45,7 @@ class Summary:
     stated: Counter[str]
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures, each failed subtest as a problem of its own. A cut or foreign report counts for nothing."""
     if report and (reading := _reading(shortened(plain(whole(report))))):
         return reading
@@ -53,7 +53,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return replace(_reading(lines) or foreign(lines), tests={})
 
 
-def _reading(lines: str) -> Reading | None:
+def _reading(lines: str) -> ParsedOutput | None:
     end = _summary(lines)
     if end is None:
         return None
@@ -93,7 +93,7 @@ def _marked(lines: str, end: Summary, said: Sequence[Status]) -> int:
     return marks["ok"] if marks == end.stated + Counter(ok=marks["ok"]) else 0
 
 
-def _counts(end: Summary, found: Sequence[Section], marked: int) -> Counts:
+def _counts(end: Summary, found: Sequence[Section], marked: int) -> TestCounts:
     """Of tests: one is one, in however many subtests it failed. Where sections are lost, by the runner's numbers."""
     failed, errors = ({s.name.id: s.name for s in found if s.kind == kind} for kind in ("FAIL", "ERROR"))
     broken, unfit, fixtures = len(failed.keys() - errors.keys()), len(errors), sum(e.fixture for e in errors.values())
@@ -103,4 +103,4 @@ def _counts(end: Summary, found: Sequence[Section], marked: int) -> Counts:
     skipped = end.stated["skipped"] + end.stated["expected failure"]
     most = max(0, end.ran - broken - (unfit - fixtures))
     # Some that are skipped, subtests and classes, are not among those that ran: what is left then is too few.
-    return Counts(0, min(most, max(most - skipped, marked)), broken, skipped, unfit)
+    return TestCounts(0, min(most, max(most - skipped, marked)), broken, skipped, unfit)

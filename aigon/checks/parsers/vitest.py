@@ -14,7 +14,7 @@ from aigon.checks.parsers._problems import capped, number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
 from aigon.checks.parsers._unloaded import unloaded
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _SUMMARY = re.compile(
     r"^ Test Files  [^\n]+\n +Tests  (?P<numbers>no tests|[^\n]{1,300})(?:\n +Errors  (?P<errors>\d{1,9}) errors?)?$",
@@ -32,7 +32,7 @@ _READ = 5000
 """Failures that are read: far more than are kept."""
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures. A file that cannot be loaded, and an error that no test caught, count as errors."""
     reading = reported(output, report)
     lines = text(output)
@@ -41,7 +41,7 @@ def read(output: bytes, report: bytes | None) -> Reading:
     return _completed(reading, lines)
 
 
-def _completed(reading: Reading, lines: str) -> Reading:
+def _completed(reading: ParsedOutput, lines: str) -> ParsedOutput:
     """The report, with what only the output says: errors that no test caught, places, thresholds."""
     said_too = list(_problems(lines))
     by_test = {each.test: each for each in said_too}
@@ -58,7 +58,7 @@ def _better(reported: Problem, printed: Problem | None) -> Problem:
     return replace(reported, file=printed.file, line=printed.line)
 
 
-def printed(lines: str) -> Reading | None:
+def printed(lines: str) -> ParsedOutput | None:
     """What the text says; None when it is not of this runner."""
     summaries = list(_SUMMARY.finditer(lines))
     if not summaries and not _NONE.search(lines):
@@ -69,7 +69,7 @@ def printed(lines: str) -> Reading | None:
     errors = sum(number(match["number"]) for match in _SUITES.finditer(lines))
     errors += sum(number(match["errors"]) for match in summaries)
     passed = numbers["passed"] + numbers["expected"]  # `1 expected fail` is of a test that is meant to
-    counts = Counts(0, passed, numbers["failed"], numbers["skipped"] + numbers["todo"], errors)
+    counts = TestCounts(0, passed, numbers["failed"], numbers["skipped"] + numbers["todo"], errors)
     return tests(counts, (*_problems(lines), *thresholds(lines)))
 
 

@@ -13,7 +13,7 @@ from aigon.checks.parsers._ids import Seen
 from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import text
-from aigon.model.values import Counts, Problem, Reading, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _RESULTS: dict[str, TestResult] = {
     "Passed": "passed",
@@ -40,7 +40,7 @@ class _Case:
     single: bool = True
 
 
-def read(output: bytes, report: bytes | None) -> Reading:
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures of the report; without one what xcodebuild printed: tests, or errors of the compiler."""
     nodes = _nodes(_json.document(report) if report is not None else _json.embedded(output, dict))
     if nodes is not None:
@@ -57,7 +57,7 @@ def _nodes(document: object) -> list[_json.Row] | None:
     return None
 
 
-def _reading(nodes: list[_json.Row]) -> Reading:
+def _reading(nodes: list[_json.Row]) -> ParsedOutput:
     numbers, seen = Counter[TestResult](), Seen()
     problems: list[Problem] = []
     for case in _cases(nodes):
@@ -68,7 +68,7 @@ def _reading(nodes: list[_json.Row]) -> Reading:
             problems += [
                 _problem(each, case.name) for each in case.messages or ("it did not pass, and nothing says why",)
             ]
-    counts = Counts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
+    counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"])
     return replace(tests(counts, problems), tests=seen.results())
 
 

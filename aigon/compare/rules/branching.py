@@ -9,7 +9,7 @@ texts, and these texts are chosen by agents; this takes time that grows with the
 import re
 from collections.abc import Iterable
 
-from aigon.model.edits import Edit
+from aigon.model.changes import Edit
 from aigon.proof.integrity._languages import LONGEST, Family, family, is_code
 from aigon.proof.integrity._scan import bare
 

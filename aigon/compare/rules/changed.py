@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from aigon.compare.rules.branching import added
 from aigon.compare.rules.size import Size
-from aigon.model.diff import FileDiff
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Edit, Edits, FileDiff
 from aigon.proof.integrity._languages import is_code
 from aigon.proof.integrity.suppressions import risen
 from aigon.text.globs import covers

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from aigon.compare.rules.changed import Changed
 from aigon.compare.rules.evidence import NewTests
 from aigon.journal.events import IterationFinished
-from aigon.model.concerns import Concern
+from aigon.model.changes import Concern
+from aigon.model.checks import Finding, Role
 from aigon.model.outcomes import Outcome
-from aigon.model.values import CostStatus, Finding, Role, Usage
+from aigon.model.turns import CostStatus, Usage
 
 
 @dataclass(frozen=True, slots=True)

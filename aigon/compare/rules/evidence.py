@@ -6,7 +6,7 @@ All of it was seen by aigon itself or is `unknown`; names of tests are text that
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.model.values import CostStatus
+from aigon.model.turns import CostStatus
 
 Preferred = Literal["one", "other", "tie", "unknown"]
 

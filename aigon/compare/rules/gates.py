@@ -6,8 +6,8 @@ from typing import Literal
 
 from aigon.compare.rules.entry import Entry
 from aigon.loop.decide import IN_PLACE
-from aigon.model.outcomes import Met, describe
-from aigon.model.values import Finding
+from aigon.model.checks import Finding
+from aigon.model.outcomes import Met, describe_outcome
 
 Passed = Literal["pass", "fail", "unknown"]
 OWN = ("proof", "integrity")
@@ -57,7 +57,7 @@ def _ended(entry: Entry) -> _Judged:
         if entry.judged != entry.tip:
             return "unknown", "the branch has changed since it was proven"
         return "pass", "; ".join(("its run ended as proven", *entry.outcome.caveats))
-    return "fail", describe(entry.outcome)
+    return "fail", describe_outcome(entry.outcome)
 
 
 def _checks(entry: Entry) -> _Judged:

@@ -8,7 +8,7 @@ from aigon.compare.rules.evidence import CrossCheck, Preference
 from aigon.compare.rules.gates import gates
 from aigon.compare.views.rows import Row, gate_rows, measure_rows
 from aigon.compare.views.words import crossed, dominates, gone_by, headline, notes
-from aigon.model.diff import named
+from aigon.model.changes import quote_path
 from aigon.text.quoting import code, folded
 
 _MARKUP = re.compile(r"([\\`*\[\]<>|&~])")
@@ -139,7 +139,7 @@ def _table(found: Evaluation, rows: Iterable[Row]) -> Iterator[str]:
 
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(code(named(name)) for name in names[:NAMED]) + more if names else "none"
+    return ", ".join(code(quote_path(name)) for name in names[:NAMED]) + more if names else "none"
 
 
 _PARTS = (_top, _gates, _measures, _about_each, _dominance, _tests, _judge, _winner, _unknown)

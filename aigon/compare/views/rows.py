@@ -8,7 +8,7 @@ from aigon.compare.rules.evaluation import Evaluation
 from aigon.compare.rules.gates import Gate, gates
 from aigon.compare.rules.size import Size
 from aigon.journal import amounts
-from aigon.model.outcomes import status
+from aigon.model.outcomes import get_status
 
 UNKNOWN = "?"
 """What stands for a value that is not known."""
@@ -49,7 +49,7 @@ def standing(entry: Entry) -> str:
     if entry.running:
         return "running"
     if entry.outcome:
-        return {"met": "proven"}.get(status(entry.outcome), status(entry.outcome).replace("_", " "))
+        return {"met": "proven"}.get(get_status(entry.outcome), get_status(entry.outcome).replace("_", " "))
     return "broken off" if entry.look or entry.at else "not started"
 
 

@@ -9,7 +9,7 @@ from aigon.compile.rules.literal_call import is_path, name_of
 from aigon.compile.rules.of_python import Found, literals
 from aigon.compile.rules.wording import Wording
 from aigon.compile.rules.words import word_set
-from aigon.model.binding import bound
+from aigon.model.criteria import find_bound_checks
 
 _ROLE_OF: Mapping[str, str] = {
     **dict.fromkeys(("pytest", "jest", "vitest", "mocha", "unittest", "cargo test", "go test", "npm test"), "tests"),
@@ -49,7 +49,7 @@ def unbroken(said: Wording, found: Found, around: Surroundings) -> Proposal | No
 
 def by_role(role: str, around: Surroundings) -> Proposal:
     """The check of this role, or that there is none."""
-    names = bound(role, around.checks)
+    names = find_bound_checks(role, around.checks)
     if not names:
         why = f"this project has no check for {role}: with one this would be `check: {role}`"
         return Proposal("judge", None, why, "guess")

@@ -6,8 +6,8 @@ from typing import get_args
 
 from aigon.compile.proposals import CONFIDENCES, Proposal, Surroundings
 from aigon.compile.rules.command import LONGEST, edits, flaw
-from aigon.model.judging import Question
-from aigon.model.values import Criterion, CriterionKind
+from aigon.model.criteria import Criterion, CriterionKind
+from aigon.model.judging import JudgeQuestion
 from aigon.spec.annotation import metric_parts
 from aigon.text.quoting import fenced, folded
 
@@ -61,7 +61,9 @@ SCHEMA: Mapping[str, object] = {
 }
 
 
-def question(spec: str, criteria: Sequence[Criterion], plain: Mapping[int, Proposal], around: Surroundings) -> Question:
+def question(
+    spec: str, criteria: Sequence[Criterion], plain: Mapping[int, Proposal], around: Surroundings
+) -> JudgeQuestion:
     """One call about all of these criteria. `plain` is what the rules propose, to be bettered."""
     checks = [f"{name} ({role}): {around.shown.get(name, '')}" for name, role in around.checks.items()]
     files = list(around.files[:_FILES])
@@ -87,7 +89,7 @@ def question(spec: str, criteria: Sequence[Criterion], plain: Mapping[int, Propo
         "checks": dict(around.shown),
         "files": files,
     }
-    return Question(RULES, shared, task, SCHEMA, document)
+    return JudgeQuestion(RULES, shared, task, SCHEMA, document)
 
 
 def read(text: str, criteria: Sequence[Criterion], around: Surroundings) -> tuple[dict[int, Proposal], dict[int, str]]:

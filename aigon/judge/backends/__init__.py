@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Protocol, cast
 
 from aigon.errors import usage
-from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 
 class Backend(Protocol):
@@ -19,7 +19,7 @@ class Backend(Protocol):
     def ready(self, settings: JudgeSettings, env: Mapping[str, str], /) -> str:
         """Empty when the judge can be asked, else what is missing and how to get it."""
 
-    def ask(self, question: Question, settings: JudgeSettings, /) -> Answer:
+    def ask(self, question: JudgeQuestion, settings: JudgeSettings, /) -> JudgeAnswer:
         """One call. What went wrong is the answer's `failure`, never an exception."""
 
 

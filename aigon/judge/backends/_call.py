@@ -10,7 +10,7 @@ import anthropic
 import tenacity
 from anthropic.types import Message, TextBlockParam
 
-from aigon.model.judging import JudgeSettings, Question
+from aigon.model.judging import JudgeQuestion, JudgeSettings
 
 ATTEMPTS = 3
 LONGEST_WAIT = 20.0
@@ -22,7 +22,7 @@ _MAX_TOKENS = 21_000
 T = TypeVar("T")
 
 
-def called(question: Question, settings: JudgeSettings, key: str | None, token: str | None) -> Message:
+def called(question: JudgeQuestion, settings: JudgeSettings, key: str | None, token: str | None) -> Message:
     """The reply. Raises `anthropic.AnthropicError` for what the API refuses, TimeoutError when it is late."""
     deadline = time.monotonic() + settings.timeout
     attempts = tenacity.Retrying(
@@ -39,7 +39,7 @@ def called(question: Question, settings: JudgeSettings, key: str | None, token: 
     return _within(settings.timeout, call)
 
 
-def _attempt(client: anthropic.Anthropic, question: Question, settings: JudgeSettings, deadline: float) -> Message:
+def _attempt(client: anthropic.Anthropic, question: JudgeQuestion, settings: JudgeSettings, deadline: float) -> Message:
     return client.messages.create(
         model=settings.model,
         max_tokens=min(settings.max_tokens, _MAX_TOKENS),
@@ -50,7 +50,7 @@ def _attempt(client: anthropic.Anthropic, question: Question, settings: JudgeSet
     )
 
 
-def _content(question: Question) -> list[TextBlockParam]:
+def _content(question: JudgeQuestion) -> list[TextBlockParam]:
     """First what every call of a look begins with, which is cached up to here; then what is asked this time."""
     return [
         {"type": "text", "text": question.shared, "cache_control": {"type": "ephemeral"}},

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.model.judging import JudgeSettings
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import run
 from aigon.secrets import environment
 from aigon.text.fingerprints import plain
@@ -14,7 +14,7 @@ from aigon.text.fingerprints import plain
 _WORDS = 300
 
 
-def asked(argv: Sequence[str], settings: JudgeSettings, question: str, *, cwd: Path | None = None) -> Exited:
+def asked(argv: Sequence[str], settings: JudgeSettings, question: str, *, cwd: Path | None = None) -> ProgramExit:
     """What is left of the program; it is ended with its group when its time is up. Raises OSError for a full disk.
 
     Without `cwd` it runs in an empty folder. Credentials are taken out of what it prints: that is written down.
@@ -39,7 +39,7 @@ def _command(argv: Sequence[str], settings: JudgeSettings, stdin: Path, cwd: Pat
     )
 
 
-def failure(exited: Exited, settings: JudgeSettings) -> str:
+def failure(exited: ProgramExit, settings: JudgeSettings) -> str:
     """Why the program left no answer; empty when it came to a good end."""
     if exited.timed_out:
         return f"the judge did not answer within {settings.timeout:g} s"

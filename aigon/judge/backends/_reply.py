@@ -9,29 +9,29 @@ from aigon.config import price_loading
 from aigon.config.prices import Table, Tokens, estimate
 from aigon.errors import AigonError
 from aigon.judge.backends._call import asked_wait, spend_limit
-from aigon.model.judging import Answer, JudgeSettings
-from aigon.model.values import Usage
+from aigon.model.judging import JudgeAnswer, JudgeSettings
+from aigon.model.turns import Usage
 
 _LASTING = (401, 403, 404)
 """Bad key, no permission, no such model: no later call can mend it."""
 
 
-def answered(settings: JudgeSettings, message: Message) -> Answer:
+def answered(settings: JudgeSettings, message: Message) -> JudgeAnswer:
     """The text of a message, or why it is not a whole answer."""
     usage, cost = _spent(message, settings)
     # A reply may begin with thinking: only text blocks are the answer.
     text = "".join(block.text for block in message.content if block.type == "text")
     failure = _broken(message, settings)
-    return Answer("" if failure else text, failure, cost, "unknown" if cost is None else "estimated", usage)
+    return JudgeAnswer("" if failure else text, failure, cost, "unknown" if cost is None else "estimated", usage)
 
 
-def turned_away(error: anthropic.APIStatusError) -> Answer:
+def turned_away(error: anthropic.APIStatusError) -> JudgeAnswer:
     """An error status. Below 500 nothing was computed, so nothing was spent."""
     wait = asked_wait(error)
     said = f"the judge could not be asked: {error.status_code} {error.api_message or error.type or ''}".rstrip()
     said += f", asked to wait {wait:.0f} s" if wait is not None else ""
     free = error.status_code < 500
-    return Answer(
+    return JudgeAnswer(
         failure=said,
         cost=0.0 if free else None,
         cost_status="reported" if free else "unknown",

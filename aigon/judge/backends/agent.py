@@ -11,7 +11,7 @@ from dataclasses import replace
 from aigon.judge.backends._one_object import said
 from aigon.judge.backends._program import asked, failure
 from aigon.judge.consulting import NOBODY, Consulting
-from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 _FORM = """\
 Use no tool: the answer of one who did is void. Answer with exactly one JSON object and nothing else: no introduction,
@@ -27,18 +27,20 @@ def ready(settings: JudgeSettings, _env: Mapping[str, str]) -> str:
     return settings.missing if isinstance(settings, Consulting) else NOBODY
 
 
-def ask(question: Question, settings: JudgeSettings) -> Answer:
+def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     """One session of the agent, for one answer."""
     if not isinstance(settings, Consulting) or settings.missing:
         why = ready(settings, settings.env)
-        return Answer(failure=f"the judge cannot be asked: {why}", cost=0.0, cost_status="reported", available=False)
+        return JudgeAnswer(
+            failure=f"the judge cannot be asked: {why}", cost=0.0, cost_status="reported", available=False
+        )
     launch = settings.launch
     kept = {name: value for name, value in settings.env.items() if name not in launch.unset}
     inside = replace(settings, env={**kept, **launch.env})
     try:
         exited = asked(launch.argv, inside, _prompt(question))
     except (OSError, ValueError) as error:
-        return Answer(failure=f"the judge could not be asked: {error}")
+        return JudgeAnswer(failure=f"the judge could not be asked: {error}")
     answer = settings.read(exited)
     if answer.failure:
         of_its_own = exited.timed_out or exited.start_error
@@ -47,13 +49,13 @@ def ask(question: Question, settings: JudgeSettings) -> Answer:
     return _formed(answer)
 
 
-def _formed(answer: Answer) -> Answer:
+def _formed(answer: JudgeAnswer) -> JudgeAnswer:
     try:
         return replace(answer, text=json.dumps(said(answer.text)))
     except ValueError as error:
         return replace(answer, text="", failure=f"the judge's reply is not in the format that was asked for: {error}")
 
 
-def _prompt(question: Question) -> str:
+def _prompt(question: JudgeQuestion) -> str:
     form = _FORM.format(schema=json.dumps(question.schema, indent=1))
     return "\n\n".join([question.rules, question.shared, question.task, form]) + "\n"

@@ -6,7 +6,7 @@ The `anthropic` package takes more than a second to import, so it is imported on
 import os
 from collections.abc import Mapping
 
-from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _MISSING = "the judge anthropic needs ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the environment, and neither is set"
@@ -19,16 +19,16 @@ def ready(_settings: JudgeSettings, env: Mapping[str, str]) -> str:
     return f"{_MISSING}. Export one, or set the judge to none and decide its criteria with `aigon approve`"
 
 
-def ask(question: Question, settings: JudgeSettings) -> Answer:
+def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     """One call. Whatever goes wrong is a failure with its reason."""
     key, token = (os.environ.get(name, "").strip() or None for name in _KEYS)
     if not key and not token:
-        return Answer(failure=_MISSING, cost=0.0, cost_status="reported", available=False)
+        return JudgeAnswer(failure=_MISSING, cost=0.0, cost_status="reported", available=False)
     # The key goes before the token, as in the SDK; handing them over keeps it from looking for others elsewhere.
     return _asked(question, settings, key, None if key else token)
 
 
-def _asked(question: Question, settings: JudgeSettings, key: str | None, token: str | None) -> Answer:
+def _asked(question: JudgeQuestion, settings: JudgeSettings, key: str | None, token: str | None) -> JudgeAnswer:
     import anthropic
 
     from aigon.judge.backends._call import called
@@ -37,10 +37,10 @@ def _asked(question: Question, settings: JudgeSettings, key: str | None, token: 
     try:
         return answered(settings, called(question, settings, key, token))
     except (TimeoutError, anthropic.APITimeoutError):
-        return Answer(failure=f"the judge did not answer within {settings.timeout:g} s")
+        return JudgeAnswer(failure=f"the judge did not answer within {settings.timeout:g} s")
     except anthropic.APIStatusError as error:
         return turned_away(error)
     except anthropic.APIError as error:
-        return Answer(failure=f"the judge could not be asked: {error.message}")
+        return JudgeAnswer(failure=f"the judge could not be asked: {error.message}")
     except Exception as error:  # whatever a server sends must not end a run; the text might quote a header: the key
-        return Answer(failure=f"the judge's reply could not be read ({type(error).__name__})")
+        return JudgeAnswer(failure=f"the judge's reply could not be read ({type(error).__name__})")

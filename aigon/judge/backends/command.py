@@ -13,9 +13,8 @@ from pathlib import Path
 from aigon.judge.backends._one_object import Document, whole
 from aigon.judge.backends._program import asked, failure, place
 from aigon.judge.strict_json import MALFORMED
-from aigon.model.judging import Answer, JudgeSettings, Question
-from aigon.model.turns import Exited
-from aigon.model.values import Usage
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.turns import ProgramExit, Usage
 
 REPLY = 1024 * 1024
 """Bytes of the longest reply that is read: some hundred criteria with ten quotes each."""
@@ -47,32 +46,34 @@ def _runs(file: Path) -> bool:
     return head.startswith(b"#!") or b"\0" in head
 
 
-def ask(question: Question, settings: JudgeSettings) -> Answer:
+def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     """One run of the program. A reply that is not exactly one JSON object is none."""
     try:
         if why := ready(settings, settings.env):
-            return Answer(failure=why, cost=0.0, cost_status="reported", available=False)
+            return JudgeAnswer(failure=why, cost=0.0, cost_status="reported", available=False)
         program = place(settings.command[0], settings, settings.env) or settings.command[0]
         document = json.dumps(question.document)
         exited = asked((program, *settings.command[1:]), settings, document, cwd=Path(settings.cwd).absolute())
     except (OSError, ValueError) as error:
-        return Answer(failure=f"the judge could not be asked: {error}")
+        return JudgeAnswer(failure=f"the judge could not be asked: {error}")
     if why := failure(exited, settings):
-        return Answer(failure=why, available=not exited.start_error)
+        return JudgeAnswer(failure=why, available=not exited.start_error)
     return _answer(exited)
 
 
-def _answer(exited: Exited) -> Answer:
+def _answer(exited: ProgramExit) -> JudgeAnswer:
     if len(exited.stdout) > REPLY:
-        return Answer(failure=f"the judge printed {len(exited.stdout):,} bytes or more; {REPLY:,} are read")
+        return JudgeAnswer(failure=f"the judge printed {len(exited.stdout):,} bytes or more; {REPLY:,} are read")
     try:
         document = whole(exited.stdout.decode("utf-8"))
     except UnicodeDecodeError:
-        return Answer(failure=f"{MALFORMED}: it is not UTF-8")
+        return JudgeAnswer(failure=f"{MALFORMED}: it is not UTF-8")
     except ValueError as error:
-        return Answer(failure=f"{MALFORMED}: {error}")
+        return JudgeAnswer(failure=f"{MALFORMED}: {error}")
     cost, usage = _dollars(document.pop("cost_usd", None)), _usage(document.pop("usage", None))
-    return Answer(json.dumps(document), cost=cost, cost_status="unknown" if cost is None else "reported", usage=usage)
+    return JudgeAnswer(
+        json.dumps(document), cost=cost, cost_status="unknown" if cost is None else "reported", usage=usage
+    )
 
 
 def _dollars(value: object) -> float | None:

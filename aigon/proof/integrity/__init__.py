@@ -11,8 +11,7 @@ shared pieces and no rules.
 import importlib
 import pkgutil
 
-from aigon.model.concerns import Concern, key_of
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits, hash_change
 
 
 def names() -> tuple[str, ...]:
@@ -49,5 +48,5 @@ def _unseen(name: str, edits: Edits, error: Exception) -> Concern:
     )
     parts = (part for edit in edits.files for part in (edit.path, edit.after or "", edit.mode))
     return Concern(
-        name, "review", what, tuple(edit.path for edit in edits.files)[:20], key_of([name, *map(ascii, parts)])
+        name, "review", what, tuple(edit.path for edit in edits.files)[:20], hash_change([name, *map(ascii, parts)])
     )

@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity._asking_python import TELLING
 from aigon.proof.integrity._languages import extension, is_javascript
 from aigon.proof.integrity._scan import line_of, without_comments
@@ -15,7 +15,7 @@ _GLUED = re.compile(r"(['\"`])[ \t]*\+[ \t]*(['\"`])")
 _JOINED = re.compile(r"\[([^\[\]\n]{1,300})\]\s{0,9}\.join\(\s{0,9}(?:'([^'\n]{0,9})'|\"([^\"\n]{0,9})\")\s{0,9}\)")
 _ENCODED = re.compile(r"(?:atob\(|Buffer\.from\()\s{0,9}['\"]([A-Za-z0-9+/=]{4,400})['\"]")
 
-Pattern = tuple[str, str, Level]
+Pattern = tuple[str, str, ConcernLevel]
 """What is looked for on a line, what it does, and how bad that is."""
 
 _RUNNERS = r"jest|vitest|mocha|jasmine|ava\b|karma|node:test|cypress|playwright|\btests?\b|[./]spec\b"
@@ -110,7 +110,7 @@ def asking(path: str, text: str, own: bool) -> Iterator[Sighting]:
             yield Sighting(number, line_of(text, number), *seen)
 
 
-def _seen(line: str, patterns: tuple[Pattern, ...], own: bool) -> tuple[str, Level] | None:
+def _seen(line: str, patterns: tuple[Pattern, ...], own: bool) -> tuple[str, ConcernLevel] | None:
     if re.search(TELLING.pattern.replace("$", r"\b"), line):
         return "names what only a test runner sets", "review"
     for pattern, says, level in patterns:
@@ -119,12 +119,12 @@ def _seen(line: str, patterns: tuple[Pattern, ...], own: bool) -> tuple[str, Lev
     return None
 
 
-def _far(line: str, stack: bool) -> tuple[str, Level] | None:
+def _far(line: str, stack: bool) -> tuple[str, ConcernLevel] | None:
     """Where the callers are taken on one line and asked about on another."""
     return (_CALLERS, "review") if stack and _NAMES_A_TEST.search(_unfolded(line)) else None
 
 
-def _mode(path: str, lines: list[str], number: int) -> tuple[str, Level] | None:
+def _mode(path: str, lines: list[str], number: int) -> tuple[str, ConcernLevel] | None:
     """NODE_ENV: servers commonly do not listen or log in tests; anything else that depends on it is suspicious."""
     if not _NODE_ENV.search(_unfolded(lines[number - 1])):
         return None

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity._fold import strings
 from aigon.proof.integrity._origins import Origin, Origins, origins
 from aigon.proof.integrity._python import Module, units
@@ -72,7 +72,7 @@ def _own(statement: ast.AST) -> list[ast.AST]:
     return found + [case.pattern for case in fields if isinstance(case, ast.match_case)]
 
 
-def _seen(statement: ast.AST, module: Module, known: Origins, own: bool) -> tuple[str, Level] | None:
+def _seen(statement: ast.AST, module: Module, known: Origins, own: bool) -> tuple[str, ConcernLevel] | None:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return _imported(statement)
     expressions = _own(statement)
@@ -86,7 +86,7 @@ def _seen(statement: ast.AST, module: Module, known: Origins, own: bool) -> tupl
     return _question(expressions, where, module, known, own) if where and words else None
 
 
-def _imported(statement: ast.Import | ast.ImportFrom) -> tuple[str, Level] | None:
+def _imported(statement: ast.Import | ast.ImportFrom) -> tuple[str, ConcernLevel] | None:
     names = [each.name for each in statement.names]
     modules = names if isinstance(statement, ast.Import) else [statement.module or ""]
     tops = {module.partition(".")[0] for module in modules}
@@ -105,7 +105,9 @@ def _drops(statement: ast.AST, module: Module) -> bool:
     return isinstance(call, ast.Call) and bool(re.search(r"(^|\.)(pop|delenv|unsetenv)$", module.name(call.func)))
 
 
-def _stack(expressions: list[ast.AST], words: list[str], names: list[str], module: Module) -> tuple[str, Level] | None:
+def _stack(
+    expressions: list[ast.AST], words: list[str], names: list[str], module: Module
+) -> tuple[str, ConcernLevel] | None:
     called = [module.name(n.func) for each in expressions for n in ast.walk(each) if isinstance(n, ast.Call)]
     if any(re.search("test", word, re.I) for word in words):
         return "looks for a test among its callers", "review"
@@ -119,7 +121,7 @@ def _stack(expressions: list[ast.AST], words: list[str], names: list[str], modul
 
 def _question(
     expressions: list[ast.AST], where: frozenset[Origin], module: Module, known: Origins, own: bool
-) -> tuple[str, Level] | None:
+) -> tuple[str, ConcernLevel] | None:
     answers = []
     for node in (n for each in expressions for n in ast.walk(each) if _asks(n, module)):
         for origin in known.of(node) & where:
@@ -135,7 +137,7 @@ def _asks(node: ast.AST, module: Module) -> bool:
     return isinstance(node, (ast.Compare, ast.Subscript, ast.pattern))
 
 
-def _answer(origin: Origin, word: str, node: ast.AST, module: Module, own: bool) -> tuple[str, Level] | None:
+def _answer(origin: Origin, word: str, node: ast.AST, module: Module, own: bool) -> tuple[str, ConcernLevel] | None:
     if origin == "env":
         return _environment(word, own)
     if origin == "modules" and (_RUNNER.search(word) or _BARE.search(word)):
@@ -148,7 +150,7 @@ def _answer(origin: Origin, word: str, node: ast.AST, module: Module, own: bool)
     return None
 
 
-def _environment(word: str, own: bool) -> tuple[str, Level] | None:
+def _environment(word: str, own: bool) -> tuple[str, ConcernLevel] | None:
     if _RUNNER_VARIABLE.match(word) or (_OWN_VARIABLE.match(word) and not own):
         return "asks the environment for a test runner", "review"
     return ("asks the environment for a test mode", "note") if _MODE.search(word) else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity import _literals
 from aigon.proof.integrity._atoms import Atoms
 from aigon.proof.integrity._languages import is_python
@@ -25,7 +25,7 @@ class Asked:
     rows: frozenset[Atoms]
     answers: Mapping[Atoms, Atoms]
     enough: int
-    level: Level
+    level: ConcernLevel
 
 
 def answered(path: str, text: str, asked: list[Asked]) -> Iterator[Sighting]:

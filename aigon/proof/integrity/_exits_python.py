@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity._fold import fold
 from aigon.proof.integrity._fold_calls import UNKNOWN
 from aigon.proof.integrity._languages import is_script
@@ -57,7 +57,7 @@ def _is_main(test: ast.AST) -> bool:
     return {getattr(s, "id", getattr(s, "value", "")) for s in sides} == {"__name__", "__main__"}
 
 
-def _hard(node: ast.AST, module: Module, forked: bool) -> tuple[str, Level] | None:
+def _hard(node: ast.AST, module: Module, forked: bool) -> tuple[str, ConcernLevel] | None:
     """What ends the process past every handler, wherever it stands."""
     if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
         return None
@@ -69,13 +69,13 @@ def _hard(node: ast.AST, module: Module, forked: bool) -> tuple[str, Level] | No
     return None
 
 
-def _on_import(node: ast.AST, module: Module, leaving: set[str], script: bool) -> tuple[str, Level] | None:
+def _on_import(node: ast.AST, module: Module, leaving: set[str], script: bool) -> tuple[str, ConcernLevel] | None:
     if isinstance(node, ast.Raise) and node.exc is not None and not isinstance(node.exc, ast.Call):
         return ("ends the program when it is imported", "review") if _EXIT.fullmatch(module.name(node.exc)) else None
     if not isinstance(node, ast.Call):
         return None
     name = module.name(node.func)
-    level: Level = "note" if script else "review"
+    level: ConcernLevel = "note" if script else "review"
     if (_EXIT.fullmatch(name) and _may_be_success(node, module)) or name in leaving:
         return "ends the program when it is imported", level
     return ("sends the process away when it is imported", "review") if _REPLACES.fullmatch(name) else None

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Edit, Edits
 
 Family = Literal["python", "c", "hash", "dash", "markup", "text"]
 """How comments and strings are written: `#` and triple quotes, `//` and `/* */`, `#`, `--`, `<!-- -->`, not at all."""

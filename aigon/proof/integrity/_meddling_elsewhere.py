@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity._scan import line_of, without_comments
 from aigon.proof.integrity._sightings import Sighting
 
@@ -12,7 +12,7 @@ _NAMES = "(?:expect|it|test|describe|jest|vi|beforeEach|afterEach|assert)"
 _USES = "uses the test runner in the product"
 _LANGUAGE = "changes the language itself"
 _GLOBAL = r"\b(?:globalThis|global|window)\s*(?:\.\s*|\[\s*['\"])"
-_JAVASCRIPT: tuple[tuple[re.Pattern[str], str, Level], ...] = (
+_JAVASCRIPT: tuple[tuple[re.Pattern[str], str, ConcernLevel], ...] = (
     (re.compile(rf"{_GLOBAL}{_NAMES}\b['\"\]\s]*=(?!=)"), "replaces a global of the test runner", "review"),
     (
         re.compile(r"\bexpect\.extend\s*\(|\bjest\.(?:fn|mock|spyOn|setTimeout)\s*\(|\bvi\.(?:fn|mock|spyOn)\s*\("),

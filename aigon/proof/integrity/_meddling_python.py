@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity._fold import strings, word
 from aigon.proof.integrity._origins import Origins, origins
 from aigon.proof.integrity._python import Module, units
@@ -90,7 +90,7 @@ def _targets(node: ast.AST) -> list[ast.expr]:
     return [part for each in targets for part in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
 
 
-def _changed(node: ast.AST, module: Module, known: Origins) -> tuple[str, Level] | None:
+def _changed(node: ast.AST, module: Module, known: Origins) -> tuple[str, ConcernLevel] | None:
     patched = _patched(node, module)
     if patched:
         return patched
@@ -101,7 +101,7 @@ def _changed(node: ast.AST, module: Module, known: Origins) -> tuple[str, Level]
     return None
 
 
-def _patched(node: ast.AST, module: Module) -> tuple[str, Level] | None:
+def _patched(node: ast.AST, module: Module) -> tuple[str, ConcernLevel] | None:
     for target in _targets(node):
         if isinstance(target, ast.Subscript) and module.name(target.value) == "__builtins__":
             return "changes Python's builtins", "review"
@@ -130,7 +130,7 @@ def _is_ordinary(target: ast.expr, module: Module) -> bool:
     return not _PATCHED.match(f"{module.name(target.value)}.")
 
 
-def _called(node: ast.AST, module: Module, known: Origins) -> tuple[str, Level] | None:
+def _called(node: ast.AST, module: Module, known: Origins) -> tuple[str, ConcernLevel] | None:
     if not isinstance(node, (ast.Call, ast.Attribute)):
         return None
     name = module.name(node.func if isinstance(node, ast.Call) else node)
@@ -145,7 +145,7 @@ def _called(node: ast.AST, module: Module, known: Origins) -> tuple[str, Level] 
     return None
 
 
-def _defined(node: ast.AST, module: Module, plugin: bool) -> tuple[str, Level] | None:
+def _defined(node: ast.AST, module: Module, plugin: bool) -> tuple[str, ConcernLevel] | None:
     if plugin:
         return None
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _HOOK.fullmatch(node.name):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aigon.model.edits import Edit
+from aigon.model.changes import Edit
 
 _MOST = 300_000
 """Characters of one file that are read."""

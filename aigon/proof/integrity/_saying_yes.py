@@ -3,12 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from aigon.model.concerns import Level
+from aigon.model.changes import ConcernLevel
 from aigon.proof.integrity._fold import fold, word
 from aigon.proof.integrity._fold_calls import UNKNOWN
 from aigon.proof.integrity._python import Module
 
-LEVELS: dict[str, Level] = {
+LEVELS: dict[str, ConcernLevel] = {
     "__eq__": "review",
     "__contains__": "review",
     "__instancecheck__": "review",

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from aigon.model.concerns import Concern, Level, key_of
-from aigon.model.edits import Edit
+from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
 from aigon.text.quoting import code, folded
 
 _SHOWN = 5
@@ -19,7 +18,7 @@ class Sighting:
     line: int
     text: str
     says: str
-    level: Level = "review"
+    level: ConcernLevel = "review"
 
     @property
     def name(self) -> tuple[str, str]:
@@ -59,14 +58,14 @@ def _beyond(seen: Iterable[Sighting], known: Counter[tuple[str, str]]) -> Iterat
 def reported(rule: str, found: Iterable[tuple[Edit, list[Sighting]]], why: str) -> Iterator[Concern]:
     """One concern for each file and level. `why` says what is wrong with it and what to do."""
     for edit, sightings in found:
-        levels: tuple[Level, ...] = ("review", "note")
+        levels: tuple[ConcernLevel, ...] = ("review", "note")
         for level in levels:
             here = [each for each in sightings if each.level == level]
             if here:
                 yield _concern(rule, level, edit, here, why)
 
 
-def _concern(rule: str, level: Level, edit: Edit, sightings: list[Sighting], why: str) -> Concern:
+def _concern(rule: str, level: ConcernLevel, edit: Edit, sightings: list[Sighting], why: str) -> Concern:
     # The whole text is in the key: an approval is for this file as it is, not for a line that others can move around.
     return Concern(rule, level, f"{told(edit.path, sightings)} {why}", (edit.path,), key(rule, edit))
 
@@ -81,4 +80,4 @@ def told(path: str, sightings: list[Sighting]) -> str:
 def key(rule: str, edit: Edit) -> str:
     """A name for what a rule says about one file, which no later change of the file shares."""
     gone = edit.after is None
-    return key_of([rule, edit.path, edit.mode, edit.base_mode, str(gone), edit.before or "", edit.after or ""])
+    return hash_change([rule, edit.path, edit.mode, edit.base_mode, str(gone), edit.before or "", edit.after or ""])

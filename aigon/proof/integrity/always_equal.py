@@ -10,8 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity._languages import extension, is_code, is_javascript, is_python, product
 from aigon.proof.integrity._python import Module, read, units
 from aigon.proof.integrity._saying_yes import LEVELS, definitions, says_yes

@@ -11,8 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity._languages import extension, is_code, words
 from aigon.proof.integrity._scan import line_of
 from aigon.proof.integrity._sightings import Sighting, fresh, reported

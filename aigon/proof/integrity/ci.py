@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity._sightings import key
 from aigon.text.globs import matches
 from aigon.text.quoting import folded

@@ -5,8 +5,7 @@ A test that is now in another file, or a file that has only moved, is not gone.
 
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, key_of
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.integrity._languages import of
 from aigon.proof.integrity._test_cases import cases
 from aigon.text.quoting import folded
@@ -35,4 +34,4 @@ def _concern(edit: Edit, gone: list[str]) -> Concern:
     tests = f" with the tests {folded(', '.join(gone), 400)}" if gone else ""
     which = f"{folded(edit.path)} is gone{tests}" if edit.after is None else f"{folded(edit.path)} lost{tests[5:]}"
     what = f"{which}. What they tested no longer is. Put them back, unless the feature takes away what they are about."
-    return Concern(RULE, "note", what, (edit.path,), key_of([RULE, edit.path, *gone, edit.after or ""]))
+    return Concern(RULE, "note", what, (edit.path,), hash_change([RULE, edit.path, *gone, edit.after or ""]))

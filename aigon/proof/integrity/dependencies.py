@@ -9,8 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, Level
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity._manifests import Wants, dependencies
 from aigon.proof.integrity._sightings import key
 from aigon.text.quoting import folded
@@ -46,7 +45,7 @@ def _concern(edit: Edit, before: Wants, after: Wants) -> Concern:
     new = [name for name in after if after[name] != before.get(name)]
     gone = [name for name in before if name not in after]
     strange = [after[name] for name in new if _is_strange(name, after[name])]
-    level: Level = "review" if strange else "note"
+    level: ConcernLevel = "review" if strange else "note"
     parts = [f"wants {', '.join(new[:12])}" if new else "", f"no longer wants {', '.join(gone[:12])}" if gone else ""]
     told = f"{folded(edit.path)} {' and '.join(filter(None, parts))}."
     why = (

@@ -11,8 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity import _asking_elsewhere, _asking_python
 from aigon.proof.integrity._languages import is_code, is_python, product
 from aigon.proof.integrity._python import read

@@ -9,8 +9,7 @@ forked child's `os._exit` are a `note`.
 
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity import _exits_elsewhere, _exits_python
 from aigon.proof.integrity._languages import is_code, is_python, product
 from aigon.proof.integrity._python import read

@@ -8,8 +8,7 @@ and runs it. Lines of more than 5,000 characters (hardly any source has one) and
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, Level
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity._languages import LONGEST, extension, is_code, product, words
 from aigon.proof.integrity._scan import line_at, line_of, without_comments
 from aigon.proof.integrity._sightings import Sighting, fresh, key, reported
@@ -51,7 +50,7 @@ def look(edits: Edits) -> Iterator[Concern]:
     yield from reported(RULE, fresh([e for e in product(edits) if is_code(e.path)], _unpacked), _WHY)
 
 
-def _seen(edit: Edit) -> tuple[str, Level] | None:
+def _seen(edit: Edit) -> tuple[str, ConcernLevel] | None:
     if edit.after is None or edit.mode in ("120000", "160000"):
         return None
     if extension(edit.path) in _COMPILED or (edit.after.startswith(("\x7fELF", "MZ")) and "\0" in edit.after):
@@ -66,14 +65,14 @@ def _seen(edit: Edit) -> tuple[str, Level] | None:
     return None
 
 
-def _length(edit: Edit) -> tuple[str, Level] | None:
+def _length(edit: Edit) -> tuple[str, ConcernLevel] | None:
     after, before = edit.after or "", edit.before or ""
     longest, longest_before = (max(map(len, text.split("\n"))) for text in (after, before))
     code = is_code(edit.path) and edit.part in ("product", "other")
     if code and len(after) > max(LONGEST, len(before)):
         return f"is source code of {len(after):,} characters", "review"
     if longest > max(_LONG, longest_before):
-        level: Level = "review" if code and longest > _ENDLESS and longest_before <= _LONG else "note"
+        level: ConcernLevel = "review" if code and longest > _ENDLESS and longest_before <= _LONG else "note"
         return f"has a line of {longest:,} characters", level
     return None
 

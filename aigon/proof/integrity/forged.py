@@ -8,8 +8,7 @@ commit message of the agent, and for a log or state file that claims results; a 
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, Level, key_of
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
 from aigon.proof.integrity._sightings import key
 from aigon.spec.features import ROOT
 from aigon.text.quoting import code, folded
@@ -37,7 +36,7 @@ def look(edits: Edits) -> Iterator[Concern]:
         found = _TRAILER.search(message)
         if found:
             what = f"A commit of the agent has a trailer of aigon's: {code(found[0].strip(), 120)}. {_WHY}"
-            yield Concern(RULE, "review", what, (), key_of([RULE, message]))
+            yield Concern(RULE, "review", what, (), hash_change([RULE, message]))
     for edit in edits.files:
         level = _level(edit)
         if level:
@@ -45,7 +44,7 @@ def look(edits: Edits) -> Iterator[Concern]:
             yield Concern(RULE, level, what, (edit.path,), key(RULE, edit))
 
 
-def _level(edit: Edit) -> Level | None:
+def _level(edit: Edit) -> ConcernLevel | None:
     if edit.after is None or edit.after == edit.before:
         return None
     if _LOG.search(edit.path):

@@ -10,8 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.integrity._languages import is_javascript, is_python, product
 from aigon.proof.integrity._patterns import reaches
 from aigon.proof.integrity._python import read

@@ -7,8 +7,7 @@ with husky and its like is ordinary and a `note`, as are build hooks that only w
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, Level
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity._manifests import scripts
 from aigon.proof.integrity._sightings import key
 from aigon.text.quoting import code, folded
@@ -32,7 +31,7 @@ def look(edits: Edits) -> Iterator[Concern]:
 
 
 def _concern(edit: Edit, new: dict[str, str]) -> Concern:
-    level: Level = "note" if all(_ORDINARY.fullmatch(command) for command in new.values()) else "review"
+    level: ConcernLevel = "note" if all(_ORDINARY.fullmatch(command) for command in new.values()) else "review"
     shown = ", ".join(f"{folded(name, 60)}: {code(command, 80)}" for name, command in list(new.items())[:5])
     what = (
         f"{folded(edit.path)} runs something when the package is installed or built: {shown}. "

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aigon.model.concerns import Concern, key_of
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits, hash_change
 from aigon.proof.integrity._judge_signs import Sign, hidden, signs
 from aigon.proof.integrity._languages import is_code
 from aigon.proof.integrity._prose import Prose, added, plain, read
@@ -85,7 +84,7 @@ def _concern(source: Source, found: Sequence[Sign]) -> Concern:
     where = f"{source.name}:{line}" if line else source.name
     shown = ", ".join(code(each, 100) for each in dict.fromkeys(sign.words for sign in found[:4]))
     what = f"{where} talks to whoever judges the change: {shown}. {_WHY}"
-    return Concern(RULE, "review", what, source.paths, key_of([RULE, *source.paths, source.text]))
+    return Concern(RULE, "review", what, source.paths, hash_change([RULE, *source.paths, source.text]))
 
 
 def _unseen(edits: Edits) -> Iterator[Concern]:
@@ -94,4 +93,4 @@ def _unseen(edits: Edits) -> Iterator[Concern]:
         found = hidden(edit.after or "", is_code(edit.path))
         if found and not before:
             what = f"{folded(edit.path)} holds {found}. Nobody can review what they say. Take them out."
-            yield Concern(RULE, "review", what, (edit.path,), key_of([RULE, edit.path, edit.after or ""]))
+            yield Concern(RULE, "review", what, (edit.path,), hash_change([RULE, edit.path, edit.after or ""]))

@@ -9,8 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.integrity._sightings import key
 from aigon.text.quoting import code, folded
 

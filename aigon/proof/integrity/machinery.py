@@ -12,8 +12,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, Level
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.profiles.protection import shadows
 from aigon.proof.integrity import _meddling_elsewhere, _meddling_python
 from aigon.proof.integrity._languages import is_javascript, is_python, of, product
@@ -72,5 +71,5 @@ def _loaded(edit: Edit) -> Concern:
     what = (
         f"{edit.path} is new, and Python or the test runner loads it in place of its own because of its name ({name})."
     )
-    level: Level = "review" if _LOADED_BY_NAME.search(edit.path) else "note"
+    level: ConcernLevel = "review" if _LOADED_BY_NAME.search(edit.path) else "note"
     return Concern(RULE, level, f"{what} {_WHY}", (edit.path,), key(RULE, edit))

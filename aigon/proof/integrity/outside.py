@@ -8,8 +8,7 @@ exists nowhere else. Told by two things that the change brought into one file: s
 import re
 from collections.abc import Iterable, Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edits
+from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity._languages import is_code, product
 from aigon.proof.integrity._scan import without_comments
 from aigon.proof.integrity._sightings import Sighting, fresh, reported

@@ -8,8 +8,7 @@ a whole new file is left out. `.only` counts as skipping all others.
 import re
 from collections.abc import Iterable, Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.integrity._languages import extension, is_javascript, is_python, of
 from aigon.proof.integrity._python import read
 from aigon.proof.integrity._scan import line_of, without_comments

@@ -11,8 +11,7 @@ tests is nothing, and so is one with fewer than three of their examples (two, wh
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from aigon.model.concerns import Concern, Level
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity import _examples, _literals
 from aigon.proof.integrity._atoms import Atoms, kind
 from aigon.proof.integrity._copies import Asked, answered
@@ -89,7 +88,7 @@ def _of(name: str, answers: Rows, enough: int) -> Iterator[Asked]:
         yield Asked(name, frozenset(rows), rows, enough, _level(answers))
 
 
-def _level(answers: Rows) -> Level:
+def _level(answers: Rows) -> ConcernLevel:
     inputs = kind(atom for given in answers for atom in given)
     if inputs == "texts":
         return "note"

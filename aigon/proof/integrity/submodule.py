@@ -7,8 +7,7 @@ code comes from. Taking one away is a `note`.
 import posixpath
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.integrity._sightings import key
 from aigon.text.quoting import folded
 

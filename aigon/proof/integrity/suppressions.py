@@ -9,8 +9,7 @@ Only comments and attributes count, not texts that hold the same words.
 import re
 from collections.abc import Iterable, Iterator
 
-from aigon.model.concerns import Concern, Level, key_of
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
 from aigon.proof.integrity._languages import family, of
 from aigon.proof.integrity._scan import bare, comments, line_of
 from aigon.proof.integrity._sightings import Sighting, fresh, told
@@ -89,12 +88,12 @@ def _first_code(path: str, text: str) -> int:
     return next((number for number, line in lines if line.strip()), 0)
 
 
-def _reported(edits: tuple[Edit, ...], worst: Level) -> Iterator[Concern]:
+def _reported(edits: tuple[Edit, ...], worst: ConcernLevel) -> Iterator[Concern]:
     found = list(fresh(edits, _see))
     whole = any(sighting.level == "review" for _, new in found for sighting in new)
     rise = sum(_count(e.path, e.after) - _count(e.path, e.before) for e in edits)
     if whole or rise > 0:
-        level: Level = worst if whole or rise >= _MANY else "note"
+        level: ConcernLevel = worst if whole or rise >= _MANY else "note"
         yield Concern(RULE, level, _what(found, rise, whole), tuple(e.path for e, _ in found)[:20], _key(found))
 
 
@@ -112,4 +111,4 @@ def _what(found: list[tuple[Edit, list[Sighting]]], rise: int, whole: bool) -> s
 
 
 def _key(found: Iterable[tuple[Edit, list[Sighting]]]) -> str:
-    return key_of([RULE, *(part for e, new in found for part in (e.path, *(s.text for s in new)))])
+    return hash_change([RULE, *(part for e, new in found for part in (e.path, *(s.text for s in new)))])

@@ -7,8 +7,7 @@ over the tree. This says which test to look at.
 import re
 from collections.abc import Iterator
 
-from aigon.model.concerns import Concern, key_of
-from aigon.model.edits import Edit, Edits
+from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.integrity._languages import of
 from aigon.proof.integrity._scan import without_comments
 from aigon.proof.integrity._test_cases import cases
@@ -42,7 +41,7 @@ def look(edits: Edits) -> Iterator[Concern]:
                 f"In {folded(edit.path)} these tests of the base ask for less than before: {names}. "
                 "What they asked for may no longer hold. The base's version of the file decides in a run of its own."
             )
-            yield Concern(RULE, "note", what, (edit.path,), key_of([RULE, edit.path, edit.after or ""]))
+            yield Concern(RULE, "note", what, (edit.path,), hash_change([RULE, edit.path, edit.after or ""]))
 
 
 def _weaker(edit: Edit) -> list[str]:

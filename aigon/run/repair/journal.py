@@ -23,7 +23,7 @@ from aigon.journal.events import (
 from aigon.journal.order import impossible
 from aigon.journal.sink import decoded
 from aigon.journal.state import State, replay
-from aigon.model.repairs import Repaired
+from aigon.model.diagnosis import RepairedRecord
 
 WHAT = "journal"
 LARGEST = 100_000
@@ -57,7 +57,7 @@ def parts(path: Path) -> Parts:
     return Parts(data.split(b"\n")[:-1], beginning[:cut], [event for event in events[cut:] if event is not None])
 
 
-def mended(path: Path, checkout: Checkout, now: str) -> Repaired | None:
+def mended(path: Path, checkout: Checkout, now: str) -> RepairedRecord | None:
     """Write a damaged journal anew; what was done, None where it is whole.
 
     Raises AigonError (exit 7) for one from a newer version.
@@ -72,13 +72,13 @@ def mended(path: Path, checkout: Checkout, now: str) -> Repaired | None:
         how = (
             "not even its first event can be read: the next --loop looks at the tree afresh, what was spent is unknown"
         )
-        return Repaired(WHAT, str(path), str(kept), how)
+        return RepairedRecord(WHAT, str(path), str(kept), how)
     state = replay(list(found.sound))
     published = _published(state, checkout)
     mark = _mark(found, state, checkout, kept, now)
     added = b"".join(as_line(dumps(event)) for event in (*published, mark))
     write_atomic(path, b"".join(line + b"\n" for line in found.lines[: len(found.sound)]) + added, lasting=True)
-    return Repaired(WHAT, str(path), str(kept), _how(mark))
+    return RepairedRecord(WHAT, str(path), str(kept), _how(mark))
 
 
 def _how(mark: RecordMended) -> str:

@@ -13,11 +13,11 @@ from aigon.journal.decisions import Decision, decision_of
 from aigon.journal.earlier_spend import sound_part
 from aigon.journal.events import RunStarted
 from aigon.journal.records import CANDIDATE, Origin, Records
-from aigon.model.repairs import Repaired, Unmended
+from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
 from aigon.proof import frozen
 from aigon.spec.document import parse
 
-Did = Repaired | Unmended
+Did = RepairedRecord | UnrepairedRecord
 
 
 def frozen_again(records: Records) -> Iterator[Did]:
@@ -26,20 +26,20 @@ def frozen_again(records: Records) -> Iterator[Did]:
     try:
         own, spare = _state(file), _state(copy)
     except AigonError as error:
-        yield Unmended("frozen job", str(file), error.what, error.hint)
+        yield UnrepairedRecord("frozen job", str(file), error.what, error.hint)
         return
     if own != "whole" and spare == "whole":
         kept = _kept(file)
         write_atomic(file, copy.read_bytes(), lasting=True)
-        yield Repaired("frozen job", str(file), kept, "made anew from its copy")
+        yield RepairedRecord("frozen job", str(file), kept, "made anew from its copy")
     elif own == "whole" and spare != "whole":
         kept = _kept(copy)
         write_atomic(copy, file.read_bytes())
-        yield Repaired("copy of the frozen job", str(copy), kept, "made anew from the record")
+        yield RepairedRecord("copy of the frozen job", str(copy), kept, "made anew from the record")
     elif own != "whole" and ("damaged" in (own, spare) or records.begun()):
         why = "nothing else knows what was protected, and which tests there were, before the first turn"
         do = f"{_aside(records.folder)}   # then --loop takes the branch as it is now for the base: look at it first"
-        yield Unmended("frozen job", str(file), why, do)
+        yield UnrepairedRecord("frozen job", str(file), why, do)
 
 
 def _aside(folder: Path) -> str:
@@ -71,10 +71,12 @@ def origin_again(records: Records) -> Iterator[Did]:
     if base:
         records.set_origin(Origin("", base))
         how = "made anew with the base of the runs; what it is merged into is to be said: feature-done --into"
-        yield Repaired("where the feature began", str(records.began), kept, how)
+        yield RepairedRecord("where the feature began", str(records.began), kept, how)
     else:
         records.began.unlink(missing_ok=True)
-        yield Repaired("where the feature began", str(records.began), kept, "no run had begun: the next one says it")
+        yield RepairedRecord(
+            "where the feature began", str(records.began), kept, "no run had begun: the next one says it"
+        )
 
 
 def _base(records: Records) -> str:
@@ -106,7 +108,7 @@ def decisions_again(records: Records, checkout: Checkout, now: str) -> Iterator[
     except AigonError as error:
         lines = sound_lines(records.decided.read_bytes())
         if None not in lines:
-            yield Unmended("decisions of people", str(records.decided), error.what, error.hint)
+            yield UnrepairedRecord("decisions of people", str(records.decided), error.what, error.hint)
             return
     last = max(at for at, line in enumerate(lines) if line is None)
     found = [(at, decision_of(line)) for at, line in enumerate(lines) if line is not None]
@@ -118,7 +120,7 @@ def decisions_again(records: Records, checkout: Checkout, now: str) -> Iterator[
     lapsed = sorted({each.criterion for each in decisions if not each.content})
     again = f"; approvals of {', '.join(map(str, lapsed))} have to be given again" if lapsed else ""
     how = f"written anew from what can be read; {len(lines) - len(found)} lines are lost{again}"
-    yield Repaired("decisions of people", str(records.decided), kept, how)
+    yield RepairedRecord("decisions of people", str(records.decided), kept, how)
 
 
 def _lapsed(decision: Decision) -> Decision:
@@ -153,7 +155,7 @@ def candidate_again(records: Records) -> Iterator[Did]:
         kept = keep_damaged(file)
         file.unlink()
         how = "put aside: feature-setup, or a run with --worktree, of that agent writes it anew"
-        yield Repaired("worktree of an agent", str(file), str(kept), how)
+        yield RepairedRecord("worktree of an agent", str(file), str(kept), how)
 
 
 def _kept(file: Path) -> str:

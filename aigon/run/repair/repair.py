@@ -12,7 +12,7 @@ from aigon.git.main_checkout import Repository, around
 from aigon.git.person import Checkout
 from aigon.job.world import World
 from aigon.journal.records import Records
-from aigon.model.repairs import Repair, Repaired, Unmended
+from aigon.model.diagnosis import RepairedRecord, RepairReport, UnrepairedRecord
 from aigon.process.loops import loop_lock
 from aigon.process.running import start_of
 from aigon.run import leftovers
@@ -22,14 +22,14 @@ from aigon.run.repair.views import run_folder, state_again, views_again
 from aigon.run.sound_records import require_sound, state_of
 from aigon.spec import files
 
-Did = Repaired | Unmended
+Did = RepairedRecord | UnrepairedRecord
 _DAMAGED_STATE = "The state file is damaged ({})"
 _TEMPORARY = re.compile(r".+\.(\d+)\.tmp")
 _OWN = ("arena", "cache", "compared", "evaluations", "features", "rehearsed")
 """Folders in which aigon alone writes: rooms and kept dependencies hold files of the project and of its tools."""
 
 
-def repair(start: Path, feature: str | None = None) -> Repair:
+def repair(start: Path, feature: str | None = None) -> RepairReport:
     """Mend what aigon keeps of the repository around `start`, or of one feature. A loop that runs is left alone.
 
     Raises AigonError (exit 7) outside of a repository.
@@ -37,11 +37,11 @@ def repair(start: Path, feature: str | None = None) -> Repair:
     repository = around(start)
     home = known_home(repository.common_dir)
     wanted = _name(repository.root, feature) if feature else None
-    done = _report(_of_records(repository, home, wanted)) if home else Repair()
-    done = done.and_(Repair(tuple(map(_put_aside, _unowned(repository, home, wanted)))))
+    done = _report(_of_records(repository, home, wanted)) if home else RepairReport()
+    done = done.and_(RepairReport(tuple(map(_put_aside, _unowned(repository, home, wanted)))))
     if feature or home is None:
         return done
-    return done.and_(Repair(_tidied(repository, home), (), leftovers.end(leftovers.left(home))))
+    return done.and_(RepairReport(_tidied(repository, home), (), leftovers.end(leftovers.left(home))))
 
 
 def broken(start: Path) -> tuple[str, ...]:
@@ -58,9 +58,9 @@ def _of_records(repository: Repository, home: Path, wanted: str | None) -> list[
         return [each for records in _records(home, wanted) for each in _of_feature(records, home, repository, checkout)]
 
 
-def _report(did: list[Did]) -> Repair:
-    repaired = tuple(each for each in did if isinstance(each, Repaired))
-    return Repair(repaired, tuple(each for each in did if isinstance(each, Unmended)))
+def _report(did: list[Did]) -> RepairReport:
+    repaired = tuple(each for each in did if isinstance(each, RepairedRecord))
+    return RepairReport(repaired, tuple(each for each in did if isinstance(each, UnrepairedRecord)))
 
 
 def _name(root: Path, wanted: str) -> str:
@@ -94,10 +94,10 @@ def _unowned(repository: Repository, home: Path | None, wanted: str | None) -> I
             yield file
 
 
-def _put_aside(file: Path) -> Repaired:
+def _put_aside(file: Path) -> RepairedRecord:
     kept = keep_damaged(file)
     file.unlink(missing_ok=True)
-    return Repaired("state file", str(file), str(kept), "put aside: there is no journal to make it of")
+    return RepairedRecord("state file", str(file), str(kept), "put aside: there is no journal to make it of")
 
 
 def _of_feature(records: Records, home: Path, repository: Repository, checkout: Checkout) -> Iterator[Did]:
@@ -107,7 +107,9 @@ def _of_feature(records: Records, home: Path, repository: Repository, checkout: 
         with lock(loop_lock(home, name), f"Feature {name}"):
             yield from _mended(records, repository, checkout)
     except AigonError as error:
-        yield Unmended("feature", str(records.folder), str(error), error.hint, hinders="in use" not in error.what)
+        yield UnrepairedRecord(
+            "feature", str(records.folder), str(error), error.hint, hinders="in use" not in error.what
+        )
 
 
 def _mended(records: Records, repository: Repository, checkout: Checkout) -> Iterator[Did]:
@@ -125,7 +127,7 @@ def _journal(records: Records, path: Path, repository: Repository, checkout: Che
         done = mended(path, checkout, World.now())
         events = parts(path).sound if path.exists() else ()
     except AigonError as error:
-        yield Unmended("journal", str(path), error.what, error.hint, hinders=path == records.journal)
+        yield UnrepairedRecord("journal", str(path), error.what, error.hint, hinders=path == records.journal)
         return
     if done:
         yield done
@@ -151,7 +153,7 @@ def _roots(repository: Repository) -> tuple[Path, ...]:
     return (repository.root, *repository.worktrees)
 
 
-def _tidied(repository: Repository, home: Path) -> tuple[Repaired, ...]:
+def _tidied(repository: Repository, home: Path) -> tuple[RepairedRecord, ...]:
     """Temporary files of aigon's whose process is gone."""
     found = [*home.glob("*.tmp"), *(each for name in _OWN for each in (home / name).rglob("*.tmp"))]
     found += [*(repository.common_dir / "aigon").glob("*.tmp")]
@@ -165,9 +167,9 @@ def _is_left(path: Path) -> bool:
     return bool(match) and path.is_file() and not start_of(int(match[1]))  # type: ignore[index]
 
 
-def _removed(path: Path) -> Repaired:
+def _removed(path: Path) -> RepairedRecord:
     path.unlink(missing_ok=True)
-    return Repaired("temporary file", str(path), "", "removed: the process that wrote it is gone")
+    return RepairedRecord("temporary file", str(path), "", "removed: the process that wrote it is gone")
 
 
 def _wrong(records: Records, repository: Repository) -> Iterator[str]:

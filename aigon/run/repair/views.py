@@ -11,17 +11,17 @@ from aigon.journal.memory_sink import memory
 from aigon.journal.state import State
 from aigon.journal.state_file import StateFileSink, last_written
 from aigon.journal.step_sink import StepSink
-from aigon.model.repairs import Repaired, Unmended
+from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
 from aigon.run.sound_records import state_of
 
-Did = Repaired | Unmended
+Did = RepairedRecord | UnrepairedRecord
 
 
 def state_again(path: Path, events: Sequence[Event]) -> Iterator[Did]:
     """The state file as the run with these events leaves it."""
     how = state_of(path)
     if how == "newer":
-        yield Unmended("state file", str(path), "it is from a newer aigon", "Update aigon")
+        yield UnrepairedRecord("state file", str(path), "it is from a newer aigon", "Update aigon")
         return
     wanted = _state(path, events)
     if wanted is None or (how == "whole" and path.read_bytes() == wanted):
@@ -29,7 +29,7 @@ def state_again(path: Path, events: Sequence[Event]) -> Iterator[Did]:
     kept = str(keep_damaged(path)) if how == "damaged" else ""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, wanted)
-    yield Repaired("state file", str(path), kept, "made anew from the journal")
+    yield RepairedRecord("state file", str(path), kept, "made anew from the journal")
 
 
 def _state(path: Path, events: Sequence[Event]) -> bytes | None:
@@ -43,7 +43,9 @@ def _state(path: Path, events: Sequence[Event]) -> bytes | None:
     return wanted
 
 
-def views_again(folder: Path, events: Callable[[], Iterable[Event]], *, behind: bool = True) -> Iterator[Repaired]:
+def views_again(
+    folder: Path, events: Callable[[], Iterable[Event]], *, behind: bool = True
+) -> Iterator[RepairedRecord]:
     """The files for people in the folder of a run. With `behind`, those too that only lack what came last.
 
     `events` is asked twice, so that they need not be in memory.
@@ -55,7 +57,7 @@ def views_again(folder: Path, events: Callable[[], Iterable[Event]], *, behind: 
             continue
         kept = str(keep_damaged(path)) if how == "damaged" else ""
         write_view(path, text)
-        yield Repaired("view of a run", str(path), kept, "made anew from the journal")
+        yield RepairedRecord("view of a run", str(path), kept, "made anew from the journal")
 
 
 def views_whole(folder: Path, titles: Mapping[str, str]) -> bool:

@@ -6,7 +6,7 @@ from rich.console import Group
 from rich.text import Text
 
 from aigon.journal.amounts import total_spent
-from aigon.model.outcomes import describe
+from aigon.model.outcomes import describe_outcome
 from aigon.text.quoting import folded
 from aigon.views.arena.scene import Rider, Stage
 from aigon.views.terminal.frame import SPARE, Page, drawn, notice_lines, section, wrapped
@@ -98,7 +98,7 @@ def _doing(rider: Rider, now: float) -> str:
         return "queued"
     scene = rider.scene
     if scene.end:
-        return "proven" if scene.end.status == "met" else describe(scene.end.outcome)
+        return "proven" if scene.end.status == "met" else describe_outcome(scene.end.outcome)
     if scene.phase_ends is not None:
         return f"{scene.phase}, {clock(scene.phase_ends - now)} left"
     return f"{_busy_with(scene) or scene.phase}, {clock(now - scene.phase_began)}"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from aigon.arena.outcome import ArenaEnded, Ended
 from aigon.journal.amounts import duration, total_spent
-from aigon.model.candidates import run_command
-from aigon.model.outcomes import status_words
+from aigon.model.candidates import format_run_command
+from aigon.model.outcomes import describe_status
 from aigon.text.quoting import folded
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
@@ -30,12 +30,12 @@ def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
 def again(feature: str, one: Ended) -> str:
     """The command with which a candidate goes on; empty for one that has nothing to go on with or to."""
     if one.resumable:
-        return run_command(feature, folded(one.label))
-    return run_command(feature, folded(one.label), "--loop") if not one.criteria_total else ""
+        return format_run_command(feature, folded(one.label))
+    return format_run_command(feature, folded(one.label), "--loop") if not one.criteria_total else ""
 
 
 def _row(one: Ended) -> tuple[str, ...]:
-    outcome = status_words(one.status)
+    outcome = describe_status(one.status)
     criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
     time = duration(one.seconds) if one.seconds else "-"
     return (one.label, outcome, criteria, str(one.iterations), total_spent(one.spend) or "-", time, folded(one.branch))

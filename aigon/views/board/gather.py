@@ -9,7 +9,7 @@ from aigon.errors import AigonError, explained
 from aigon.files.home import known_home
 from aigon.git.main_checkout import Repository, around
 from aigon.journal.loop_states import State, Told, states
-from aigon.model.values import Spec
+from aigon.model.criteria import Spec
 from aigon.process.loops import alive
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aigon.journal.amounts import many
-from aigon.model.candidates import run_command
+from aigon.model.candidates import format_run_command
 from aigon.text.quoting import folded
 from aigon.views.board.data import Card, Column, Ended, Lane, Working
 
@@ -163,10 +163,10 @@ def _resumes(columns: Sequence[Column]) -> Iterator[str]:
     for card in (card for column in columns for card in column.cards):
         name = card.feature.name_for_people
         if card.ended and card.ended.status == "broken_off" and not card.lanes:
-            yield run_command(name)
+            yield format_run_command(name)
         for lane in card.lanes:
             if lane.ended and not lane.working and lane.ended.status == "broken_off":
-                yield run_command(name, folded(lane.label, 40))
+                yield format_run_command(name, folded(lane.label, 40))
 
 
 def _moment(at: str) -> str:

@@ -2,7 +2,8 @@
 
 from aigon.journal.account import Account, Item, Work
 from aigon.journal.amounts import many
-from aigon.model.values import Finding, Verdict
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.head import anchor
 from aigon.views.report.links import Links

@@ -21,7 +21,7 @@ from aigon.journal.history import history
 from aigon.journal.other_homes import command_elsewhere
 from aigon.journal.records import Records, records_of
 from aigon.model.candidates import Candidate
-from aigon.model.values import Change
+from aigon.model.changes import FileChange
 from aigon.process.loops import loop_lock
 from aigon.spec.features import ROOT, Feature, feature_at
 from aigon.views.report import sources
@@ -175,7 +175,7 @@ def _with_files(checkout: Checkout, feature: Feature, work: Work) -> Work:
     return replace(work, items=items or work.items, log=log, pushed=pushed, diffs=_diffs(checkout, work))
 
 
-def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[Change, ...]]:
+def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[FileChange, ...]]:
     """What each checkpoint, and the commit last looked at, holds beyond the base; spec and log are aigon's."""
     started = work.history.started
     if started is None:

@@ -4,10 +4,10 @@ from aigon.journal.account import Account, Work
 from aigon.journal.amounts import cost, duration, many
 from aigon.journal.history import Step
 from aigon.journal.progress import size, tests_of
-from aigon.model.failure_groups import groups, where
-from aigon.model.promises import Promise
-from aigon.model.red_check import is_red, relevant
-from aigon.model.values import Finding, Problem, Turn
+from aigon.model.checks import Finding, Problem
+from aigon.model.criteria import Promise
+from aigon.model.failures import format_location, group_problems, has_failed, select_errors
+from aigon.model.turns import Turn
 from aigon.text.timestamps import moment
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.criteria import output
@@ -32,7 +32,7 @@ def iterations(account: Account, work: Work, bounds: Bounds) -> Markup:
 
 
 def _full(account: Account, work: Work, step: Step, bounds: Bounds) -> Markup:
-    red = [found for found in step.look.findings if is_red(found)]
+    red = [found for found in step.look.findings if has_failed(found)]
     return folding(
         _title(account, work, step),
         *(_turn(turn, bounds) for turn in step.turns),
@@ -78,7 +78,7 @@ def _turn(turn: Turn, bounds: Bounds) -> Markup:
 def _red(account: Account, work: Work, step: Step, found: Finding, bounds: Bounds) -> Markup:
     """A check that was red, and its complaints: those that say the same are one."""
     commit = step.look.checkpoint
-    kinds = groups(relevant(found))
+    kinds = group_problems(select_errors(found))
     shown = [
         tag("li", _problem(account, work, group.example, commit), _more(len(group.problems)))
         for group in kinds[: bounds.problems]
@@ -97,6 +97,6 @@ def _more(count: int) -> str:
 def _problem(account: Account, work: Work, problem: Problem, commit: str) -> Markup:
     said = line(next((each for each in problem.message.splitlines() if each.strip()), "no message"), 240)
     about = tag("code", problem.test[:160]) if problem.test else None
-    place = Links(account, work).file(problem.file, problem.line, commit) if where(problem) else None
+    place = Links(account, work).file(problem.file, problem.line, commit) if format_location(problem) else None
     parts = [part for part in (about, place) if part]
     return joined([said, *([tag("span", " ", joined(parts, ", "), class_="place")] if parts else [])])

@@ -4,16 +4,15 @@ from aigon.journal.account import Account, Work, span
 from aigon.journal.amounts import duration, many
 from aigon.journal.history import Run, Step
 from aigon.journal.progress import size
-from aigon.model.concerns import Concern, Level
-from aigon.model.outcomes import describe
-from aigon.model.values import Change
+from aigon.model.changes import Concern, ConcernLevel, FileChange
+from aigon.model.outcomes import describe_outcome
 from aigon.text.timestamps import moment
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag
 from aigon.views.report.words import passing, title_of
 
-_LEVELS: dict[Level, tuple[str, str]] = {
+_LEVELS: dict[ConcernLevel, tuple[str, str]] = {
     "restore": ("!", "put back"),
     "review": ("?", "to review"),
     "note": ("·", "noted"),
@@ -43,7 +42,7 @@ def changes(account: Account, work: Work, bounds: Bounds) -> Markup:
     )
 
 
-def _file(links: Links, change: Change, most: int) -> Markup:
+def _file(links: Links, change: FileChange, most: int) -> Markup:
     binary = change.added < 0 or change.removed < 0
     lines = "binary" if binary else f"+{change.added:,} −{change.removed:,}"
     gone = change.status == "D"
@@ -54,7 +53,7 @@ def _file(links: Links, change: Change, most: int) -> Markup:
     )
 
 
-def _bar(change: Change, most: int) -> Markup | None:
+def _bar(change: FileChange, most: int) -> Markup | None:
     """How large it is beside the largest: added and removed, which the numbers say too."""
     added, removed = max(change.added, 0), max(change.removed, 0)
     if not most or not added + removed:
@@ -105,7 +104,7 @@ def runs(work: Work) -> Markup | None:
 
 def _run(run: Run) -> Markup:
     kind = "resumed" if run.started.resumed else "started"
-    ended = describe(run.finished.outcome) if run.finished else "has not said how it ended"
+    ended = describe_outcome(run.finished.outcome) if run.finished else "has not said how it ended"
     took = duration(span(run.started.at, run.heard))
     return joined([f"{moment(run.started.at)} {kind}, {took}: ", line(ended, 300)])
 

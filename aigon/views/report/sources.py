@@ -9,7 +9,7 @@ from aigon.journal.account import Item
 from aigon.journal.events import Event
 from aigon.journal.history import History, Step
 from aigon.journal.sink import events
-from aigon.model.values import Change
+from aigon.model.changes import FileChange
 from aigon.spec.document import parse
 
 OUTPUT = 4000
@@ -75,7 +75,7 @@ def _end(log: Path, runs: Path) -> str:
         return ""
 
 
-def changes(checkout: Checkout, base: str, commit: str, without: Sequence[str]) -> tuple[Change, ...]:
+def changes(checkout: Checkout, base: str, commit: str, without: Sequence[str]) -> tuple[FileChange, ...]:
     """The files in which a commit differs from the base, with lines; none where one of the two is gone."""
     how = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat")
     fields = iter((checkout.ask("diff-tree", *how, base, commit) or "").split("\0"))
@@ -86,7 +86,7 @@ def changes(checkout: Checkout, base: str, commit: str, without: Sequence[str]) 
             statuses[next(fields, "")] = field[-1]
         elif field.count("\t") >= 2:
             added, removed, path = field.split("\t", 2)
-            found.append(Change(path, _lines(added), _lines(removed), statuses.get(path, "M")))
+            found.append(FileChange(path, _lines(added), _lines(removed), statuses.get(path, "M")))
     return tuple(change for change in found if change.path not in without)
 
 

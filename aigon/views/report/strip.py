@@ -2,7 +2,7 @@
 
 from aigon.journal.account import Work
 from aigon.journal.history import Step
-from aigon.model.values import Finding
+from aigon.model.checks import Finding
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.markup import Markup, joined, tag
 from aigon.views.report.words import CHECKS

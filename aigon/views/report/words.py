@@ -5,9 +5,11 @@ from dataclasses import replace
 from aigon.journal.account import Account, Item, Work
 from aigon.journal.amounts import count_checks, many, spent
 from aigon.journal.history import Step
-from aigon.model.candidates import run_command
-from aigon.model.outcomes import Met, describe, proven
-from aigon.model.values import CheckStatus, Finding, Turn, Verdict, VerdictStatus
+from aigon.model.candidates import format_run_command
+from aigon.model.checks import CheckStatus, Finding
+from aigon.model.criteria import Verdict, VerdictStatus
+from aigon.model.outcomes import Met, describe_outcome, describe_success
+from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
 
 STANDINGS = {
@@ -67,8 +69,8 @@ def of_one(work: Work) -> str:
         return f"A loop is working on it: {score(work)} criteria are proven after {after}."
     if isinstance(outcome, Met):
         caveats = "".join(f"; {caveat}" for caveat in outcome.caveats)
-        return f"{proven(outcome)}, after {after}{caveats}."
-    why = describe(outcome).rstrip(".") if outcome else "The last run broke off without an outcome"
+        return f"{describe_success(outcome)}, after {after}{caveats}."
+    why = describe_outcome(outcome).rstrip(".") if outcome else "The last run broke off without an outcome"
     return f"{why}. {score(work)} criteria are proven after {after}."
 
 
@@ -88,7 +90,7 @@ def taking(account: Account) -> tuple[str, Work | None, str]:
     best = account.shown_first
     if any(work.running for work in account.works):
         return "Not ready to merge yet. Follow it with:", None, f"aigon feature-status {name}"
-    return "Not ready to merge. Continue with:", best, run_command(name, best.label)
+    return "Not ready to merge. Continue with:", best, format_run_command(name, best.label)
 
 
 def _proposed(account: Account) -> Work | None:

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from aigon.journal.amounts import count_checks, total_spent
-from aigon.model.outcomes import status_words
+from aigon.model.outcomes import describe_status
 from aigon.text.quoting import folded
 from aigon.views.terminal.rows import checks, clock, criteria, proven
 from aigon.views.terminal.scene import Scene
@@ -49,7 +49,7 @@ def running(scene: Scene, page: Page, now: float) -> Group:
 
 def closing(scene: Scene, page: Page, now: float) -> Group:
     """The few lines that stay: how the run ended. The caller's summary, which follows, says how far it came."""
-    word = status_words(scene.end.status) if scene.end else "not finished"
+    word = describe_status(scene.end.status) if scene.end else "not finished"
     style = "green" if word == "proven" else "yellow"
     return drawn([*_header(scene, now), Text(word, style)], page)
 

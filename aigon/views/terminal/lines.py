@@ -25,8 +25,9 @@ from aigon.journal.events import (
     TurnEnded,
     Waiting,
 )
-from aigon.model.outcomes import describe
-from aigon.model.values import VERDICT_WORDS, Finding
+from aigon.model.checks import Finding
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.outcomes import describe_outcome
 from aigon.text.quoting import folded
 from aigon.views.terminal.phrases import asked_by, hook, price, result, took, turn, waits, went_back
 from aigon.views.terminal.place import Place
@@ -120,7 +121,7 @@ def _step(event: RunStarted | IterationStarted | IterationFinished | RunFinished
         case IterationFinished():
             return _finished(event, place)
         case RunFinished():
-            return f"exit code {event.exit_code}: {describe(event.outcome)}"
+            return f"exit code {event.exit_code}: {describe_outcome(event.outcome)}"
 
 
 def _run(event: RunStarted, place: Place) -> str:

@@ -9,7 +9,8 @@ from rich.console import Group
 
 from aigon.journal.events import Event, Notice
 from aigon.journal.state import Spend
-from aigon.model.values import Check, Criterion
+from aigon.model.checks import Check
+from aigon.model.criteria import Criterion
 from aigon.views.terminal.frame import Page, closing, running
 from aigon.views.terminal.place import Place
 from aigon.views.terminal.scene import Scene, waiting

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from aigon.journal.amounts import cost, duration
 from aigon.journal.events import HookRan, HookStatus, RolledBack, Waiting
-from aigon.model.values import Finding, Turn
+from aigon.model.checks import Finding
+from aigon.model.turns import Turn
 from aigon.text.quoting import folded
 from aigon.text.timestamps import format_epoch
 

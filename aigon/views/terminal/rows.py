@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from aigon.model.values import Criterion, Finding
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion
 from aigon.text.quoting import folded
 from aigon.views.terminal.phrases import result, took
 from aigon.views.terminal.scene import Row, Scene

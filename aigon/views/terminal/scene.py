@@ -23,7 +23,8 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.state import Spend
-from aigon.model.values import Check, Criterion, Finding, Verdict
+from aigon.model.checks import Check, Finding
+from aigon.model.criteria import Criterion, Verdict
 from aigon.views.terminal.phrases import asked_by, hook, turn, waits, went_back
 from aigon.views.terminal.place import Place
 

@@ -7,10 +7,10 @@ import pytest
 
 from aigon.agents.adapters import adapter, kind
 from aigon.agents.adapters.api import seen
-from aigon.model.turns import Agent, Ask, Exited
+from aigon.model.turns import Agent, ProgramExit, TurnRequest
 
 AGENT = Agent("api", "api")
-ASK = Ask(2, "42", "run", "/w", "/c", "/w/spec.md", "/c/.aigon/runs/1/002/prompt.md")
+ASK = TurnRequest(2, "42", "run", "/w", "/c", "/w/spec.md", "/c/.aigon/runs/1/002/prompt.md")
 CALL = {
     "type": "call",
     "model": "claude-sonnet-5-5",
@@ -22,9 +22,9 @@ CALL = {
 }
 
 
-def exited(*records: object, code: int = 0) -> Exited:
+def exited(*records: object, code: int = 0) -> ProgramExit:
     """What a session left."""
-    return Exited(code, stdout="\n".join(json.dumps(record) for record in records).encode())
+    return ProgramExit(code, stdout="\n".join(json.dumps(record) for record in records).encode())
 
 
 def test_it_is_ready_with_a_key_and_says_what_to_do_without_one() -> None:
@@ -83,4 +83,4 @@ def test_what_was_spent_is_known_where_the_last_record_is_missing_and_a_missing_
     assert (refused.end, refused.cost) == ("bad_credentials", 0.0)
     assert seen(exited({"type": "result", "end": "overloaded", "resets_at": 5.5})).resets_at == 5.5
     for noise in (b"", b"Traceback", b'{"type": "result", "end": "perfect"}', b"\xff[{}]"):
-        assert seen(Exited(1, stdout=noise)).end is None
+        assert seen(ProgramExit(1, stdout=noise)).end is None

@@ -11,7 +11,7 @@ import pytest
 from aigon.checks.endpoints.check import endpoint_check
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints
-from aigon.model.values import Check, Finding
+from aigon.model.checks import Check, Finding
 from tests.compare.bench import ran, world_of
 from tests.lab import Lab
 

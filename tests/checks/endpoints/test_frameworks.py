@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.model.values import Counts
+from aigon.model.checks import TestCounts
 from tests.checks.endpoints.conftest import Checked, Found
 from tests.compare.bench import ran, world_of
 from tests.lab import Lab
@@ -61,7 +61,7 @@ def test_a_fastapi_app_is_asked_and_a_wrong_answer_is_named(lab: Lab, found: Fou
     assert (green.status, green.summary) == ("pass", "4/4 passed"), green.excerpt
     lab.write("main.py", APP.replace('raise HTTPException(404, "no such user")', "raise KeyError(id)"))
     red = found(command=LINE, ready="/health", requests=REQUESTS)
-    assert (red.status, red.counts) == ("fail", Counts(4, 3, 1))
+    assert (red.status, red.counts) == ("fail", TestCounts(4, 3, 1))
     assert [(each.test, each.message[:24]) for each in red.problems] == [("GET /users/99", "expected 404, got 500: I")]
     assert "KeyError: 99" in Path(red.log).read_text()
 

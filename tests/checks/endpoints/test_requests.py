@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from aigon.model.values import Counts, Finding
+from aigon.model.checks import Finding, TestCounts
 from tests.checks.endpoints.conftest import Found
 from tests.lab import Lab
 
@@ -79,7 +79,7 @@ def test_everything_that_can_be_asked_is_sent_as_it_stands_and_what_is_expected_
     finding = found("--", requests=requests, ready="/health", env=own, theirs={"PYTHONPATH": str(lab.root)})
     assert messages(finding) == {}
     assert (finding.status, finding.summary, finding.exit_code) == ("pass", "25/25 passed", 0)
-    assert finding.counts == Counts(25, 25) and finding.command.endswith("app.py '{port}' --")
+    assert finding.counts == TestCounts(25, 25) and finding.command.endswith("app.py '{port}' --")
     assert finding.fingerprints == () and finding.excerpt == ""
 
 
@@ -133,7 +133,7 @@ def test_everything_that_is_not_as_expected_is_named_and_no_answer_holds_anybody
     finding = found(requests=[{"name": name, **request} for name, (request, _) in RED.items()], timeout=60)
     said = messages(finding)
     assert [(name, said[name]) for name, (_, wanted) in RED.items() if wanted not in said[name]] == []
-    assert finding.counts == Counts(len(RED), 0, len(RED) - 2, 0, 2)
+    assert finding.counts == TestCounts(len(RED), 0, len(RED) - 2, 0, 2)
     assert (finding.status, finding.exit_code) == ("fail", 1)
     assert finding.summary == f"0/{len(RED)} passed, 2 errors"
     assert len(finding.fingerprints) == len(RED) and "requests were answered as expected" in finding.excerpt

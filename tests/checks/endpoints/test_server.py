@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.model.values import Counts
+from aigon.model.checks import TestCounts
 from aigon.process import tcp
 from tests.checks.endpoints.conftest import Checked, Found
 from tests.compare.bench import ran, world_of
@@ -80,7 +80,7 @@ def test_a_server_that_ends_while_it_is_asked_is_an_error_that_names_the_request
     finding = found(requests=["/echo", "/die", "/users/1", "/echo"])
     said = "the server ended (exit 7) at GET /die: ValueError: there is nothing left to serve"
     assert (finding.status, finding.summary) == ("error", said)
-    assert finding.counts == Counts(4, 1, 1, 0, 2)
+    assert finding.counts == TestCounts(4, 1, 1, 0, 2)
     assert [(problem.test, problem.message) for problem in finding.problems[2:]] == [
         ("GET /users/1", "not asked"),
         ("GET /echo (2)", "not asked"),
@@ -156,7 +156,7 @@ def test_requests_that_together_take_too_long_are_an_error_that_says_what_was_as
         finding = ran(world, [check])["endpoints"]
     assert finding.status == "error"
     assert 'the requests took longer than all of it may take ("timeout": 2 s)' in finding.summary
-    assert finding.counts == Counts(3, 1, 1, 0, 1)
+    assert finding.counts == TestCounts(3, 1, 1, 0, 1)
 
 
 def test_two_checks_side_by_side_have_a_server_each(checked: Checked, lab: Lab) -> None:

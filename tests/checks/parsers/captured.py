@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from aigon.model.values import Reading
+from aigon.model.checks import ParsedOutput
 
 FOLDER = Path(__file__).parent / "captures"
 
@@ -14,12 +14,12 @@ def captured(name: str) -> bytes:
     return (FOLDER / name).read_bytes()
 
 
-def read(parser: str, output: bytes = b"", report: bytes | None = None) -> Reading:
+def read(parser: str, output: bytes = b"", report: bytes | None = None) -> ParsedOutput:
     """What a parser's own function says, without the net that `aigon.checks.parsers.parse` spreads under it."""
-    return cast(Reading, import_module(f"aigon.checks.parsers.{parser}").read(output, report))
+    return cast(ParsedOutput, import_module(f"aigon.checks.parsers.{parser}").read(output, report))
 
 
-def reading(name: str) -> Reading:
+def reading(name: str) -> ParsedOutput:
     """A capture as its own parser reads it: XML and JSON files are reports, everything else is output."""
     parser, data = name.partition("-")[0], captured(name)
     return read(parser, b"", data) if name.endswith((".xml", ".json")) else read(parser, data)

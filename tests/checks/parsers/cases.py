@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from aigon.model.values import Reading
+from aigon.model.checks import ParsedOutput
 from tests.checks.parsers import mutations, seeds, structures
 from tests.checks.parsers.captured import read
 from tests.checks.parsers.soundness import made_up, sound
@@ -64,7 +64,7 @@ def meaningful(data: bytes) -> bool:
     return len(re.findall(r"[A-Za-z]{3}", lines)) > 0
 
 
-def holds(case: Case) -> Reading:
+def holds(case: Case) -> ParsedOutput:
     """Fail unless the parser reads `case` without an exception, soundly, and makes nothing up."""
     found = read(case.parser, case.output, case.report)
     sound(found)

@@ -3,7 +3,7 @@
 import re
 from itertools import chain
 
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 
 PROBLEMS = 200
 TESTS = 200_000
@@ -11,9 +11,9 @@ WORDS = 520
 """Characters of one text in a reading: 500 is the cap of the parsers, and a test of one name gets ` (2)` behind it."""
 
 
-def sound(found: Reading) -> None:
+def sound(found: ParsedOutput) -> None:
     """Fail unless `found` is bounded, adds up and can be printed, encoded and put into a record."""
-    assert isinstance(found, Reading)
+    assert isinstance(found, ParsedOutput)
     assert len(found.problems) <= PROBLEMS
     assert len(found.tests) <= TESTS
     sound_words(found.summary)
@@ -40,7 +40,7 @@ def sound_words(words: str) -> None:
     assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in words), ascii(words)
 
 
-def adds_up(found: Reading) -> None:
+def adds_up(found: ParsedOutput) -> None:
     """Fail unless the counts are whole numbers that are not negative and whose sum is the total."""
     if (c := found.counts) is not None:
         parts = (c.passed, c.failed, c.skipped, c.errors)
@@ -48,7 +48,7 @@ def adds_up(found: Reading) -> None:
         assert c.total == sum(parts), c
 
 
-def made_up(found: Reading) -> str:
+def made_up(found: ParsedOutput) -> str:
     """What `found` claims although nothing was there: counts, or that all is well. Empty if it claims neither."""
     if found.counts is not None and found.counts.total:
         return f"counts {found.counts}"

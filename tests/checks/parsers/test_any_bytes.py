@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from aigon.checks.parsers import known
-from aigon.model.values import Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem
 from tests.checks.parsers import costs, liked, seeds
 from tests.checks.parsers.captured import read
 from tests.checks.parsers.cases import Case, holds, made
@@ -35,11 +35,11 @@ JUNIT = re.compile(rb"\s*(?:<\?xml[^>]*\?>\s*)?<testsuites?\b")
 every_parser = pytest.mark.parametrize("name", known())
 
 
-def as_its_tool_gives(seed: Seed, data: bytes) -> Reading:
+def as_its_tool_gives(seed: Seed, data: bytes) -> ParsedOutput:
     return read(seed.parser, b"", data) if seed.report else read(seed.parser, data)
 
 
-def claims(found: Reading) -> Reading:
+def claims(found: ParsedOutput) -> ParsedOutput:
     """What is kept when line ends or noise change: all but the wording."""
     return replace(found, problems=(), tests={})
 

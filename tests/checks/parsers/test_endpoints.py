@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from aigon.checks.endpoints.report import Asked, Exercised, document
-from aigon.model.values import Counts
+from aigon.model.checks import TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
 
 def test_a_request_is_a_test_with_its_name_and_what_was_not_as_expected() -> None:
     assert (reading("endpoints-passed.json").summary, reading("endpoints-passed.json").counts) == (
         "2/2 passed",
-        Counts(2, 2),
+        TestCounts(2, 2),
     )
     found = reading("endpoints-failed.json")
-    assert (found.summary, found.counts) == ("1/4 passed, 1 error", Counts(4, 1, 2, 0, 1))
+    assert (found.summary, found.counts) == ("1/4 passed, 1 error", TestCounts(4, 1, 2, 0, 1))
     assert [(problem.test, problem.message[:60]) for problem in found.problems] == [
         ("POST /users", 'expected 201, got 422: {"detail":[{"type":"missing","loc":["'),
         ("GET /users/${id}", "not asked: no earlier request saved a value as id"),
@@ -37,13 +37,13 @@ def test_a_server_that_did_not_come_up_is_said_first_and_nothing_is_counted() ->
 def test_a_server_that_ended_meanwhile_is_said_first_beside_what_was_asked() -> None:
     found = reading("endpoints-ended.json")
     assert found.summary == "the server ended (exit 7) at GET /die: ValueError: there is nothing left to serve"
-    assert found.counts == Counts(3, 1, 1, 0, 1)
+    assert found.counts == TestCounts(3, 1, 1, 0, 1)
     assert [problem.test for problem in found.problems] == ["", "GET /die", "GET /users/1"]
 
 
 def test_an_operation_that_schemathesis_tried_is_a_test_beside_the_requests() -> None:
     found = reading("endpoints-schemathesis.json")
-    assert (found.summary, found.counts) == ("4/5 passed", Counts(5, 4, 1))
+    assert (found.summary, found.counts) == ("4/5 passed", TestCounts(5, 4, 1))
     (problem,) = found.problems
     assert problem.test == "schemathesis: GET /users/{id}"
     assert problem.message == "ST103 Undocumented status code; Received: 404; Documented: 200, 422"
@@ -65,7 +65,7 @@ def test_a_report_of_schemathesis_that_cannot_be_read_is_no_pass_of_its_operatio
     report = json.dumps(document([Asked("GET /", "passed")], Exercised(1, junit), "")).encode()
     found = read("endpoints", b"", report)
     assert found.summary == "the report of schemathesis cannot be read"
-    assert found.counts == Counts(1, 1) and found.problems[0].rule == "server"
+    assert found.counts == TestCounts(1, 1) and found.problems[0].rule == "server"
 
 
 def test_rows_of_any_shape_are_left_out_and_never_an_exception() -> None:

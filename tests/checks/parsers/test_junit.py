@@ -3,7 +3,7 @@ import tracemalloc
 
 import pytest
 
-from aigon.model.values import Counts, Problem
+from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
 BOMB = b"""<?xml version="1.0"?>
@@ -19,7 +19,7 @@ def case(inside: str, attributes: str = 'classname="a.b" name="c"') -> bytes:
 
 def test_failures_errors_and_skips_are_told_apart() -> None:
     found = read("junit", b"", captured("pytest-failed.xml"))
-    assert found.counts == Counts(total=10, passed=3, failed=4, skipped=2, errors=1)
+    assert found.counts == TestCounts(total=10, passed=3, failed=4, skipped=2, errors=1)
     assert found.summary == "3/8 passed, 1 error, 2 skipped"
 
 
@@ -31,29 +31,29 @@ def test_a_problem_names_test_message_file_and_line() -> None:
 def test_a_file_that_pytest_could_not_collect_says_why() -> None:
     found = read("junit", b"", captured("pytest-collection.xml"))
     assert [p.message for p in found.problems] == ["ModuleNotFoundError: No module named 'nothing_like_this'"]
-    assert found.counts == Counts(total=1, errors=1)
+    assert found.counts == TestCounts(total=1, errors=1)
 
 
 def test_test_cases_directly_under_testsuites_are_counted() -> None:
     found = read("junit", b"", captured("nodetest-failed.xml"))
-    assert found.counts == Counts(total=6, passed=1, failed=3, skipped=2)
+    assert found.counts == TestCounts(total=6, passed=1, failed=3, skipped=2)
     assert [p.test for p in found.problems] == ["/project/bad.test.js", "sum::wrong", "throws"]
 
 
 @pytest.mark.parametrize("name", ["pytest-none.xml", "nodetest-none.xml"])
 def test_a_report_without_tests_says_so(name: str) -> None:
     found = read("junit", b"", captured(name))
-    assert (found.summary, found.counts, found.understood) == ("no tests collected", Counts(), True)
+    assert (found.summary, found.counts, found.understood) == ("no tests collected", TestCounts(), True)
 
 
 def test_a_run_in_which_everything_is_skipped_passed_nothing() -> None:
     found = read("junit", b"", case("<skipped/>"))
-    assert (found.summary, found.counts) == ("0/0 passed, 1 skipped", Counts(total=1, skipped=1))
+    assert (found.summary, found.counts) == ("0/0 passed, 1 skipped", TestCounts(total=1, skipped=1))
 
 
 def test_a_failure_outweighs_a_skip_and_two_failures_are_one_failed_test() -> None:
     found = read("junit", b"", case('<skipped/><failure message="one"/><failure message="two"/>'))
-    assert found.counts == Counts(total=1, failed=1)
+    assert found.counts == TestCounts(total=1, failed=1)
     assert [p.message for p in found.problems] == ["one"]
 
 
@@ -77,7 +77,7 @@ def test_an_external_entity_is_refused_in_any_encoding() -> None:
     head, body = '<?xml version="1.0" encoding="utf-16"?>', '<testsuite><testcase name="a"/></testsuite>'
     declared = head + '<!DOCTYPE a SYSTEM "file:///etc/passwd">' + body
     assert not read("junit", b"", declared.encode("utf-16")).understood
-    assert read("junit", b"", (head + body).encode("utf-16")).counts == Counts(total=1, passed=1)
+    assert read("junit", b"", (head + body).encode("utf-16")).counts == TestCounts(total=1, passed=1)
 
 
 def test_a_message_may_speak_of_a_doctype() -> None:
@@ -104,7 +104,7 @@ def test_other_xml_is_no_report() -> None:
 def test_ten_thousand_failures_are_all_counted_and_200_kept() -> None:
     many = "".join(f'<testcase name="t{n}"><failure message="m{n}"/></testcase>' for n in range(10_000))
     found = read("junit", b"", f"<testsuites>{many}</testsuites>".encode())
-    assert found.counts == Counts(total=10_000, failed=10_000)
+    assert found.counts == TestCounts(total=10_000, failed=10_000)
     assert len(found.problems) == 200
 
 

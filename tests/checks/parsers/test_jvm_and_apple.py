@@ -5,7 +5,7 @@ import json
 import pytest
 
 from aigon.checks.parsers import together
-from aigon.model.values import Counts, Problem
+from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
 CLASS = "demo.CalcTest"
@@ -64,12 +64,12 @@ def test_the_last_cause_is_said_with_what_was_thrown() -> None:
 def test_a_skipped_or_broken_class_is_no_test(name: str) -> None:
     case = f'<testcase classname="{CLASS}" name="{name}"><skipped/></testcase>'
     found = read("junit", b"", f"<testsuite>{case}</testsuite>".encode())
-    assert (found.counts, dict(found.tests)) == (Counts(total=1, skipped=1), {})
+    assert (found.counts, dict(found.tests)) == (TestCounts(total=1, skipped=1), {})
 
 
 def test_a_test_that_passed_when_it_was_run_again_passed() -> None:
     found = reading("junit-flaky.xml")
-    assert found.counts == Counts(total=4, passed=2, failed=1, skipped=1)
+    assert found.counts == TestCounts(total=4, passed=2, failed=1, skipped=1)
     assert (found.tests["demo.FlakyTest::flaky"], found.tests["demo.FlakyTest::always"]) == ("passed", "failed")
     assert [problem.message for problem in found.problems] == ["AssertionError: never"]
 
@@ -110,7 +110,7 @@ def test_objects_in_names_of_tests_are_the_same_in_every_run() -> None:
 
 def test_reports_of_modules_are_put_together() -> None:
     parts = [read("maven", b"-", captured(name)) for name in ("junit-surefire.xml", "junit-flaky.xml")]
-    assert together(parts).counts == Counts(total=14, passed=6, failed=4, skipped=3, errors=1)
+    assert together(parts).counts == TestCounts(total=14, passed=6, failed=4, skipped=3, errors=1)
 
 
 @pytest.mark.parametrize("parser", ["maven", "gradle"])
@@ -130,7 +130,7 @@ def test_the_compilers_errors_are_what_a_failed_build_says(name: str) -> None:
 def test_what_maven_prints_of_tests_is_its_own_total_and_not_a_tests() -> None:
     assert b"Tests run: 99" in captured("maven-failed.txt")
     found = reading("maven-failed.txt")
-    assert found.counts == Counts(total=11, passed=4, failed=3, skipped=2, errors=2)
+    assert found.counts == TestCounts(total=11, passed=4, failed=3, skipped=2, errors=2)
     assert [problem.test for problem in found.problems] == [
         "CalcTest$Inner.inside", "CalcTest.adds", "CalcTest.params", "BrokenTest.before", "CalcTest.breaks",
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_what_maven_prints_of_tests_is_its_own_total_and_not_a_tests() -> None:
 
 def test_a_flake_of_maven_is_no_failure() -> None:
     found = reading("maven-flaky.txt")
-    assert found.counts == Counts(total=5, passed=2, failed=1, skipped=1, errors=1)
+    assert found.counts == TestCounts(total=5, passed=2, failed=1, skipped=1, errors=1)
     assert {problem.test for problem in found.problems} == {"FlakyTest.always", "BrokenTest.before"}
 
 
@@ -224,7 +224,7 @@ def test_android_lint_has_its_first_place_only_and_its_severity() -> None:
 
 def test_both_libraries_of_swift_are_counted_in_one_output() -> None:
     found = reading("swifttest-documented-macos.txt")
-    assert found.counts == Counts(total=8, passed=3, failed=3, skipped=2)
+    assert found.counts == TestCounts(total=8, passed=3, failed=3, skipped=2)
     assert [(p.test, p.file, p.line) for p in found.problems] == [
         ("DemoTests.CalcTests.testAdds", "/project/Tests/DemoTests/CalcTests.swift", 8),
         ("adds()", "SumsTests.swift", 9),
@@ -243,12 +243,12 @@ def test_the_xml_of_swift_testing_behind_the_text_gives_names() -> None:
 def test_an_xml_that_was_cut_leaves_the_text() -> None:
     cut = captured("swifttest-documented-report.txt").partition(b"  <testsuite")[0]
     found = read("swifttest", b"", cut)
-    assert (found.counts, found.tests["adds()"]) == (Counts(total=8, passed=3, failed=3, skipped=2), "failed")
+    assert (found.counts, found.tests["adds()"]) == (TestCounts(total=8, passed=3, failed=3, skipped=2), "failed")
 
 
 def test_a_test_that_crashed_is_an_error_where_it_crashed() -> None:
     found = reading("swifttest-documented-linux.txt")
-    assert found.counts == Counts(total=2, failed=1, errors=1)
+    assert found.counts == TestCounts(total=2, failed=1, errors=1)
     assert found.problems[1] == Problem(
         "Fatal error: Unexpectedly found nil while unwrapping an Optional value",
         "DemoTests/CalcTests.swift",
@@ -266,7 +266,7 @@ def test_swift_without_a_test_says_so() -> None:
 @pytest.mark.parametrize("symbol", ["✔", "√", "\U0010105b"])
 def test_every_platforms_symbols_are_known(symbol: str) -> None:
     lines = f"{symbol} Test run started.\n{symbol}  Test a() started.\n{symbol}  Test a() passed after 0.001 seconds.\n"
-    assert read("swifttest", lines.encode()).counts == Counts(total=1, passed=1)
+    assert read("swifttest", lines.encode()).counts == TestCounts(total=1, passed=1)
 
 
 def test_tests_that_xcodebuild_runs_in_parallel_are_counted() -> None:
@@ -295,7 +295,7 @@ def test_xcodebuild_that_could_not_begin_says_why() -> None:
 
 def test_a_result_bundle_has_every_test_case_once() -> None:
     found = reading("xcresult-documented.json")
-    assert found.counts == Counts(total=7, passed=2, failed=2, skipped=2, errors=1)
+    assert found.counts == TestCounts(total=7, passed=2, failed=2, skipped=2, errors=1)
     assert dict(found.tests) == {
         "AppTests/CalcTests/testAdds()": "failed",
         "AppTests/CalcTests/testDivides()": "passed",
@@ -319,7 +319,7 @@ def test_failures_in_a_result_bundle_have_a_place_wherever_it_stands() -> None:
 def test_a_test_case_without_a_known_result_did_not_end(result: object) -> None:
     node = {"nodeType": "Test Case", "name": "a()", "result": result, "children": [{"nodeType": 3}, 4, None]}
     found = read("xcresult", b"", json.dumps({"testNodes": [node, "no node"]}).encode())
-    assert found.counts == Counts(total=1, errors=1)
+    assert found.counts == TestCounts(total=1, errors=1)
 
 
 def test_a_bundle_without_tests_says_so_and_other_json_is_none() -> None:
@@ -332,4 +332,4 @@ def test_a_bundle_of_any_depth_is_read() -> None:
     node: dict[str, object] = {"nodeType": "Test Case", "name": "deep", "result": "Failed"}
     for _ in range(300):
         node = {"nodeType": "Test Suite", "children": [node]}
-    assert read("xcresult", b"", json.dumps({"testNodes": [node]}).encode()).counts == Counts()
+    assert read("xcresult", b"", json.dumps({"testNodes": [node]}).encode()).counts == TestCounts()

@@ -1,6 +1,6 @@
 import pytest
 
-from aigon.model.values import Problem
+from aigon.model.checks import Problem
 from tests.checks.parsers.captured import captured, read, reading
 
 

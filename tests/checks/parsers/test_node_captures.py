@@ -3,22 +3,22 @@ tape 5, node-tap 21, bun 1.4, Biome 2.6, Prettier 3.10, npm 11, pnpm 10, Yarn 1.
 
 import pytest
 
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from tests.checks.parsers.captured import captured, read
 
 
-def reading(parser: str, output: str = "", report: str = "") -> Reading:
+def reading(parser: str, output: str = "", report: str = "") -> ParsedOutput:
     """As aigon hands them over: with the project's own path taken away."""
     texts = [captured(name).replace(b"/project/", b"") if name else None for name in (output, report)]
     return read(parser, texts[0] or b"", texts[1])
 
 
-def places(found: Reading) -> dict[str, str]:
+def places(found: ParsedOutput) -> dict[str, str]:
     """File and line of each problem, by the name of its test."""
     return {each.test: f"{each.file}:{each.line}" for each in found.problems}
 
 
-def messages(found: Reading) -> dict[str, str]:
+def messages(found: ParsedOutput) -> dict[str, str]:
     return {each.test: each.message for each in found.problems}
 
 
@@ -38,7 +38,7 @@ JEST = {
 @pytest.mark.parametrize("found", [("", "jest-mixed.json"), ("jest-mixed.txt", "")], ids=["json", "text"])
 def test_jest_names_snapshots_timeouts_and_files_that_do_not_load(found: tuple[str, str]) -> None:
     result = reading("jest", *found)
-    assert result.counts == Counts(total=14, passed=3, failed=6, skipped=2, errors=3)
+    assert result.counts == TestCounts(total=14, passed=3, failed=6, skipped=2, errors=3)
     assert places(result) == JEST
     assert messages(result)["syntax.test.js"] == "Unexpected token"
 
@@ -74,14 +74,14 @@ VITEST = {
 
 def test_vitest_text_counts_errors_that_no_test_caught_and_not_what_a_test_printed() -> None:
     result = reading("vitest", "vitest-mixed.txt")
-    assert result.counts == Counts(total=19, passed=6, failed=5, skipped=3, errors=5)
+    assert result.counts == TestCounts(total=19, passed=6, failed=5, skipped=3, errors=5)
     assert places(result) == VITEST
     assert messages(result)["syntax.test.ts"] == "[PARSE_ERROR] Unexpected token"
 
 
 def test_vitest_report_and_output_together_say_more_than_either() -> None:
     alone, both = (reading("vitest", name, "vitest-mixed.json") for name in ("", "vitest-mixed.txt"))
-    assert alone.counts == both.counts == Counts(total=18, passed=6, failed=5, skipped=3, errors=4)
+    assert alone.counts == both.counts == TestCounts(total=18, passed=6, failed=5, skipped=3, errors=4)
     assert places(both) == VITEST
     timeout = "sum.test.ts::sum > times out"
     assert (messages(alone)[timeout], messages(both)[timeout]) == (
@@ -125,7 +125,7 @@ NODE_TEST = {
 @pytest.mark.parametrize("form", ["spec", "tap"])
 def test_node_test_text_says_why_a_file_did_not_load_and_counts_nothing_that_a_test_printed(form: str) -> None:
     result = reading("nodetest", f"nodetest-mixed-{form}.txt")
-    assert result.counts == Counts(total=18, passed=6, failed=8, skipped=3, errors=1)
+    assert result.counts == TestCounts(total=18, passed=6, failed=8, skipped=3, errors=1)
     found = {each.test.rpartition("::")[2]: (f"{each.file}:{each.line}", each.message) for each in result.problems}
     assert found.keys() == NODE_TEST.keys()
     for name, (place, said) in NODE_TEST.items():
@@ -136,7 +136,7 @@ def test_node_test_text_says_why_a_file_did_not_load_and_counts_nothing_that_a_t
 @pytest.mark.parametrize("report", ["nodetest-mixed.xml", "nodetest-mixed-20.xml"])
 def test_node_test_report_is_completed_by_the_output_and_a_failing_todo_failed_nobody(report: str) -> None:
     alone, result = (reading("nodetest", output, report) for output in ("", "nodetest-mixed-spec.txt"))
-    assert result.counts == alone.counts == Counts(total=17, passed=6, failed=8, skipped=3)
+    assert result.counts == alone.counts == TestCounts(total=17, passed=6, failed=8, skipped=3)
     assert result.tests["sum::todo that fails"] == "skipped"
     said = {each.test.rpartition("::")[2]: (f"{each.file}:{each.line}", each.message) for each in result.problems}
     assert said["test/syntax.test.js"] == NODE_TEST["test/syntax.test.js"]
@@ -146,7 +146,7 @@ def test_node_test_report_is_completed_by_the_output_and_a_failing_todo_failed_n
 
 def test_both_forms_of_mocha_name_hooks_and_what_was_expected() -> None:
     text, report = reading("mocha", "mocha-mixed.txt"), reading("mocha", report="mocha-mixed.json")
-    assert text.counts == report.counts == Counts(total=11, passed=2, failed=7, skipped=2)
+    assert text.counts == report.counts == TestCounts(total=11, passed=2, failed=7, skipped=2)
     assert [p.message.removeprefix("Uncaught ") for p in text.problems] == [p.message for p in report.problems]
     assert text.problems[0].message == "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal: 2 !== 3"
     assert [p.line for p in text.problems] == [p.line for p in report.problems] == [4, 0, 0, 10, 7, 12, 13]
@@ -165,7 +165,7 @@ def test_mocha_that_cannot_load_a_file_says_which() -> None:
 
 def test_playwright_counts_flaky_tests_as_passed_with_a_warning() -> None:
     result = reading("playwright", report="playwright-mixed.json")
-    assert result.counts == Counts(total=12, passed=3, failed=7, skipped=2)
+    assert result.counts == TestCounts(total=12, passed=3, failed=7, skipped=2)
     wrong = "tests/sum.spec.ts::sum > wrong [one]"
     assert (places(result)[wrong], result.tests[wrong]) == ("tests/sum.spec.ts:4", "failed")
     [flaky] = [p for p in result.problems if p.severity == "warning"]
@@ -191,7 +191,7 @@ def test_what_playwright_prints_counts_the_same_whatever_a_test_prints(form: str
 
 
 def test_playwright_with_a_file_that_does_not_load_ran_nothing() -> None:
-    assert reading("playwright", report="playwright-syntax.json").counts == Counts(total=1, errors=1)
+    assert reading("playwright", report="playwright-syntax.json").counts == TestCounts(total=1, errors=1)
     assert reading("playwright", report="playwright-syntax.json").problems[0].line == 2
 
 
@@ -206,25 +206,25 @@ def test_playwright_with_a_file_that_does_not_load_ran_nothing() -> None:
 )
 def test_no_tests_are_said_to_be_none(parser: str, output: str, report: str) -> None:
     result = reading(parser, output, report)
-    assert (result.summary, result.counts, result.problems) == ("no tests collected", Counts(), ())
+    assert (result.summary, result.counts, result.problems) == ("no tests collected", TestCounts(), ())
 
 
 def test_tape_is_counted_by_its_assertions() -> None:
     result = reading("tap", "tap-tape.txt")
-    assert result.counts == Counts(total=10, passed=3, failed=5, skipped=2)
+    assert result.counts == TestCounts(total=10, passed=3, failed=5, skipped=2)
     assert result.problems[0] == Problem("expected 3, actual 2", "sum.js", 5, test="a comment > is three")
     assert result.problems[2].message == "expected 2, actual 1"
 
 
 def test_tap_that_ends_without_its_plan_is_an_error_with_its_cause() -> None:
     result = reading("tap", "tap-tape-crash.txt")
-    assert result.counts == Counts(total=2, passed=1, errors=1)
+    assert result.counts == TestCounts(total=2, passed=1, errors=1)
     assert result.problems == (Problem("Error: boom", "boom.js", 1),)
 
 
 def test_tap_of_node_tap_names_nested_tests_and_their_lines() -> None:
     result = reading("tap", "tap-node-tap.txt")
-    assert result.counts == Counts(total=11, passed=4, failed=5, skipped=2)
+    assert result.counts == TestCounts(total=11, passed=4, failed=5, skipped=2)
     assert places(result) == {
         "test/sum.js > sum > wrong": "test/sum.js:4",
         "test/sum.js > sum > deep > should be equivalent": "test/sum.js:5",
@@ -247,12 +247,12 @@ def test_tap_that_is_given_up_says_why() -> None:
 def test_tap_of_node_test_is_counted_by_its_leaves() -> None:
     result = reading("tap", "nodetest-mixed-tap.txt")
     assert "sum > deep > each 1" in places(result) and "sum > deep" not in places(result)
-    assert result.counts == Counts(total=17, passed=6, failed=8, skipped=3)
+    assert result.counts == TestCounts(total=17, passed=6, failed=8, skipped=3)
 
 
 def test_tap_of_perl_has_places_in_comments_and_todo_fails_nobody() -> None:
     result = reading("tap", "tap-testmore.txt")
-    assert result.counts == Counts(total=5, passed=1, failed=2, skipped=2)
+    assert result.counts == TestCounts(total=5, passed=1, failed=2, skipped=2)
     assert result.problems == (
         Problem("got: '2', expected: '3'", "t/a.t", 3, test="wrong"),
         Problem("got: 'a', expected: 'b'", "t/a.t", 6, test="deep > inner"),
@@ -262,7 +262,7 @@ def test_tap_of_perl_has_places_in_comments_and_todo_fails_nobody() -> None:
 @pytest.mark.parametrize("form", ["", "-verbose"])
 def test_prove_sums_up_files_and_says_which_are_unsound(form: str) -> None:
     result = reading("tap", f"tap-prove{form}.txt")
-    assert result.counts == Counts(total=8, passed=3, failed=2, skipped=1, errors=2)
+    assert result.counts == TestCounts(total=8, passed=3, failed=2, skipped=1, errors=2)
     assert places(result) == {
         "t/a.t::wrong": "t/a.t:3",
         "t/a.t::inner": "t/a.t:6",
@@ -271,35 +271,36 @@ def test_prove_sums_up_files_and_says_which_are_unsound(form: str) -> None:
         "t/syntax.t": "t/syntax.t:0",
     }
     assert messages(result)["t/b.t"] == "Bad plan. You planned 3 tests but ran 1."
-    assert reading("tap", "tap-prove-green.txt").counts == Counts(total=1, passed=1)
+    assert reading("tap", "tap-prove-green.txt").counts == TestCounts(total=1, passed=1)
 
 
 @pytest.mark.parametrize(
     ("text", "counts", "said"),
     [
-        ("1..3\nok 1\nok 2\n", Counts(total=3, passed=2, errors=1), "planned 3 tests, ran 2"),
-        ("TAP version 14\n1..1\nok 1\nok 2\n", Counts(total=3, passed=2, errors=1), "planned 1 tests, ran 2"),
-        ("1..2\nok 1 - a\nBail out!\n", Counts(total=2, passed=1, errors=1), "Bail out!"),
-        ("TAP version 13\n1..2\nnot ok 1 - a # TODO b\nok 2 - c # SKIP d\n", Counts(total=2, skipped=2), ""),
-        ("1..1\nok 1 - a {\n    1..2\n    ok 1 - b\n    not ok 2 - c\n}\n", Counts(total=2, passed=1, failed=1), "c"),
-        ("1..1\n    not ok 1 - b\n    1..1\nok 1 - a # TODO\n", Counts(total=1, skipped=1), ""),
-        ("1..0 # SKIP no network\n", Counts(), ""),
-        ("TAP version 13\n1..1\nok 1 - a # not a directive \\# TODO\n", Counts(total=1, passed=1), ""),
+        ("1..3\nok 1\nok 2\n", TestCounts(total=3, passed=2, errors=1), "planned 3 tests, ran 2"),
+        ("TAP version 14\n1..1\nok 1\nok 2\n", TestCounts(total=3, passed=2, errors=1), "planned 1 tests, ran 2"),
+        ("1..2\nok 1 - a\nBail out!\n", TestCounts(total=2, passed=1, errors=1), "Bail out!"),
+        ("TAP version 13\n1..2\nnot ok 1 - a # TODO b\nok 2 - c # SKIP d\n", TestCounts(total=2, skipped=2), ""),
+        ("1..1\nok 1 - a {\n    1..2\n    ok 1 - b\n    not ok 2 - c\n}\n",
+         TestCounts(total=2, passed=1, failed=1), "c"),
+        ("1..1\n    not ok 1 - b\n    1..1\nok 1 - a # TODO\n", TestCounts(total=1, skipped=1), ""),
+        ("1..0 # SKIP no network\n", TestCounts(), ""),
+        ("TAP version 13\n1..1\nok 1 - a # not a directive \\# TODO\n", TestCounts(total=1, passed=1), ""),
     ],
 )  # fmt: skip
-def test_tap_as_its_specification_has_it(text: str, counts: Counts, said: str) -> None:
+def test_tap_as_its_specification_has_it(text: str, counts: TestCounts, said: str) -> None:
     result = read("tap", text.encode())
     assert (result.counts, "".join(p.message for p in result.problems)) == (counts, said)
 
 
 def test_what_a_test_prints_is_no_point_where_the_producer_counts_itself() -> None:
     result = reading("tap", "tap-ava.txt")
-    assert result.counts == Counts(total=16, passed=3, failed=11, skipped=2)
+    assert result.counts == TestCounts(total=16, passed=3, failed=11, skipped=2)
 
 
 def test_ava_counts_uncaught_errors_and_has_places() -> None:
     result = reading("ava", "ava-mixed.txt")
-    assert result.counts == Counts(total=10, passed=1, failed=4, skipped=2, errors=3)
+    assert result.counts == TestCounts(total=10, passed=1, failed=4, skipped=2, errors=3)
     assert Problem("is three", "test.js", 3, test="test › wrong") in result.problems
     assert Problem("SyntaxError: Unexpected token ';'", "syntax.test.js", test="syntax.test.js") in result.problems
     assert not reading("ava", "ava-none.txt").understood
@@ -307,8 +308,8 @@ def test_ava_counts_uncaught_errors_and_has_places() -> None:
 
 def test_bun_counts_a_file_that_does_not_load_once() -> None:
     text, report = reading("bun", "bun-mixed.txt"), reading("bun", "bun-mixed.txt", "bun-mixed.xml")
-    assert text.counts == Counts(total=5, passed=1, failed=1, skipped=2, errors=1)
-    assert report.counts == Counts(total=4, passed=1, failed=1, skipped=2)
+    assert text.counts == TestCounts(total=5, passed=1, failed=1, skipped=2, errors=1)
+    assert report.counts == TestCounts(total=4, passed=1, failed=1, skipped=2)
     said = "expect(received).toBe(expected): Expected 3, Received 2"
     for result, name in ((text, "sum.test.ts::sum > wrong"), (report, "sum::wrong")):
         assert result.problems == (
@@ -320,7 +321,7 @@ def test_bun_counts_a_file_that_does_not_load_once() -> None:
 @pytest.mark.parametrize(("manager", "total"), [("npm", 4), ("pnpm", 4), ("bun", 4), ("y1", 2)])
 def test_the_packages_of_a_workspace_are_read_each_by_its_own_runner(manager: str, total: int) -> None:
     result = reading("node", f"node-workspace-{manager}.txt")
-    assert result.counts == Counts(total=total, passed=total // 2, failed=total // 2)
+    assert result.counts == TestCounts(total=total, passed=total // 2, failed=total // 2)
     assert {p.message for p in result.problems} == ({"bad", "Error: worse"} if total == 4 else {"bad"})
 
 
@@ -328,7 +329,7 @@ def test_the_packages_of_a_workspace_are_read_each_by_its_own_runner(manager: st
     "output", [b"", b"\n", b"Done in 0s 5ms\n", b'None of the selected packages has a "test" script\n']
 )
 def test_a_workspace_in_which_nothing_ran_collected_nothing(output: bytes) -> None:
-    assert read("node", output).counts == Counts()
+    assert read("node", output).counts == TestCounts()
     assert read("node", output + b"> app@1.0.0 test\n> node check.js\n").counts is None
 
 

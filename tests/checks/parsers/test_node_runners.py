@@ -1,11 +1,11 @@
 import pytest
 
-from aigon.model.values import Counts, Problem
+from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
-JEST_COUNTS = Counts(total=4, passed=1, failed=1, skipped=1, errors=1)
-VITEST_COUNTS = Counts(total=5, passed=1, failed=1, skipped=2, errors=1)
-NODE_COUNTS = Counts(total=6, passed=1, failed=3, skipped=2)
+JEST_COUNTS = TestCounts(total=4, passed=1, failed=1, skipped=1, errors=1)
+VITEST_COUNTS = TestCounts(total=5, passed=1, failed=1, skipped=2, errors=1)
+NODE_COUNTS = TestCounts(total=6, passed=1, failed=3, skipped=2)
 
 
 @pytest.mark.parametrize("name", ["jest-failed.json", "jest-failed-stdout.txt", "jest-failed.txt"])
@@ -40,11 +40,11 @@ def test_vitest_text_names_test_and_place() -> None:
 
 
 def test_vitest_with_nothing_but_a_file_that_does_not_load_has_one_error() -> None:
-    assert reading("vitest-load.txt").counts == Counts(total=1, errors=1)
+    assert reading("vitest-load.txt").counts == TestCounts(total=1, errors=1)
 
 
 def test_vitest_may_report_as_junit_too() -> None:
-    assert reading("vitest-failed.xml").counts == Counts(total=5, passed=1, failed=2, skipped=2)
+    assert reading("vitest-failed.xml").counts == TestCounts(total=5, passed=1, failed=2, skipped=2)
 
 
 @pytest.mark.parametrize("name", ["nodetest-failed.xml", "nodetest-tap.txt", "nodetest-spec.txt"])
@@ -60,7 +60,7 @@ def test_node_test_names_tests_but_not_the_suites_around_them(name: str) -> None
 
 def test_mocha_names_the_suites_and_the_place() -> None:
     found = reading("mocha-failed.txt")
-    assert found.counts == Counts(total=4, passed=1, failed=2, skipped=1)
+    assert found.counts == TestCounts(total=4, passed=1, failed=2, skipped=1)
     assert [(p.test, p.file, p.line) for p in found.problems] == [
         ("sum > wrong", "t.js", 4),
         ("sum > deep > too", "t.js", 6),
@@ -78,7 +78,7 @@ def test_a_green_run_has_no_problems(name: str) -> None:
     ["jest-none.txt", "jest-none.json", "vitest-none.txt", "vitest-none.json", "nodetest-none.txt", "mocha-none.txt"],
 )
 def test_no_tests_are_said_to_be_none(name: str) -> None:
-    assert (reading(name).summary, reading(name).counts) == ("no tests collected", Counts())
+    assert (reading(name).summary, reading(name).counts) == ("no tests collected", TestCounts())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_an_opaque_npm_test_of_another_kind_is_not_understood() -> None:
 
 
 def test_the_packages_of_a_workspace_are_added_up() -> None:
-    assert read("node", captured("jest-passed.txt") * 2).counts == Counts(total=6, passed=2, skipped=4)
+    assert read("node", captured("jest-passed.txt") * 2).counts == TestCounts(total=6, passed=2, skipped=4)
 
 
 @pytest.mark.parametrize("name", ["jest", "vitest", "nodetest", "mocha", "node"])

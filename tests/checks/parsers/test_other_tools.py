@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.model.values import Counts, Problem
+from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
 
@@ -39,7 +39,7 @@ def test_ten_thousand_entries_are_counted_and_200_kept() -> None:
 
 def test_a_trx_report_has_every_test_with_its_class_and_each_row_of_data() -> None:
     found = reading("dotnet-documented.xml")
-    assert found.counts == Counts(total=6, passed=2, failed=2, skipped=1, errors=1)
+    assert found.counts == TestCounts(total=6, passed=2, failed=2, skipped=1, errors=1)
     own = "Demo.Tests.CalcTests"
     assert dict(found.tests) == {
         f"{own}.Adds": "failed",
@@ -67,7 +67,7 @@ def test_a_test_host_that_crashed_says_so_without_a_result() -> None:
     report = f'<?xml version="1.0"?><TestRun><Results/><ResultSummary>{info}</ResultSummary></TestRun>'
     found = read("dotnet", b"", report.encode())
     assert (found.counts, [p.message for p in found.problems]) == (
-        Counts(),
+        TestCounts(),
         ["The active test run was aborted. Reason: crashed"],
     )
 
@@ -88,7 +88,7 @@ def test_what_msbuild_prints_is_read_once_and_without_the_project() -> None:
 
 
 def test_the_totals_of_dotnet_are_added() -> None:
-    assert reading("dotnet-documented-test.txt").counts == Counts(total=7, passed=5, failed=1, skipped=1)
+    assert reading("dotnet-documented-test.txt").counts == TestCounts(total=7, passed=5, failed=1, skipped=1)
     newer = b"Test summary: total: 3, failed: 1, succeeded: 2, skipped: 0, duration: 1.2s\n"
     assert read("dotnet", newer).summary == "2/3 passed"
 
@@ -96,7 +96,7 @@ def test_the_totals_of_dotnet_are_added() -> None:
 def test_rspecs_report_has_every_example_and_where_it_failed() -> None:
     # As aigon hands it over: paths of the project are relative.
     found = read("rspec", b"", captured("rspec-failed.json").replace(b"/project/", b""))
-    assert found.counts == Counts(total=9, passed=3, failed=4, skipped=2)
+    assert found.counts == TestCounts(total=9, passed=3, failed=4, skipped=2)
     assert [(p.file, p.line) for p in found.problems] == [
         ("spec/calc_spec.rb", 7), ("lib/calc.rb", 7), ("spec/calc_spec.rb", 32), ("spec/calc_spec.rb", 41),
     ]  # fmt: skip
@@ -109,14 +109,14 @@ def test_rspecs_report_has_every_example_and_where_it_failed() -> None:
 def test_rspecs_text_serves_without_a_report_whatever_examples_print() -> None:
     found = reading("rspec-failed.txt")
     assert b"99 examples, 99 failures" in captured("rspec-failed.txt")
-    assert found.counts == Counts(total=9, passed=3, failed=4, skipped=2)
+    assert found.counts == TestCounts(total=9, passed=3, failed=4, skipped=2)
     assert found.problems[0].test == "spec/calc_spec.rb::Calc adds"
 
 
 def test_a_spec_that_cannot_be_loaded_is_an_error_and_none_are_none() -> None:
     found = reading("rspec-load.json")
     assert (found.counts, found.problems) == (
-        Counts(total=1, errors=1),
+        TestCounts(total=1, errors=1),
         (Problem("NameError: uninitialized constant Nope", "e/bad_spec.rb", 1, test="e/bad_spec.rb"),),
     )
     assert reading("rspec-none.json").summary == "no tests collected"
@@ -125,7 +125,7 @@ def test_a_spec_that_cannot_be_loaded_is_an_error_and_none_are_none() -> None:
 def test_minitest_counts_behind_its_own_end_only() -> None:
     assert b"99 runs, 99 assertions" in captured("minitest-failed.txt")
     found = reading("minitest-failed.txt")
-    assert found.counts == Counts(total=4, passed=1, failed=1, skipped=1, errors=1)
+    assert found.counts == TestCounts(total=4, passed=1, failed=1, skipped=1, errors=1)
     assert [(p.test, p.line, p.message) for p in found.problems] == [
         ("CalcTest#test_adds", 5, "sum is off. Expected: 5 Actual: -1"),
         ("CalcTest#test_breaks", 0, "ZeroDivisionError: divided by 0"),
@@ -136,7 +136,7 @@ def test_several_runs_of_minitest_and_test_unit_are_added() -> None:
     run = "Finished in 0.1s, 1 runs/s.\n{}\n"
     one = run.format("2 runs, 2 assertions, 0 failures, 0 errors, 0 skips")
     other = run.format("3 tests, 2 assertions, 1 failures, 0 errors, 0 pendings, 1 omissions, 0 notifications")
-    assert read("minitest", (one + other).encode()).counts == Counts(total=5, passed=3, failed=1, skipped=1)
+    assert read("minitest", (one + other).encode()).counts == TestCounts(total=5, passed=3, failed=1, skipped=1)
 
 
 @pytest.mark.parametrize("name", ["rubocop-failed.json", "rubocop-failed.txt"])
@@ -154,7 +154,7 @@ def test_a_content_rubocop_is_clean() -> None:
 
 def test_phpunits_report_says_why_and_where() -> None:
     found = reading("phpunit-failed.xml")
-    assert found.counts == Counts(total=8, passed=3, failed=2, skipped=2, errors=1)
+    assert found.counts == TestCounts(total=8, passed=3, failed=2, skipped=2, errors=1)
     assert found.problems[0] == Problem(
         "sum is off Failed asserting that -1 is identical to 5.",
         "/project/tests/CalcTest.php",

@@ -1,6 +1,6 @@
 import pytest
 
-from aigon.model.values import Counts
+from aigon.model.checks import TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
 
@@ -32,7 +32,7 @@ def test_with_both_the_report_gives_the_line_and_the_output_the_name_pytest_take
 
 def test_a_collection_error_is_an_error_with_its_cause() -> None:
     found = reading("pytest-collection.txt")
-    assert found.counts == Counts(total=1, errors=1)
+    assert found.counts == TestCounts(total=1, errors=1)
     assert [(p.test, p.message) for p in found.problems] == [
         ("test_c.py", "ModuleNotFoundError: No module named 'nothing_like_this'")
     ]
@@ -40,7 +40,7 @@ def test_a_collection_error_is_an_error_with_its_cause() -> None:
 
 @pytest.mark.parametrize("name", ["pytest-none.txt", "pytest-deselected.txt", "pytest-usage.txt"])
 def test_no_tests_run_is_no_tests_collected(name: str) -> None:
-    assert (reading(name).summary, reading(name).counts) == ("no tests collected", Counts())
+    assert (reading(name).summary, reading(name).counts) == ("no tests collected", TestCounts())
 
 
 def test_a_wrong_path_on_the_command_line_is_named() -> None:
@@ -63,7 +63,7 @@ def test_failed_subtests_are_named_after_their_test() -> None:
 
 def test_a_broken_report_leaves_the_word_to_the_output() -> None:
     found = read("pytest", captured("pytest-failed.txt"), captured("pytest-failed.xml")[:900])
-    assert found.counts == Counts(total=10, passed=3, failed=4, skipped=2, errors=1)
+    assert found.counts == TestCounts(total=10, passed=3, failed=4, skipped=2, errors=1)
 
 
 def test_a_printed_summary_does_not_outweigh_the_report() -> None:
@@ -79,7 +79,7 @@ def test_an_output_without_its_middle_still_has_its_summary() -> None:
 
 def test_colours_and_windows_line_ends_change_nothing() -> None:
     coloured = b"\x1b[31m=== \x1b[1m1 failed\x1b[0m, \x1b[32m2 passed\x1b[0m\x1b[31m in 0.10s\x1b[0m ===\x1b[0m\r\n"
-    assert read("pytest", coloured).counts == Counts(total=3, passed=2, failed=1)
+    assert read("pytest", coloured).counts == TestCounts(total=3, passed=2, failed=1)
 
 
 def test_long_runs_say_minutes_and_are_understood() -> None:

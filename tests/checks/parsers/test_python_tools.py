@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aigon.model.values import Counts, Problem, Reading
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
-FAILED = Counts(total=16, passed=2, failed=4, skipped=3, errors=7)
+FAILED = TestCounts(total=16, passed=2, failed=4, skipped=3, errors=7)
 BLOCK = b"-" * 70 + b"\nRan %d tests in 0.001s\n\n%s\n"
 BROKEN = '''\
 import unittest
@@ -41,12 +41,12 @@ class TestLater(unittest.TestCase):
 '''
 
 
-def written(name: str) -> Reading:
+def written(name: str) -> ParsedOutput:
     """A report that holds the words of unittest's runner alone."""
     return read("unittest", b"-", captured(name))
 
 
-def lines(found: Reading) -> list[tuple[str, int, str]]:
+def lines(found: ParsedOutput) -> list[tuple[str, int, str]]:
     """File, line and rule of each problem."""
     return [(p.file, p.line, p.rule) for p in found.problems]
 
@@ -123,7 +123,7 @@ def test_a_report_of_unittest_that_is_cut_leaves_the_word_to_the_output() -> Non
 
 def test_skipped_subtests_and_classes_take_nothing_from_what_passed() -> None:
     found = reading("unittest-odd.txt")
-    assert found.counts == Counts(total=10, passed=1, failed=3, skipped=4, errors=2)
+    assert found.counts == TestCounts(total=10, passed=1, failed=3, skipped=4, errors=2)
     assert [(p.test, p.message, p.line) for p in found.problems] == [
         ("test_s.B.test_group", "ExceptionGroup: several (2 sub-exceptions)", 18),
         ("test_s.C.test_b", "ValueError: noted", 30),
@@ -136,7 +136,7 @@ def test_skipped_subtests_and_classes_take_nothing_from_what_passed() -> None:
 
 def test_what_a_django_test_prints_like_a_runner_is_not_the_runners_word() -> None:
     found = reading("unittest-django.txt")
-    assert (found.summary, found.counts) == ("1/3 passed", Counts(total=3, passed=1, failed=2))
+    assert (found.summary, found.counts) == ("1/3 passed", TestCounts(total=3, passed=1, failed=2))
     assert [(p.test, p.line) for p in found.problems] == [
         ("shop.tests.ShopTests.test_a", 7),
         ("shop.tests.ShopTests.test_c (n=1)", 16),
@@ -146,7 +146,7 @@ def test_what_a_django_test_prints_like_a_runner_is_not_the_runners_word() -> No
 
 def test_unittest_without_tests_says_so_on_any_python() -> None:
     for name in ("unittest-none.txt", "unittest-none-python311.txt"):
-        assert (reading(name).summary, reading(name).counts) == ("no tests collected", Counts())
+        assert (reading(name).summary, reading(name).counts) == ("no tests collected", TestCounts())
     assert reading("unittest-passed.txt").summary == "1/1 passed, 1 skipped"
 
 
@@ -160,7 +160,7 @@ def test_unittest_that_never_got_to_its_end_is_not_understood() -> None:
 
 def test_the_last_summary_of_unittest_counts_and_a_torn_output_keeps_its_numbers() -> None:
     two = BLOCK % (9, b"OK") + b"...\n" + BLOCK % (4, b"FAILED (failures=1, skipped=1)")
-    assert read("unittest", two).counts == Counts(total=4, passed=2, failed=1, skipped=1)
+    assert read("unittest", two).counts == TestCounts(total=4, passed=2, failed=1, skipped=1)
     whole = captured("unittest-failed.txt")
     torn = read("unittest", whole[:40] + b"\n[...]\n" + whole[-1500:])
     assert torn.counts is not None and (torn.counts.failed, torn.counts.errors) == (5, 7)
@@ -171,7 +171,7 @@ def test_unittest_as_it_is_here(tmp_path: Path) -> None:
     for option in ((), ("-v",)):
         argv = (sys.executable, "-B", "-m", "unittest", *option)
         found = read("unittest", subprocess.run(argv, cwd=tmp_path, stdout=-1, stderr=-2, timeout=60).stdout)
-        assert found.counts == Counts(total=5, passed=1, failed=2, skipped=1, errors=1)
+        assert found.counts == TestCounts(total=5, passed=1, failed=2, skipped=1, errors=1)
         tests = [p.test.removeprefix("test_it.TestIt.") for p in found.problems]
         assert tests == ["test_odd", "test_bad", "test_parts (n=1)", "test_parts (n=2)"]
 
@@ -310,7 +310,7 @@ def test_ruff_says_what_is_unformatted_in_every_form() -> None:
 @pytest.mark.parametrize("name", ["pytest-xdist.txt", "pytest-verbose.txt", "pytest-tox.txt"])
 def test_pytest_is_read_whoever_starts_it_and_however_much_it_says(name: str) -> None:
     found = reading(name)
-    assert found.counts == Counts(total=4, passed=2, failed=1, skipped=1)
+    assert found.counts == TestCounts(total=4, passed=2, failed=1, skipped=1)
     assert [(p.test, p.message) for p in found.problems] == [
         ("test_it.py::test_b[1 - 1]", "AssertionError: assert '1 - 1' == '2'")
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.model.values import Counts, Reading
+from aigon.model.checks import ParsedOutput, TestCounts
 from tests.checks.parsers.captured import read
 
 PASSES = "def test_a() -> None:\n    assert 1 + 1 == 2\n\n\ndef test_b() -> None:\n    pass\n"
@@ -21,7 +21,7 @@ def ran(folder: Path, *command: str) -> bytes:
     return done.stdout
 
 
-def read_both_ways(folder: Path, source: str) -> tuple[Reading, Reading]:
+def read_both_ways(folder: Path, source: str) -> tuple[ParsedOutput, ParsedOutput]:
     """The reading of a pytest run with its report, and of the output alone."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_it.py").write_text(source)
@@ -31,7 +31,7 @@ def read_both_ways(folder: Path, source: str) -> tuple[Reading, Reading]:
 
 def test_pytest_passes(tmp_path: Path) -> None:
     for found in read_both_ways(tmp_path, PASSES):
-        assert (found.summary, found.counts) == ("2/2 passed", Counts(total=2, passed=2))
+        assert (found.summary, found.counts) == ("2/2 passed", TestCounts(total=2, passed=2))
         assert found.problems == ()
 
 
@@ -45,7 +45,7 @@ def test_pytest_fails(tmp_path: Path) -> None:
 
 def test_pytest_cannot_collect(tmp_path: Path) -> None:
     for found in read_both_ways(tmp_path, "import there_is_no_such_module\n"):
-        assert found.counts == Counts(total=1, errors=1)
+        assert found.counts == TestCounts(total=1, errors=1)
         assert [(p.test, p.message) for p in found.problems] == [
             ("test_it.py", "ModuleNotFoundError: No module named 'there_is_no_such_module'")
         ]
@@ -53,13 +53,13 @@ def test_pytest_cannot_collect(tmp_path: Path) -> None:
 
 def test_pytest_meets_a_syntax_error(tmp_path: Path) -> None:
     for found in read_both_ways(tmp_path, "def broken(:\n"):
-        assert found.counts == Counts(total=1, errors=1)
+        assert found.counts == TestCounts(total=1, errors=1)
         assert found.problems[0].message.startswith("SyntaxError: ")
 
 
 def test_pytest_finds_no_tests(tmp_path: Path) -> None:
     for found in read_both_ways(tmp_path, ""):
-        assert (found.summary, found.counts) == ("no tests collected", Counts())
+        assert (found.summary, found.counts) == ("no tests collected", TestCounts())
 
 
 @pytest.mark.parametrize("form", ["json", "json-lines", "concise", "full"])

@@ -6,7 +6,7 @@ import pytest
 from aigon.checks import parsers
 from aigon.checks.parsers import known, parse
 from aigon.errors import AigonError, Exit
-from aigon.model.values import Reading
+from aigon.model.checks import ParsedOutput
 
 NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
 
@@ -33,7 +33,7 @@ def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path)
     (tmp_path / "brokenparser.py").write_text("def read(output, report):\n    return 1 // 0\n")
     parsers.__path__.append(str(tmp_path))
     try:
-        assert parse("brokenparser", b"anything", None) == Reading(understood=False)
+        assert parse("brokenparser", b"anything", None) == ParsedOutput(understood=False)
     finally:
         parsers.__path__.remove(str(tmp_path))
         sys.modules.pop("aigon.checks.parsers.brokenparser", None)

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from aigon.model.values import Counts, Problem
+from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
-CARGO_COUNTS = Counts(total=20, passed=8, failed=9, skipped=3)
-GO_COUNTS = Counts(total=19, passed=7, failed=7, skipped=1, errors=4)
+CARGO_COUNTS = TestCounts(total=20, passed=8, failed=9, skipped=3)
+GO_COUNTS = TestCounts(total=19, passed=7, failed=7, skipped=1, errors=4)
 
 
 @pytest.mark.parametrize("name", ["cargotest-failed.txt", "cargotest-failed-old.txt"])
@@ -65,7 +65,7 @@ def test_panics_as_they_were_told_before_rust_1_73_have_their_place() -> None:
 
 def test_what_does_not_compile_is_an_error_with_each_place() -> None:
     found = reading("cargotest-compile.txt")
-    assert (found.summary, found.counts) == ("does not compile: 3 errors", Counts(total=1, errors=1))
+    assert (found.summary, found.counts) == ("does not compile: 3 errors", TestCounts(total=1, errors=1))
     assert [(p.file, p.line, p.rule) for p in found.problems] == [
         ("tests/it.rs", 2, "E0425"),
         ("tests/it.rs", 2, "E0425"),
@@ -78,13 +78,13 @@ def test_what_does_not_compile_is_an_error_with_each_place() -> None:
     [
         (
             "cargotest-abort.txt",
-            Counts(total=5, passed=4, errors=1),
+            TestCounts(total=5, passed=4, errors=1),
             "it ended after 2 of 4 tests: signal: 6, SIGABRT: process abort signal",
         ),
-        ("cargotest-exit0.txt", Counts(total=5, passed=3, failed=1, errors=1), "it ended after 2 of 3 tests"),
+        ("cargotest-exit0.txt", TestCounts(total=5, passed=3, failed=1, errors=1), "it ended after 2 of 3 tests"),
     ],
 )
-def test_a_binary_that_ends_before_its_sum_is_an_error(name: str, counts: Counts, why: str) -> None:
+def test_a_binary_that_ends_before_its_sum_is_an_error(name: str, counts: TestCounts, why: str) -> None:
     """`cargo test` exits 0 for one that a test ended with exit(0)."""
     found = reading(name)
     assert found.counts == counts
@@ -97,13 +97,13 @@ def test_results_by_name_are_told_only_where_all_of_them_were_seen() -> None:
         assert reading(name).counts is not None
         assert reading(name).tests == {}
     without_headers = captured("cargotest-passed.txt").replace(b"Running", b"running")
-    assert read("cargotest", without_headers).counts == Counts(total=3, passed=3)
+    assert read("cargotest", without_headers).counts == TestCounts(total=3, passed=3)
     assert read("cargotest", without_headers).tests == {}
 
 
 def test_a_line_too_many_is_no_test_that_passed() -> None:
     forged = captured("cargotest-passed.txt").replace(b"test adds ... ok\n", b"test adds ... ok\ntest gone ... ok\n")
-    assert read("cargotest", forged).counts == Counts(total=3, passed=3)
+    assert read("cargotest", forged).counts == TestCounts(total=3, passed=3)
     assert read("cargotest", forged).tests == {}
 
 
@@ -114,15 +114,15 @@ def test_benches_and_a_time_limit_count_too() -> None:
         b"test result: ok. 1 passed; 0 failed; 1 ignored; 1 measured; 7 filtered out; finished in 0.01s\n"
     )
     found = read("cargotest", text)
-    assert found.counts == Counts(total=3, passed=2, skipped=1)
+    assert found.counts == TestCounts(total=3, passed=2, skipped=1)
     assert found.tests == {"benches/sum.rs::a": "passed", "benches/sum.rs::b": "passed", "benches/sum.rs::c": "skipped"}
 
 
 def test_no_tests_are_none_and_no_examples_are_no_report() -> None:
     none = captured("cargotest-none.txt")
-    assert (read("cargotest", none).summary, read("cargotest", none).counts) == ("no tests collected", Counts())
+    assert (read("cargotest", none).summary, read("cargotest", none).counts) == ("no tests collected", TestCounts())
     assert (read("cargodoc", none).summary, read("cargodoc", none).counts) == ("no doc-tests", None)
-    assert read("cargodoc", captured("cargotest-passed.txt")).counts == Counts(total=3, passed=3)
+    assert read("cargodoc", captured("cargotest-passed.txt")).counts == TestCounts(total=3, passed=3)
 
 
 @pytest.mark.parametrize("name", ["cargotest-passed.txt", "gotest-failed-events.txt"])
@@ -198,7 +198,7 @@ def test_rustfmt_names_each_place_once() -> None:
 
 def test_nextest_takes_the_last_try_and_no_line_that_a_test_printed() -> None:
     found = reading("nextest-documented-failed.txt")
-    assert found.counts == Counts(total=8, passed=3, failed=2, skipped=2, errors=1)
+    assert found.counts == TestCounts(total=8, passed=3, failed=2, skipped=2, errors=1)
     assert dict(found.tests) == {
         "demo::tests::adds": "passed",
         "demo::tests::wrong": "failed",
@@ -217,7 +217,7 @@ def test_nextest_takes_the_last_try_and_no_line_that_a_test_printed() -> None:
 
 def test_nextest_reports_the_same_names_as_junit() -> None:
     found = reading("nextest-documented-failed.xml")
-    assert found.counts == Counts(total=3, passed=2, failed=1)
+    assert found.counts == TestCounts(total=3, passed=2, failed=1)
     assert found.problems[0].test == "demo::tests::wrong"
     assert (found.problems[0].file, found.problems[0].line) == ("src/lib.rs", 44)
     assert dict(found.tests) == {
@@ -291,7 +291,7 @@ def test_packages_of_go_that_cannot_be_built_are_errors(name: str) -> None:
 
 def test_a_test_that_ends_the_process_or_never_ends_is_an_error() -> None:
     found = reading("gotest-unbuilt-events.txt")
-    assert found.counts == Counts(total=11, passed=5, failed=1, errors=5)
+    assert found.counts == TestCounts(total=11, passed=5, failed=1, errors=5)
     ended = {p.test: (p.message, p.file, p.line) for p in found.problems if p.test}
     assert ended == {
         "example.com/m2/exit::TestExit": ("unexpected call to os.Exit(0) during test", "exit/e_test.go", 4),
@@ -318,9 +318,9 @@ def test_of_testify_only_the_error_is_told() -> None:
 
 def test_where_no_package_has_tests_none_were_collected() -> None:
     text = b"?   \texample.com/m/a\t[no test files]\nok  \texample.com/m/b\t0.01s [no tests to run]\n"
-    assert (read("gotest", text).summary, read("gotest", text).counts) == ("no tests collected", Counts())
+    assert (read("gotest", text).summary, read("gotest", text).counts) == ("no tests collected", TestCounts())
     event = b'{"Time":"T","Action":"skip","Package":"example.com/m/a","Elapsed":0}\n'
-    assert (read("gotest", event).summary, read("gotest", event).counts) == ("no tests collected", Counts())
+    assert (read("gotest", event).summary, read("gotest", event).counts) == ("no tests collected", TestCounts())
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_of_two_runners_the_failures_are_still_named() -> None:
 def test_make_that_had_nothing_to_do_ran_no_test(output: bytes, nothing: bool) -> None:
     """It exits 0 where a folder is called like the target, or the target has no recipe."""
     found = read("any", output)
-    assert (found.counts == Counts()) == nothing
+    assert (found.counts == TestCounts()) == nothing
     assert found.summary.startswith("nothing ran: make: ") == nothing
 
 
@@ -483,5 +483,5 @@ def test_many_different_tests_and_packages_are_read_in_time() -> None:
         for n in range(15_000)
     )
     began = time.process_time()
-    assert read("gotest", events).counts == Counts(total=15_000, errors=15_000)
+    assert read("gotest", events).counts == TestCounts(total=15_000, errors=15_000)
     assert time.process_time() - began < 5

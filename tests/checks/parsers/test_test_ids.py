@@ -5,7 +5,7 @@ import time
 import pytest
 
 from aigon.checks.parsers import parse, together
-from aigon.model.values import Counts, Reading
+from aigon.model.checks import ParsedOutput, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
 
@@ -102,7 +102,7 @@ def test_a_cut_report_names_no_tests() -> None:
 def test_what_broke_in_place_of_tests_is_counted_but_is_no_test(broken: str) -> None:
     report = f"<testsuite>{broken}</testsuite>".encode()
     found = read("junit", b"", report)
-    assert (found.counts or Counts()).total == 1 and found.tests == {}
+    assert (found.counts or TestCounts()).total == 1 and found.tests == {}
 
 
 def test_of_tests_with_one_name_the_worst_counts_and_none_can_go_unseen() -> None:
@@ -124,14 +124,17 @@ def test_a_flood_of_tests_is_read_in_seconds_and_cut() -> None:
     many = "".join(f'<testcase name="t{n}"/>' for n in range(300_000))
     began = time.process_time()
     found = read("junit", b"", f"<testsuites>{many}</testsuites>".encode())
-    assert (found.counts or Counts()).passed == 300_000 and len(found.tests) == 200_000
+    assert (found.counts or TestCounts()).passed == 300_000 and len(found.tests) == 200_000
     assert time.process_time() - began < 20
 
 
 def test_several_reports_are_one() -> None:
-    first = Reading("1/1 passed", Counts(2, 1, 0, 1), tests={"a": "passed", "b": "skipped"})
-    second = Reading("1/2 passed", Counts(2, 1, 1), tests={"a": "failed", "b": "passed"})
+    first = ParsedOutput("1/1 passed", TestCounts(2, 1, 0, 1), tests={"a": "passed", "b": "skipped"})
+    second = ParsedOutput("1/2 passed", TestCounts(2, 1, 1), tests={"a": "failed", "b": "passed"})
     found = together([first, second])
-    assert (found.summary, found.counts) == ("2/3 passed, 1 skipped", Counts(total=4, passed=2, failed=1, skipped=1))
+    assert (found.summary, found.counts) == (
+        "2/3 passed, 1 skipped",
+        TestCounts(total=4, passed=2, failed=1, skipped=1),
+    )
     assert found.tests == {"a": "failed", "b": "passed"}
     assert together([first]) is first

@@ -8,9 +8,11 @@ from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.evidence import NewTests
 from aigon.compare.rules.size import Size
 from aigon.journal.events import IterationFinished
-from aigon.model.concerns import Concern
+from aigon.model.changes import Concern
+from aigon.model.checks import Finding, Problem
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met
-from aigon.model.values import Finding, Problem, Usage, Verdict
+from aigon.model.turns import Usage
 
 TIP, BASE = "a" * 40, "b" * 40
 AT = "2026-11-20T10:15:00.000+00:00"

@@ -4,18 +4,19 @@ from aigon.compare.rules.branching import added, branches
 from aigon.compare.rules.changed import changed
 from aigon.compare.rules.entry import problems
 from aigon.compare.rules.size import Size
-from aigon.model.diff import FileDiff, Hunk, Line
-from aigon.model.edits import Edit, Edits, Part
+from aigon.model.changes import DiffLine, Edit, Edits, FileDiff, FilePart, Hunk
 from tests.compare.rules.entrants import LINT, TESTS, entry, looked, red
 
 
 def diff(path: str, plus: int = 0, minus: int = 0, *, large: bool = False, binary: bool = False) -> FileDiff:
     """A file with so many lines more and less."""
-    lines = tuple(Line("+", "x", 0, n + 1) for n in range(plus)) + tuple(Line("-", "y", n + 1, 0) for n in range(minus))
+    lines = tuple(DiffLine("+", "x", 0, n + 1) for n in range(plus)) + tuple(
+        DiffLine("-", "y", n + 1, 0) for n in range(minus)
+    )
     return FileDiff(path, "M", (Hunk("@@", lines),) if lines else (), binary=binary, large=large)
 
 
-def edit(path: str, before: str | None, after: str | None, part: Part = "product") -> Edit:
+def edit(path: str, before: str | None, after: str | None, part: FilePart = "product") -> Edit:
     return Edit(path, before, after, part)
 
 
@@ -27,7 +28,7 @@ def test_lines_are_split_into_source_tests_and_the_rest() -> None:
 
 
 def test_a_new_test_beside_those_of_the_base_does_not_touch_them() -> None:
-    def touched(path: str, before: str | None, part: Part) -> bool | None:
+    def touched(path: str, before: str | None, part: FilePart) -> bool | None:
         return changed((diff(path),), Edits((edit(path, before, "x", part),)), ()).touched_tests
 
     assert touched("tests/test_new.py", None, "tests") is False and touched("tests/test_a.py", "y", "tests") is True

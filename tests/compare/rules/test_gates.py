@@ -7,9 +7,9 @@ import pytest
 from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.gates import Gate, gates, standing
 from aigon.loop.decide import IN_PLACE
-from aigon.model.concerns import Concern
+from aigon.model.changes import Concern
+from aigon.model.checks import Finding
 from aigon.model.outcomes import Met, NeedsHuman, Stopped
-from aigon.model.values import Finding
 from tests.compare.rules.entrants import LINT, NOTE, PROOF, REVIEW, TESTS, change, entry, looked, red
 
 STOPPED = Stopped("iterations", "3 of 3 are used")

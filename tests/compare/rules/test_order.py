@@ -10,7 +10,7 @@ from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.evidence import NewTests
 from aigon.compare.rules.measures import MEASURES
 from aigon.compare.rules.order import Order, order
-from aigon.model.concerns import Concern
+from aigon.model.changes import Concern
 from aigon.model.outcomes import Stopped
 from tests.compare.rules.entrants import LINT, NOTE, PROOF, TESTS, change, entry, looked, red
 

@@ -13,12 +13,12 @@ from aigon.config.models import Config, JudgeConfig
 from aigon.judge.backends import agent
 from aigon.judge.settings import settings_of, why_not
 from aigon.loop.actors import chosen_judge
-from aigon.model.judging import Answer, JudgeSettings, Question
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Agent
 from tests.agents.test_claude import CAPTURES
 from tests.agents.turns import program
 
-QUESTION = Question(
+QUESTION = JudgeQuestion(
     rules="Judge strictly — by evidence.",
     shared="The diff:\n+second = one + 1",
     task="Decide criterion 2.",
@@ -49,7 +49,7 @@ def answering(folder: Path, text: str, **more: object) -> JudgeSettings:
     return judge(folder, f'cat "{folder / "result.jsonl"}"')
 
 
-def asked(folder: Path, text: str) -> Answer:
+def asked(folder: Path, text: str) -> JudgeAnswer:
     return agent.ask(QUESTION, answering(folder, text))
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from aigon.judge.backends import anthropic
 from aigon.judge.schema import reply_schema
-from aigon.model.judging import Answer, JudgeSettings, Question
-from aigon.model.values import Usage
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.turns import Usage
 from tests.model_server import ModelServer, Reply, message, refusal
 from tests.scripted_judges import decision, decisions
 
 KEY = "sk-ant-fake-for-loopback"
 MET = decisions(decision(1))
-ASKED = Question("RULES", "SHARED", "TASK", reply_schema("decide"), {})
+ASKED = JudgeQuestion("RULES", "SHARED", "TASK", reply_schema("decide"), {})
 Serve = Callable[..., ModelServer]
 
 
@@ -39,7 +39,7 @@ def settings(timeout: float = 10.0, model: str = "claude-sonnet-5-5") -> JudgeSe
     return JudgeSettings("anthropic", model=model, timeout=timeout)
 
 
-def failure(answer: Answer) -> str:
+def failure(answer: JudgeAnswer) -> str:
     """Why there is no answer; there must be none then."""
     assert answer.failure and not answer.text
     return answer.failure
@@ -48,7 +48,7 @@ def failure(answer: Answer) -> str:
 def test_the_text_of_the_reply_is_the_answer_as_it_came(serve: Serve) -> None:
     server = serve(message("  {not even JSON "), message(MET, thinking="Let me see whether this is met."))
     assert anthropic.ask(ASKED, settings()).text == "  {not even JSON "
-    assert anthropic.ask(ASKED, settings()) == Answer(MET, "", 0.003, "estimated", Usage(1000, 100))
+    assert anthropic.ask(ASKED, settings()) == JudgeAnswer(MET, "", 0.003, "estimated", Usage(1000, 100))
     assert len(server.requests) == 2
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from aigon.judge.backends import command
-from aigon.model.judging import Answer, JudgeSettings, Question
-from aigon.model.values import Usage
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.turns import Usage
 from tests.lab import alive
 
 SCRIPT = str(Path(__file__).with_name("scripted.py"))
@@ -26,8 +26,8 @@ DOCUMENT: Mapping[str, object] = {
 }
 
 
-def question(**more: object) -> Question:
-    return Question("rules", "shared", "task", {}, {**DOCUMENT, **more})
+def question(**more: object) -> JudgeQuestion:
+    return JudgeQuestion("rules", "shared", "task", {}, {**DOCUMENT, **more})
 
 
 def settings(folder: Path, *argv: str, timeout: float = 30.0, **env: str) -> JudgeSettings:
@@ -36,11 +36,11 @@ def settings(folder: Path, *argv: str, timeout: float = 30.0, **env: str) -> Jud
     return JudgeSettings("command", timeout=timeout, command=argv, cwd=str(folder), env=there)
 
 
-def asked(folder: Path, mode: str, *more: str, timeout: float = 30.0, **env: str) -> Answer:
+def asked(folder: Path, mode: str, *more: str, timeout: float = 30.0, **env: str) -> JudgeAnswer:
     return command.ask(question(), settings(folder, sys.executable, SCRIPT, mode, *more, timeout=timeout, **env))
 
 
-def printing(folder: Path, output: bytes | str, code: int = 0) -> Answer:
+def printing(folder: Path, output: bytes | str, code: int = 0) -> JudgeAnswer:
     """The answer of a program that prints this."""
     file = folder / "output"
     file.write_bytes(output.encode() if isinstance(output, str) else output)

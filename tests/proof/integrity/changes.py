@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
-from aigon.model.concerns import Concern
-from aigon.model.edits import Edit, Edits, Part
+from aigon.model.changes import Concern, Edit, Edits, FilePart
 from aigon.proof import integrity
 
 TESTS = """import pytest
@@ -27,12 +26,12 @@ def test_multiply_is_exported():
 BASE = {"tests/test_multiply.py": TESTS}
 
 
-def new(path: str, text: str, part: Part = "product", mode: str = "100644") -> Edit:
+def new(path: str, text: str, part: FilePart = "product", mode: str = "100644") -> Edit:
     """A file that the base does not have."""
     return Edit(path, None, text, part, mode)
 
 
-def changed(path: str, before: str, after: str | None, part: Part = "product") -> Edit:
+def changed(path: str, before: str, after: str | None, part: FilePart = "product") -> Edit:
     """A file that the base has."""
     return Edit(path, before, after, part, "100644" if after is not None else "")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.model.edits import Edit
+from aigon.model.changes import Edit
 from tests.proof.integrity.changes import changed, levels, new, seen
 
 LINK, MODULE = "120000", "160000"

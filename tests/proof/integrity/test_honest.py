@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.model.edits import Edit
+from aigon.model.changes import Edit
 from aigon.proof import integrity
 from tests.proof.integrity.changes import TESTS, change, changed, new
 

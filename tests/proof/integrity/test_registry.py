@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from aigon.model.concerns import Level
-from aigon.model.edits import Edits
+from aigon.model.changes import ConcernLevel, Edits
 from aigon.proof import integrity
 from tests.proof.integrity.changes import TESTS, change, changed, new, seen
 
@@ -114,7 +113,7 @@ def test_hostile_texts_neither_break_the_rules_nor_hold_them_up(text: str) -> No
     found = integrity.concerns(Edits((*files, *tests), {"tests/test_b.py": text, "b.test.js": text}, (text,)))
     # Generous: the slowest takes a second at most. What grows with the square takes far longer.
     assert time.process_time() - before < 6
-    allowed: set[Level] = {"review", "note"}
+    allowed: set[ConcernLevel] = {"review", "note"}
     assert {each.level for each in found} <= allowed
 
 

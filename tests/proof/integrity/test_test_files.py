@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.model.edits import Edit
+from aigon.model.changes import Edit
 from tests.proof.integrity.changes import TESTS, changed, levels, new, seen
 
 PYTHON = "import pytest\n\n\ndef test_old():\n    assert f(1) == 2\n    assert f(2) == 3\n"

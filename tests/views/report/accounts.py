@@ -8,10 +8,10 @@ from aigon.git.forge import Forge
 from aigon.journal.account import Account, Item, Work
 from aigon.journal.events import CheckFinished, Event, Notice, Parked, RunFinished, RunStarted
 from aigon.journal.history import history
-from aigon.model.concerns import Concern
-from aigon.model.outcomes import Met, Outcome, Stopped, status
-from aigon.model.promises import Promise
-from aigon.model.values import Change, Finding, Problem, Verdict
+from aigon.model.changes import Concern, FileChange
+from aigon.model.checks import Finding, Problem
+from aigon.model.criteria import Promise, Verdict
+from aigon.model.outcomes import Met, Outcome, Stopped, get_status
 from aigon.spec.features import Feature
 from tests.journal.tried import GREEN, at, begun, looked, red, turned
 from tests.views.story import run_started
@@ -42,7 +42,7 @@ def started(label: str = "", agent: str = "claude") -> RunStarted:
 
 def ended(outcome: Outcome, minute: int) -> RunFinished:
     """A run ends."""
-    word = status(outcome)
+    word = get_status(outcome)
     return RunFinished(at(minute), outcome, word, 0 if word == "met" else 3, "", commit(1))
 
 
@@ -63,7 +63,7 @@ def work(events: list[Event], *, label: str = "", agent: str = "claude", outcome
     """What the events left under a label."""
     known = history([[started(label, agent), *events, *([ended(outcome, 30)] if outcome else [])]])
     diffs = {
-        step.look.checkpoint: (Change("src/dark.py", 10 * step.number, 2, "A"), Change("logo.png", -1, -1))
+        step.look.checkpoint: (FileChange("src/dark.py", 10 * step.number, 2, "A"), FileChange("logo.png", -1, -1))
         for step in known.steps
         if step.look.checkpoint
     }
@@ -122,7 +122,7 @@ def hostile(word: Word) -> Account:
         Verdict(2, "met", word("method"), word("evidence"), word("reason")),
     )
     look = looked(
-        1, loud, checkpoint=commit(1), verdicts=verdicts, changes=(Change(word("changed"), 1, 1),),
+        1, loud, checkpoint=commit(1), verdicts=verdicts, changes=(FileChange(word("changed"), 1, 1),),
         concerns=(Concern(word("rule"), "review", word("what"), (word("path"),), "k"),),
         promises=(Promise(word("promise"), False, word("why")),),
     )  # fmt: skip
@@ -134,7 +134,7 @@ def hostile(word: Word) -> Account:
         made, agent=word("agent"), branch=word("branch"), log=word("log"), log_path=word("log_path"),
         items=(Item(1, word("text"), "verify", word("command")), Item(2, word("text"), "judge")),
         outputs={"criterion-1": word("output")}, unread=(word("unread"),),
-        diffs={commit(1): (Change(word("changed"), 1, 1), Change(word("gone"), 1, 1, "D"))},
+        diffs={commit(1): (FileChange(word("changed"), 1, 1), FileChange(word("gone"), 1, 1, "D"))},
     )  # fmt: skip
     both = (made, replace(made, label="two", agent=word("agent")))
     return replace(account(*both, title=word("feature")), target=word("target"), evaluation=word("evaluation"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from aigon.journal.account import Item
 from aigon.journal.events import CheckFinished, RolledBack
+from aigon.model.checks import Finding
 from aigon.model.outcomes import Met
-from aigon.model.values import Finding
 from aigon.views.report.bounds import LARGEST
 from aigon.views.report.markdown import markdown
 from aigon.views.report.page import page

@@ -11,7 +11,7 @@ from aigon.checks.endpoints.program.exchange import Client, Lost, line
 from aigon.checks.endpoints.program.order import Order
 from aigon.checks.endpoints.program.ready import Broken
 from aigon.checks.endpoints.report import SCHEMATHESIS, Exercised
-from aigon.model.turns import Exited
+from aigon.model.turns import ProgramExit
 from aigon.process import run
 
 FETCH_SECONDS = 30.0
@@ -88,7 +88,7 @@ def _env(order: Order) -> dict[str, str]:
     return {**kept, "NO_PROXY": "*", "no_proxy": "*", "PYTHONSAFEPATH": "1", "PYTHONIOENCODING": "utf-8"}
 
 
-def _require_tried(exited: Exited, seconds: float) -> None:
+def _require_tried(exited: ProgramExit, seconds: float) -> None:
     """Raise Broken where schemathesis did not get as far as a verdict."""
     if exited.start_error:
         raise Broken(f"schemathesis did not start: {exited.start_error}")

@@ -1,0 +1,140 @@
+"""Checks of a project, what a parser reads in their output, and what they found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
+CheckStatus = Literal["pass", "fail", "error", "skipped"]
+TestResult = Literal["passed", "failed", "error", "skipped"]
+OWN_ROLES: tuple[Role, ...] = ("git", "proof", "integrity")
+"""Roles of aigon's own checks: no failure of theirs is ever forgiven, and no pass of theirs is the project's."""
+ROLES: tuple[Role, ...] = ("tests", "build", "lint", "types", "endpoints", "script", "git")
+ROLE_TITLES: Mapping[str, str] = {
+    "tests": "Tests",
+    "build": "Build",
+    "lint": "Lint",
+    "types": "Type check",
+    "endpoints": "Endpoints",
+    "script": "Validation script",
+    "git": "Git",
+    "proof": "Clean-room proof",
+    "integrity": "Integrity",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One validation command, resolved for this project on this machine.
+
+    `argv` may contain `{report}`: the path of a report file that does not exist before the run; `reports` are patterns
+    of report files, relative to `cwd`, that the command itself places. `timeout` is in seconds; `cwd` is relative to
+    the workspace; `missing` names a tool that was not found, `hint` how to get it; `remember` says whether a pass on a
+    tree stands for the next run on the same tree; `shown` what people read in place of the command line; `writes` are
+    the paths that the command writes beside `cwd`'s files (`.`: nobody knows which).
+    """
+
+    name: str
+    role: Role
+    argv: tuple[str, ...]
+    parser: str | None = None
+    timeout: float = 600.0
+    exclusive: bool = False
+    when: Literal["each", "final"] = "each"
+    paths: tuple[str, ...] = ()
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    missing: str = ""
+    hint: str = ""
+    remember: bool = True
+    reports: tuple[str, ...] = ()
+    shown: str = ""
+    writes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """How people call it: `Tests`, or `Tests (web)` for a check called `tests-web`."""
+        title = ROLE_TITLES[self.role]
+        return title if self.name == self.role else f"{title} ({self.name.removeprefix(f'{self.role}-')})"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing a tool complained about. `file` is relative to the workspace where the tool says so."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    rule: str = ""
+    severity: Literal["error", "warning"] = "error"
+    test: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TestCounts:
+    """What a test runner counted. `errors` are tests that could not run (collection, fixtures)."""
+
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedOutput:
+    """What a parser read out of a tool's output: a description, never a verdict.
+
+    `counts` is None unless the output is a test report; `summary` is a short phrase such as `15/15 passed`;
+    `understood` is False when the bytes were not in the parser's format at all; `tests` are the results of a report
+    by test id.
+    """
+
+    summary: str = ""
+    counts: TestCounts | None = None
+    problems: tuple[Problem, ...] = ()
+    understood: bool = True
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check produced on one tree. `duration` is in seconds; `log` the file with its whole output."""
+
+    check: str
+    role: Role
+    title: str
+    status: CheckStatus
+    summary: str
+    command: str = ""
+    exit_code: int | None = None
+    duration: float = 0.0
+    counts: TestCounts | None = None
+    problems: tuple[Problem, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    excerpt: str = ""
+    log: str = ""
+    cached: bool = False
+
+
+class Project(Protocol):
+    """What can be asked about a project. Paths are relative to its root; asking runs none of its code."""
+
+    def kind(self, path: str) -> Literal["file", "folder", ""]:
+        """What stands at `path`; empty for nothing."""
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None where there is none."""
+
+    def glob(self, pattern: str) -> Sequence[str]:
+        """The files that match, sorted; the folders of tools and dependencies are left out."""
+
+    def tool(self, name: str) -> str | None:
+        """The absolute path of a program: the project's own before the one on PATH."""
+
+    def python(self) -> str:
+        """The absolute path of the project's interpreter; empty when there is none."""
+
+    def module(self, name: str) -> bool:
+        """Whether that interpreter can import the top-level module `name`."""

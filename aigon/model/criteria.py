@@ -1,0 +1,152 @@
+"""Acceptance criteria, the verdicts on them, and the promises with which an agent claims to have met them."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from aigon.errors import usage
+from aigon.model.checks import ROLES, Finding, Role
+from aigon.text.counting import list_criteria
+
+CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
+VerdictStatus = Literal["met", "unmet", "unclear"]
+VERDICT_WORDS: Mapping[str, str] = {"met": "proven", "unmet": "open", "unclear": "unclear"}
+"""What people and agents read for a verdict, wherever one is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One task-list item of the acceptance criteria.
+
+    `number` counts from 1 in file order; `line` is 1-based; `command` is what stands after the colon of the
+    annotation (a command, a command with a bound, a check's name); `box` is the offset, in bytes of the file,
+    of the character between the brackets.
+    """
+
+    number: int
+    line: int
+    text: str
+    checked: bool
+    kind: CriterionKind
+    command: str | None
+    box: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpecWarning:
+    """Something odd in a spec that does not stop a run. `line` is 1-based."""
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A parsed feature spec. `raw` is the file as it stands; `validation` the script of `## Validation`."""
+
+    raw: bytes
+    title: str
+    frontmatter: Mapping[str, object]
+    criteria: tuple[Criterion, ...]
+    validation: str | None
+    warnings: tuple[SpecWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision on one criterion. `method` names what decided.
+
+    That is verify, metric, check:NAME, judge, approval (a person did), human (one has to), judge:unavailable or
+    judge:broken (its program answers in another format).
+    """
+
+    criterion: int
+    status: VerdictStatus
+    method: str
+    evidence: str = ""
+    reason: str = ""
+
+
+def find_bound_checks(wanted: str, checks: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the checks that `wanted` means, which all have to be green; `checks` are their roles by name.
+
+    A role is bound to every check that has it or is named so, else to the script that stands in; any other word to
+    the check of that name.
+    """
+    if wanted not in ROLES:
+        return (wanted,) if wanted in checks else ()
+    own = tuple(name for name, role in checks.items() if wanted in (name, role))
+    return own or tuple(name for name, role in checks.items() if role == "script")
+
+
+DEFAULT_PROMISE = "COMPLETE"
+MAX_PROMISE_CHARS = 100
+"""Characters of a phrase: the prompt has to hold it whole."""
+_PROMISE = re.compile(r"<promise>(.*?)</promise>", re.DOTALL)
+_ROLE_WORDS: dict[str, Role] = {
+    "test": "tests", "tests": "tests", "build": "build", "builds": "build", "lint": "lint", "linted": "lint",
+    "type": "types", "types": "types", "endpoint": "endpoints", "endpoints": "endpoints", "script": "script",
+    "validation": "script",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A phrase that the agent said, and whether what aigon saw bears it out; `why` says what does not."""
+
+    text: str
+    kept: bool
+    why: str = ""
+
+
+def parse_promises(given: Sequence[str]) -> tuple[str, ...]:
+    """The phrases that are looked for: those `given`, each once, else the default.
+
+    Raises AigonError (exit 2) for one that nobody could say between the tags.
+    """
+    found = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in given))
+    for phrase in found:
+        if not phrase or len(phrase) > MAX_PROMISE_CHARS or not phrase.isprintable() or set("<>") & set(phrase):
+            hint = f"Give a word or two such as COMPLETE or TESTS_PASS: up to {MAX_PROMISE_CHARS} characters, no < or >"
+            raise usage(f"A promise cannot be {phrase[:MAX_PROMISE_CHARS]!r}", where="--promise", hint=hint)
+    return found or (DEFAULT_PROMISE,)
+
+
+def find_promises(said: str, phrases: Sequence[str]) -> tuple[str, ...]:
+    """The phrases that stand between the tags in `said`, exactly and in this case, each once in their own order."""
+    found = {" ".join(text.split()) for text in _PROMISE.findall(said)}
+    return tuple(phrase for phrase in phrases if " ".join(phrase.split()) in found)
+
+
+def judge_promises(
+    phrases: Iterable[str], findings: Sequence[Finding], verdicts: Sequence[Verdict], forgiven: Collection[str] = ()
+) -> tuple[Promise, ...]:
+    """Whether each was kept: a phrase that names roles (`TESTS_PASS`) by the checks of these, any other by everything.
+
+    Checks that are `forgiven`, by name, may be red where everything is meant, as they may for the run itself.
+    """
+    return tuple(_judge_promise(phrase, findings, verdicts, forgiven) for phrase in phrases)
+
+
+def _judge_promise(
+    phrase: str, findings: Sequence[Finding], verdicts: Sequence[Verdict], forgiven: Collection[str]
+) -> Promise:
+    roles = _find_roles(phrase)
+    concerned = [f for f in findings if f.role in roles or (not roles and f.check not in forgiven)]
+    red = [f.title for f in concerned if f.status != "pass"]
+    open_ = [] if roles else [v.criterion for v in verdicts if v.status != "met"]
+    without = [role for role in roles if role not in {f.role for f in concerned}]
+    why = [f"not green: {', '.join(red)}"] if red else []
+    why += [f"not proven: {list_criteria(open_)}"] if open_ else []
+    why += [f"there is no check of the role {', '.join(without)}"] if without else []
+    return Promise(phrase, not why, "; ".join(why))
+
+
+def _find_roles(phrase: str) -> tuple[Role, ...]:
+    """The roles that a phrase speaks of, each once."""
+    words = re.split(r"[\W_]+", phrase.lower())
+    return tuple(dict.fromkeys(_ROLE_WORDS[word] for word in words if word in _ROLE_WORDS))
+
+
+assert set(_ROLE_WORDS.values()) <= set(ROLES), "every word names a role"
