@@ -10,11 +10,16 @@ from tests.lab import Lab
 
 
 @pytest.fixture
-def lab(tmp_path: Path, request: pytest.FixtureRequest) -> Lab:
-    """A repository with one commit on main, which configures aigon unless the module says `CONFIGURED = False`."""
-    lab = Lab(tmp_path)
-    lab.configured = getattr(request.module, "CONFIGURED", True)
-    return lab.init()
+def lab(tmp_path: Path) -> Lab:
+    """A repository with one commit on main."""
+    return Lab(tmp_path).init()
+
+
+@pytest.fixture(autouse=True)
+def configured(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave aigon's configuration out of first commits if the test's module says `CONFIGURED = False`."""
+    if not getattr(request.module, "CONFIGURED", True):
+        monkeypatch.setattr(Lab, "configured", False)
 
 
 @pytest.fixture(scope="session", autouse=True)

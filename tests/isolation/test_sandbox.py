@@ -138,7 +138,7 @@ PARENT = """
 import os, sys
 from pathlib import Path
 from aigon.config.grants import Grants
-from aigon.ports import process
+from aigon.process import run as process
 from aigon.isolation.sandbox import Sandbox
 box = Sandbox(sys.argv[1], Grants((sys.argv[2],)), Path(sys.argv[2]))
 process.run(process.Command(box.command(sys.argv[3:], Path(sys.argv[2])), cwd=Path(sys.argv[2]), env=os.environ))

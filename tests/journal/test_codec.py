@@ -175,7 +175,7 @@ def test_encoding_a_small_event_costs_a_few_times_what_its_json_does() -> None:
 
 def test_encoding_does_not_import_pydantic() -> None:
     program = (
-        "import sys; from aigon.core import codec, events;"
+        "import sys; from aigon.journal import codec, events;"
         "codec.dumps(events.Notice('', '')); sys.exit('pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -9,7 +9,7 @@ from typing import Any
 from tests.judge.backends.test_agent import NOTES
 from tests.lab import BRANCH, DONE_WHEN, Lab, Ran
 
-SCRIPT = str(Path(__file__).parents[1] / "judges" / "scripted.py")
+SCRIPT = str(Path(__file__).parents[1] / "judge" / "backends" / "scripted.py")
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 OPEN = "it answers with forty-two"
 WORK = "printf 'def answer(sixes=6):\\n    return sixes * 7\\n' > answer.py; touch done.txt"

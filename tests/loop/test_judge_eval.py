@@ -13,7 +13,7 @@ from aigon.judge.labelled import cases
 from tests.judge.backends.test_agent import NOTES
 from tests.lab import Lab, Ran, alive, finish, until
 
-SCRIPT = str(Path(__file__).parents[1] / "judges" / "scripted.py")
+SCRIPT = str(Path(__file__).parents[1] / "judge" / "backends" / "scripted.py")
 SET = Path(__file__).parents[2] / "templates" / "judging"
 
 

@@ -33,7 +33,7 @@ DAEMON = """
 SWEEPER = """
     import subprocess, sys, time
     from pathlib import Path
-    from aigon.ports import reaper
+    from aigon.process import reaper
     reaper.adopt_orphans()
     subprocess.run(sys.argv[2:])
     while not Path(sys.argv[1]).exists() or not Path(sys.argv[1]).read_text():
@@ -85,7 +85,7 @@ def _read(path: Path) -> bytes:
 def test_without_children_a_sweep_takes_no_time() -> None:
     script = """
         import time
-        from aigon.ports import reaper
+        from aigon.process import reaper
         reaper.adopt_orphans()
         begun = time.monotonic()
         for _ in range(20):
