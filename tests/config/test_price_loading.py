@@ -48,13 +48,13 @@ def calc_price(usage, model_ref, *, provider_id=None):
 ASK = """
 from aigon.config.price_age import stale
 from aigon.config.prices import quoted
-from aigon.config import price_loading
+from aigon.config.price_loading import knowing, load
 from datetime import date
-table = price_loading.load(lambda path: {project!r})
+table = load(lambda path: {project!r})
 for model in {models!r}:
-    found = quoted(price_loading.knowing(table, model), model)
+    found = quoted(knowing(table, model), model)
     print(model, found and (found.price.input, found.price.output, found.price.cache_write, found.price.cache_read),
-          found and found.group.source, repr(stale(price_loading.knowing(table, model), date(2026, 11, 20), [model])), sep="|")
+          found and found.group.source, repr(stale(knowing(table, model), date(2026, 11, 20), [model])), sep="|")
 """
 
 

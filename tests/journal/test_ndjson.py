@@ -19,7 +19,7 @@ from tests.views.story import story
 from tests.views.terminal import ROOT
 
 PLAYS = (
-    "import sys; from aigon.views.terminal.{module} import {sink}; from tests.views.story import story\n"
+    "import sys; from aigon.{module} import {sink}; from tests.views.story import story\n"
     "sink = {sink}(sys.stdout)\n"
     "for event in story(): sink(event)\n"
     "sink.close()"
@@ -97,7 +97,7 @@ def test_a_closed_sink_writes_nothing_and_leaves_the_stream_open() -> None:
     assert stream.getvalue() == "" and not stream.closed
 
 
-@pytest.mark.parametrize(("module", "sink"), [("ndjson", "NdjsonSink"), ("lines", "LineSink")])
+@pytest.mark.parametrize(("module", "sink"), [("journal.ndjson", "NdjsonSink"), ("views.terminal.lines", "LineSink")])
 def test_a_reader_that_went_away_is_no_error(module: str, sink: str) -> None:
     assert exit_without_a_reader(PLAYS.format(module=module, sink=sink)) == (0, b"")
 
