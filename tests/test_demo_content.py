@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from aigon.checks.project import ProjectOnDisk
-from aigon.config.models import Config, load
+from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError
 from aigon.files.resources import profiles
 from aigon.model.criteria import Criterion
@@ -205,7 +205,7 @@ def test_no_key_is_explained_that_the_configuration_does_not_know() -> None:
 
 
 def test_the_sample_configuration_is_accepted() -> None:
-    config = load([("config.json", (EXAMPLE / "config.json").read_bytes())])
+    config = parse_configuration([("config.json", (EXAMPLE / "config.json").read_bytes())])
     assert (config.profile, config.validation.mode) == ("generic", "add")
     assert config.agents["mine"].command == [".aigon/agents/my-agent.sh"]
 

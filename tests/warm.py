@@ -318,7 +318,7 @@ def _import_everything() -> None:
 
 def _read_what_ships() -> None:
     """What a command reads of aigon's own data, and keeps, since it cannot change while it runs."""
-    from aigon.config import price_loading
+    from aigon.config import price_tables
     from aigon.files import resources
     from aigon.profiles import profile
     from aigon.secrets import leaks
@@ -329,7 +329,7 @@ def _read_what_ships() -> None:
     for pattern in (pattern for rule in profile.protections(shipped, {}) for pattern in rule.paths):
         globs.compiled(pattern)
     leaks.leak("docs/credentials.json", b"")
-    price_loading.shipped()
+    price_tables.load_shipped_prices()
 
 
 def _end(code: object) -> NoReturn:

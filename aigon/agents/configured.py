@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.agents.adapters import checked, kind, kinds
-from aigon.config.loading import Read, configuration, user_file, work_tree
+from aigon.config.loading import ReadFile, get_user_file, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.files.resources import agent_kinds
@@ -20,7 +20,7 @@ OWN = ".aigon/agents"
 """Where a project has kinds of its own."""
 
 
-def configured(root: Path, config: Config, name: str, read: Read, where: str = NAMED) -> Agent:
+def configured(root: Path, config: Config, name: str, read: ReadFile, where: str = NAMED) -> Agent:
     """The agent called `name`, with its kind as `read` finds it. Raises AigonError (exit 2) for none such.
 
     What is configured under the name of a kind holds for its short names, too.
@@ -48,7 +48,7 @@ def configured(root: Path, config: Config, name: str, read: Read, where: str = N
     )
 
 
-def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, object]) -> AgentType:
+def kind_of(root: Path, name: str, read: ReadFile, where: str, own: Mapping[str, object]) -> AgentType:
     """The kind called `name`: the project's own, a person's own, one that ships. Raises AigonError (exit 2)."""
     if mine := _of_project(name, read):
         return mine
@@ -64,7 +64,7 @@ def kind_of(root: Path, name: str, read: Read, where: str, own: Mapping[str, obj
         raise
 
 
-def _of_project(name: str, read: Read) -> AgentType | None:
+def _of_project(name: str, read: ReadFile) -> AgentType | None:
     """A kind of the project's own, as `read` has it: what an agent left in the work tree is not what was agreed on."""
     for suffix in ("yaml", "yml"):
         file = f"{OWN}/{name}.{suffix}"
@@ -76,7 +76,7 @@ def _of_project(name: str, read: Read) -> AgentType | None:
 
 def person_folder() -> Path:
     """Where a person has kinds of their own: `agents` beside their configuration."""
-    return user_file().parent / "agents"
+    return get_user_file().parent / "agents"
 
 
 def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: str = "--loop") -> str:
@@ -85,7 +85,7 @@ def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: s
     Without any it asks for a NAME if several are configured and none is the default. Raises AigonError (exit 2) for a
     malformed configuration.
     """
-    config = configuration(work_tree(root))
+    config = load_configuration(open_work_tree(root))
     is_open = len(config.agents) > 1 and not config.default_agent and not os.environ.get("AIGON_AGENT")
     return format_run_command(feature, " --agent ".join(agents) or ("NAME" if is_open else ""), option)
 

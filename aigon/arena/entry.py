@@ -20,7 +20,7 @@ from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
 from aigon.run.choices import SHARED, take_over
 from aigon.run.sharing_seat import begin
-from aigon.worktrees.setup import Say, set_up
+from aigon.worktrees.setup import Say, set_up_feature
 
 
 def enter(
@@ -41,7 +41,7 @@ def enter(
         if options.model:
             raise usage("Several agents have no model in common", where="--model", hint="--agent claude:opus names one")
         require_feature(main, options.feature, write=True)
-        made = set_up(main, options.feature, agents, say)
+        made = set_up_feature(main, options.feature, agents, say)
         home, feature = repository_home(main.common_dir), made[0].feature
         folder = home / "arena" / feature
         with lock(home / "locks" / f"arena-{feature}.lock", f"The arena of feature {feature}"):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aigon.arena.outcome import Plan, places
-from aigon.config.loading import configuration, work_tree
+from aigon.config.loading import load_configuration, open_work_tree
 from aigon.job.limits import max_cost, max_time
 from aigon.job.options import Options
 from aigon.model.candidates import Candidate
@@ -13,7 +13,7 @@ from aigon.process.machine import memory_free, slots
 
 def planned(root: Path, options: Options, candidates: Sequence[Candidate], parallel: int | None) -> Plan:
     """The plan for these candidates of one feature. Raises AigonError (exit 2) for a malformed configuration."""
-    config, first, count = configuration(work_tree(root)), candidates[0], len(candidates)
+    config, first, count = load_configuration(open_work_tree(root)), candidates[0], len(candidates)
     at_a_time = places(count, wanted=parallel, configured=config.arena.parallel, cores=slots(), memory=memory_free())
     cost, time = max_cost(config, options), max_time(config, options)
     return Plan(first.feature, first.slug, count, at_a_time, cost, time)

@@ -12,7 +12,7 @@ from aigon.checks.finding import error, shown, skipped
 from aigon.checks.remembered import cache_key, cached, forget, remember
 from aigon.checks.report_file import content
 from aigon.checks.result import Result
-from aigon.config.loading import own_tools
+from aigon.config.loading import build_tool_path
 from aigon.isolation.enclosure import shell
 from aigon.job.world import World
 from aigon.model.checks import Check
@@ -114,7 +114,7 @@ def _command(
     folder = place.root / check.cwd
     env = {**place.env, **check.env}
     if check.cwd != ".":  # a project in a folder has tools of its own; where they are lent, they lie at the same path
-        env["PATH"] = own_tools(folder, env.get("PATH", ""))
+        env["PATH"] = build_tool_path(folder, env.get("PATH", ""))
     return process.Command(
         place.enclosed(_started(argv), folder),
         cwd=place.outside or folder,

@@ -99,9 +99,9 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
         answer({"written": list(written)}, "\n".join(f"Wrote {path}" for path in written), as_json)
         return 0
     if name is None:
-        answer({"schemas": list(schemas.names())}, "\n".join(schemas.names()), as_json)
+        answer({"schemas": list(schemas.list_schemas())}, "\n".join(schemas.list_schemas()), as_json)
         return 0
-    found = schemas.schema(name)
+    found = schemas.load_schema(name)
     answer({"name": name, "schema": found}, json.dumps(found, indent=2, ensure_ascii=False), as_json)
     return 0
 
@@ -110,12 +110,12 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
 @json_option
 def path(as_json: bool) -> int:
     """Say where the configuration is read from, and where aigon keeps its own records."""
-    from aigon.config.loading import PROJECT_FILE, user_file
+    from aigon.config.loading import PROJECT_FILE, get_user_file
     from aigon.files.home import state_home
     from aigon.git.repository_root import repository_root
 
     root = repository_root(Path.cwd())
-    places = {"project": root / PROJECT_FILE if root else None, "user": user_file(), "state": state_home()}
+    places = {"project": root / PROJECT_FILE if root else None, "user": get_user_file(), "state": state_home()}
     listed = {name: {"path": str(place), "exists": place.exists()} for name, place in places.items() if place}
     lines = [f"{name:<8} {each['path']}{'' if each['exists'] else '  (not there)'}" for name, each in listed.items()]
     answer({"paths": listed}, "\n".join(lines), as_json)

@@ -49,10 +49,10 @@ def command(feature: str | None, repair: bool, as_json: bool) -> int:
 
 def _repair(feature: str | None, as_json: bool) -> int:
     from aigon.git.person import forget_inherited_repository
-    from aigon.run.repair.repair import repair
+    from aigon.run.repair.repair import repair_repository
     from aigon.views.repair import document, text
 
     forget_inherited_repository()
-    done = repair(Path.cwd(), feature)
+    done = repair_repository(Path.cwd(), feature)
     answer(document(done), text(done), as_json)
     return int(done.exit_code)

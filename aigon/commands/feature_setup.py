@@ -56,10 +56,10 @@ def _worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json
     from dataclasses import asdict
 
     from aigon.job.seat import main_checkout
-    from aigon.worktrees.setup import set_up
+    from aigon.worktrees.setup import set_up_feature
 
     with here() as checkout, main_checkout(checkout) as (main, _):
-        made = set_up(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
+        made = set_up_feature(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
     width = max(len(each.label) for each in made)
     lines = [f"{each.label:<{width}}  {each.path} (branch {each.branch})" for each in made]
     text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])

@@ -16,14 +16,14 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
         return _failures(feature, as_json)
     from aigon.files.home import known_home
     from aigon.git.main_checkout import around
+    from aigon.job.spec_locations import list_spec_locations, locate_spec
     from aigon.journal.candidates import every
     from aigon.views.status import document, read
     from aigon.views.status_text import text
-    from aigon.worktrees.specs import find_place, list_places
 
     with here() as checkout:
         root, common = checkout.root, checkout.common_dir
-        wanted = [find_place(root, common, feature)] if feature else list_places(root, common)
+        wanted = [locate_spec(root, common, feature)] if feature else list_spec_locations(root, common)
         home, main = known_home(common), str(around(root).root)
         known = every(home)
         rows = [

@@ -11,7 +11,7 @@ from aigon.errors import AigonError
 from aigon.model.criteria import Criterion, Spec
 
 if TYPE_CHECKING:
-    from aigon.worktrees.specs import Place
+    from aigon.job.spec_locations import SpecLocation
 
 
 @click.command("spec-show")
@@ -26,18 +26,18 @@ def command(spec: str, as_json: bool) -> int:
 
 def _parsed(wanted: str) -> tuple[str, Spec, str]:
     """Return name, spec and judge ("" for none). A file by its path needs no repository around it."""
+    from aigon.job.spec_locations import locate_spec
     from aigon.spec import files
-    from aigon.worktrees.specs import find_place
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
         return wanted, *_in_project(wanted, files.read_file(path, wanted), path.parent)
     with here() as checkout:
-        place = find_place(checkout.root, checkout.common_dir, wanted)
+        place = locate_spec(checkout.root, checkout.common_dir, wanted)
         return place.feature.path, *_in_project(wanted, place.parse(), checkout.root, place)
 
 
-def _in_project(wanted: str, spec: Spec, folder: Path, place: "Place | None" = None) -> tuple[Spec, str]:
+def _in_project(wanted: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> tuple[Spec, str]:
     """Return the spec as a run would read it, and the judge; as it is where there is no sound project around it."""
     from aigon.git.person import Checkout
     from aigon.job.options import Options

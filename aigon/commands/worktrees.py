@@ -19,10 +19,10 @@ def command(as_json: bool) -> int:
     from dataclasses import asdict
 
     from aigon.job.seat import main_checkout
-    from aigon.worktrees.rows import rows
+    from aigon.worktrees.places import list_worktrees
 
     with here() as checkout, main_checkout(checkout) as (main, _):
-        found = rows(main)
+        found = list_worktrees(main)
     lines = [
         f"{row.candidate.feature}  {row.candidate.label}  {row.candidate.branch}\n"
         f"    {row.candidate.path}  ({SAID[row.state]}{', a loop runs there' if row.running else ''})"

@@ -15,12 +15,13 @@ from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.evaluation import Evaluation, Subject, evaluated
 from aigon.compare.rules.order import order
 from aigon.compare.rules.proposal import tied
-from aigon.config.loading import configuration, work_tree
+from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import usage
 from aigon.files.home import known_home
 from aigon.git.main_checkout import around
 from aigon.git.person import Checkout
+from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
 from aigon.journal.records import Records, records_of
 from aigon.judge.settings import named
@@ -28,7 +29,6 @@ from aigon.model.candidates import Candidate
 from aigon.model.criteria import Spec
 from aigon.spec import frontmatter
 from aigon.spec.features import Feature
-from aigon.worktrees.specs import find_place
 
 SOLO = "solo"
 """What the one is called that works without a worktree."""
@@ -71,7 +71,7 @@ def main_of(checkout: Checkout) -> Iterator[Checkout]:
 
 
 def _contest(main: Checkout, asked: Asked) -> tuple[Contest, tuple[Contestant, ...]]:
-    config = _with_judge(configuration(work_tree(main.root)), asked.judge)
+    config = _with_judge(load_configuration(open_work_tree(main.root)), asked.judge)
     feature, spec = _feature(main, asked.feature)
     contestants = _contestants(main, feature)
     wanted = (*config.evaluation.expected_paths, *frontmatter.strings(spec.frontmatter, "paths"))
@@ -82,7 +82,7 @@ def _contest(main: Checkout, asked: Asked) -> tuple[Contest, tuple[Contestant, .
 
 def _feature(main: Checkout, wanted: str) -> tuple[Feature, Spec]:
     """Return the feature and its spec, wherever it is worked on."""
-    place = find_place(main.root, main.common_dir, wanted)
+    place = locate_spec(main.root, main.common_dir, wanted)
     return place.feature, place.parse()
 
 

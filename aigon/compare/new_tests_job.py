@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.config.loading import own_tools
+from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
 from aigon.job.job import Job, ProofPlan
 from aigon.loop.decide import Demand, Limits
@@ -59,7 +59,7 @@ def _told(check: Check) -> Check:
 def check_env(root: Path, config: Config, run_id: str) -> dict[str, str]:
     """The environment of checks, in which pytest runs every test that it can."""
     env = environment.for_checks(dict(os.environ), config.env.pass_)
-    return {**env, "PATH": own_tools(root), "AIGON_RUN": run_id, ADDOPTS: _all_tests(env)}
+    return {**env, "PATH": build_tool_path(root), "AIGON_RUN": run_id, ADDOPTS: _all_tests(env)}
 
 
 def _all_tests(env: Mapping[str, str]) -> str:

@@ -1,30 +1,154 @@
 """The key `endpoints`: a server, when it is ready, and what it has to answer. See docs/endpoints.md."""
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
-from aigon.config.endpoint_errors import wrong
-from aigon.config.endpoint_values import (
-    Headers,
-    Method,
-    Options,
-    Pairs,
-    Path,
-    Seconds,
-    Sources,
-    Statuses,
-    Texts,
-    Variables,
-    WantedHeaders,
-    Words,
-    as_expect,
-    as_openapi,
-    as_ready,
-    as_request,
-)  # fmt: skip
+from aigon.config import endpoint_references
+from aigon.text import durations
+
+if TYPE_CHECKING:
+    from pydantic_core import PydanticCustomError
+
+
+def make_error(what: str) -> "PydanticCustomError":
+    """An error to raise in a validator: `what` is said as it stands, without pydantic's own words before it."""
+    from pydantic_core import PydanticCustomError
+
+    return PydanticCustomError("endpoints", "{what}", {"what": what})
+
+
+_METHOD = re.compile(r"[A-Z][A-Z-]{0,30}")
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+"""A header's name (RFC 9110, 5.6.2)."""
+_NAME = re.compile(r"[A-Za-z_]\w{0,60}", re.ASCII)
+_CLASS = re.compile(r"[1-5]xx")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_REFUSED = ("--url", "--origin", "--proxy", "--report", "--baseline")
+"""Options of schemathesis that would lead it elsewhere, or that are aigon's to set."""
+
+
+def _parse_seconds(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise make_error("has to be a duration such as 90, 90s or 2m")
+    try:
+        return durations.seconds(value)
+    except ValueError as error:
+        raise make_error(str(error)) from None
+
+
+def _parse_statuses(value: object) -> object:
+    """`201`, `"2xx"` or a list of them, as texts."""
+    each = value if isinstance(value, list) else [value]
+    texts = [str(one) for one in each if isinstance(one, int | str) and not isinstance(one, bool)]
+    known = [text for text in texts if _CLASS.fullmatch(text) or (text.isdecimal() and 100 <= int(text) <= 599)]
+    if not known or len(known) != len(each):
+        raise make_error('has to be a status such as 201, a class such as "2xx", or a list of them')
+    return known
+
+
+def _parse_texts(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _check_command(value: str | list[str]) -> str | list[str]:
+    first = value if isinstance(value, str) else next(iter(value), "")
+    if not first.strip():
+        raise make_error("must not be empty")
+    if "{report}" in "".join(value):
+        raise make_error("cannot hold {report}: that file is aigon's own")
+    return value
+
+
+def _parse_method(value: str) -> str:
+    if not _METHOD.fullmatch(value.upper()) or value.upper() == "CONNECT":
+        raise make_error("has to be a method such as GET or POST")
+    return value.upper()
+
+
+def _check_path(value: str) -> str:
+    if _URL.match(value):
+        raise make_error("has to be a path such as /users: aigon asks no other server than the one that it starts")
+    if not value.startswith("/") and not endpoint_references.parse_reference(value):
+        raise make_error("has to begin with /, or to be a saved value alone (${location})")
+    if "#" in value:
+        raise make_error("cannot have a fragment (#): it is never sent to a server")
+    return value
+
+
+def _check_headers(value: dict[str, Any]) -> dict[str, Any]:
+    for name, each in value.items():
+        if not _TOKEN.fullmatch(name):
+            raise make_error(f"has a name that is none of a header: {name!r}")
+        if isinstance(each, str) and re.search(r"[\r\n\0]", each):
+            raise make_error(f"has a line break in {name}")
+    return value
+
+
+def _check_sources(value: dict[str, str]) -> dict[str, str]:
+    for name, source in value.items():
+        if not _NAME.fullmatch(name) or name in ("port", "base"):
+            raise make_error(f"cannot call a value {name!r}: letters, digits and _, but not port or base")
+        try:
+            endpoint_references.parse_source(source)
+        except ValueError as error:
+            raise make_error(f"has no place to take {name!r} from: {error}") from None
+    return value
+
+
+def _check_variables(value: dict[str, str]) -> dict[str, str]:
+    for name, each in value.items():
+        if not name or "=" in name or "\0" in name + each:
+            raise make_error(f"has a name that is none of a variable: {name!r}")
+    return value
+
+
+def expand_ready(value: object) -> object:
+    """`"/health"` is short for `{"path": "/health"}`."""
+    return {"path": value} if isinstance(value, str) else value
+
+
+def expand_expect(value: object) -> object:
+    """`201` is short for `{"status": 201}`."""
+    return {"status": value} if isinstance(value, int | str | list) else value
+
+
+def expand_request(value: object) -> object:
+    """`"GET /users"` is short for an object with the two."""
+    if not isinstance(value, str):
+        return value
+    method, blank, path = value.partition(" ")
+    return {"method": method, "path": path.strip()} if blank else {"path": value}
+
+
+def expand_openapi(value: object) -> object:
+    """A text that begins with / is a path on the server, another one a file."""
+    return {"path" if value.startswith("/") else "file": value} if isinstance(value, str) else value
+
+
+def _check_schemathesis_options(value: list[str]) -> list[str]:
+    for each in value:
+        if each.startswith(_REFUSED) or re.match(r"-u", each):
+            raise make_error(f"cannot hold {each}: where schemathesis asks and reports is aigon's to say")
+    return value
+
+
+Seconds = Annotated[float, BeforeValidator(_parse_seconds, json_schema_input_type=float | str)]
+Statuses = Annotated[list[str], BeforeValidator(_parse_statuses, json_schema_input_type=int | str | list[int | str])]
+Texts = Annotated[list[str], BeforeValidator(_parse_texts, json_schema_input_type=str | list[str])]
+Words = Annotated[str | list[str], AfterValidator(_check_command)]
+Path = Annotated[str, AfterValidator(_check_path)]
+Scalar = str | int | float | bool
+Pairs = dict[str, Scalar | list[Scalar]]
+Method = Annotated[str, AfterValidator(_parse_method)]
+Headers = Annotated[dict[str, str], AfterValidator(_check_headers)]
+WantedHeaders = Annotated[dict[str, str | bool], AfterValidator(_check_headers)]
+Sources = Annotated[dict[str, str], AfterValidator(_check_sources)]
+Variables = Annotated[dict[str, str], AfterValidator(_check_variables)]
+Options = Annotated[list[str], AfterValidator(_check_schemathesis_options)]
 
 
 class _Section(BaseModel):
@@ -64,7 +188,7 @@ class Request(_Section):
     text: str | None = Field(default=None, description="The body as it is; say its Content-Type under headers")
     cookies: bool = Field(default=True, description="false: send no cookies of earlier answers, and keep none")
     expect: Annotated[
-        Expect, BeforeValidator(as_expect, json_schema_input_type=Expect | int | str | list[int | str])
+        Expect, BeforeValidator(expand_expect, json_schema_input_type=Expect | int | str | list[int | str])
     ] = Field(default=Expect(), description="What the answer has to be; any status from 200 to 299 without it")
     save: Sources = Field(
         default={}, description="Values for later requests: $.id of the JSON body, headers.location, cookies.session"
@@ -75,7 +199,7 @@ class Request(_Section):
     def _one_body(self) -> Self:
         bodies = [name for name in ("json_", "form", "text") if name in self.model_fields_set]
         if len(bodies) > 1:
-            raise wrong(f"has several bodies ({', '.join(name.strip('_') for name in bodies)}); keep one")
+            raise make_error(f"has several bodies ({', '.join(name.strip('_') for name in bodies)}); keep one")
         return self
 
 
@@ -89,7 +213,7 @@ class OpenApi(_Section):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.file is None) == (self.path is None):
-            raise wrong("needs either a file of the project or a path on the server")
+            raise make_error("needs either a file of the project or a path on the server")
         return self
 
 
@@ -101,13 +225,13 @@ class Endpoints(_Section):
     port: int | None = Field(
         default=None, ge=1, le=65535, description="The port that it listens on; a free one, {port} and PORT, without it"
     )
-    ready: Annotated[Ready, BeforeValidator(as_ready, json_schema_input_type=Ready | str)] = Field(
+    ready: Annotated[Ready, BeforeValidator(expand_ready, json_schema_input_type=Ready | str)] = Field(
         default=Ready(), description="When it is ready: its port accepts connections, without it"
     )
-    requests: list[Annotated[Request, BeforeValidator(as_request, json_schema_input_type=Request | str)]] = Field(
+    requests: list[Annotated[Request, BeforeValidator(expand_request, json_schema_input_type=Request | str)]] = Field(
         default=[], max_length=1000, description="What is asked, in this order"
     )
-    openapi: Annotated[OpenApi, BeforeValidator(as_openapi, json_schema_input_type=OpenApi | str)] | None = Field(
+    openapi: Annotated[OpenApi, BeforeValidator(expand_openapi, json_schema_input_type=OpenApi | str)] | None = Field(
         default=None, description="An OpenAPI document to exercise with schemathesis"
     )
     stop: Seconds = Field(default=5.0, description="How long it may take to end after SIGTERM, before SIGKILL")
@@ -116,11 +240,11 @@ class Endpoints(_Section):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.requests and self.openapi is None:
-            raise wrong('asks nothing: name "requests", or an "openapi" document')
+            raise make_error('asks nothing: name "requests", or an "openapi" document')
         return self
 
 
-def given(section: BaseModel, alias: str) -> tuple[object, ...]:
+def get_named_value(section: BaseModel, alias: str) -> tuple[object, ...]:
     """The value of a field that may be null: empty where it is not named at all."""
     fields: Mapping[str, Any] = type(section).model_fields
     name = next(name for name, field in fields.items() if field.alias == alias)

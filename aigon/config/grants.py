@@ -10,7 +10,7 @@ from typing import Literal
 
 from aigon.text.documents import Node
 
-Wanted = Literal["auto", "bwrap", "landlock", "none"]
+WantedMechanism = Literal["auto", "bwrap", "landlock", "none"]
 Mechanism = Literal["bwrap", "landlock", "none"]
 Network = Literal["open", "closed"]
 
@@ -39,7 +39,7 @@ class Grants:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class SandboxPaths:
     """The paths in `templates/sandbox.yaml`, as they are written there.
 
     `write` are caches, `read` what tools need of a home, `never` what is reached by nobody, `sockets` variables that
@@ -52,19 +52,19 @@ class Places:
     sockets: tuple[str, ...] = ()
 
 
-def places(document: Node) -> Places:
+def read_sandbox_paths(document: Node) -> SandboxPaths:
     """The places in a document. Raises AigonError (usage) that names file and key for one that is malformed."""
     names = ("write", "read", "never", "sockets")
     fields = document.fields(names, required=names)
-    return Places(*(fields[name].texts() for name in names))
+    return SandboxPaths(*(fields[name].texts() for name in names))
 
 
-def lies_in(path: str, folder: str) -> bool:
+def is_inside(path: str, folder: str) -> bool:
     """Whether `path` is `folder` or below it."""
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def covering(path: str, known: Mapping[str, str]) -> str:
+def find_covering_grant(path: str, known: Mapping[str, str]) -> str:
     """What is said of the closest folder above `path`; "read" where nothing is."""
     while path not in ("", "/"):
         path = path.rpartition("/")[0] or "/"
@@ -73,7 +73,7 @@ def covering(path: str, known: Mapping[str, str]) -> str:
     return "read"
 
 
-def layers(grants: Grants) -> tuple[tuple[str, str], ...]:
+def list_grant_layers(grants: Grants) -> tuple[tuple[str, str], ...]:
     """Each path and what it is there ("hidden", "own", "read", "write", "flat", "fixed"), outer folders first.
 
     Left out is what changes nothing: a path that is what the folder around it makes of it anyway.
@@ -84,7 +84,7 @@ def layers(grants: Grants) -> tuple[tuple[str, str], ...]:
         wanted |= dict.fromkeys(getattr(grants, name), name)
     kept: dict[str, str] = {}
     for path, name in sorted(wanted.items(), key=lambda each: (each[0].count("/"), each[0])):
-        if name not in _SAME[covering(path, kept)]:
+        if name not in _SAME[find_covering_grant(path, kept)]:
             kept[path] = name
     return tuple(kept.items())
 

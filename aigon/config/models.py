@@ -19,24 +19,24 @@ from aigon.text import durations
 from aigon.text.quoting import clipped
 from aigon.text.size_limit import MIB, too_large
 
-LARGEST = MIB
+MAX_CONFIG_BYTES = MIB
 """Bytes of a configuration: a thousand requests of endpoints, the most there may be, have half of it."""
-SHOWN = 200
+MAX_SHOWN_CHARS = 200
 """Characters of a wrong value that a message shows."""
 MAX_ITERATIONS = 20
 """Never above, whatever the configuration says (DESIGN.md, Defaults)."""
 
 
-def _duration(value: str | float) -> float:
+def _parse_duration(value: str | float) -> float:
     return durations.seconds(value)
 
 
-def _of_path(value: object) -> object:
+def _expand_path(value: object) -> object:
     """`"frontend": "web"` is short for `"frontend": {"profile": "web"}`."""
     return {"profile": value} if isinstance(value, str) else value
 
 
-def _proof(value: object) -> object:
+def _expand_proof(value: object) -> object:
     """`"proof": "in-place"` is short for `"proof": {"mode": "in-place"}`."""
     return {"mode": value} if isinstance(value, str) else value
 
@@ -45,7 +45,7 @@ HookPoint = Literal[
     "before_loop", "before_iteration", "before_agent", "context", "after_agent", "before_checks", "after_checks",
     "after_iteration", "after_loop", "needs_human",
 ]  # fmt: skip
-Duration = Annotated[str | float, AfterValidator(_duration)]
+Duration = Annotated[str | float, AfterValidator(_parse_duration)]
 
 
 class _Section(BaseModel):
@@ -68,7 +68,7 @@ class ProfileOverride(_Section):
     validation_script: str | None = None
 
 
-class Rung(_Section):
+class EscalationStepConfig(_Section):
     """One step of the escalation ladder: for so many turns of a feature (0: all that follow)."""
 
     turns: int = Field(default=0, ge=0, description="Turns of the feature that it lasts for; 0: for all that follow")
@@ -87,7 +87,7 @@ class AgentConfig(_Section):
     effort: str = ""
     env: dict[str, str] = Field(default_factory=dict)
     recording: str = ""
-    ladder: list[Rung] | None = None
+    ladder: list[EscalationStepConfig] | None = None
     home: list[str] = Field(
         default_factory=list, description="Files and folders of its own, which a sandbox lets it write"
     )
@@ -290,8 +290,8 @@ class Config(_Section):
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     judge: JudgeConfig | None = None
     validation: Validation = Validation()
-    paths: dict[str, Annotated[PathConfig, BeforeValidator(_of_path, json_schema_input_type=PathConfig | str)]] = Field(
-        default_factory=dict
+    paths: dict[str, Annotated[PathConfig, BeforeValidator(_expand_path, json_schema_input_type=PathConfig | str)]] = (
+        Field(default_factory=dict)
     )
     checks: dict[str, CheckOverride] = Field(default_factory=dict)
     endpoints: Endpoints | None = Field(default=None, description="The root's server, and what that has to answer")
@@ -300,10 +300,10 @@ class Config(_Section):
     secrets: Secrets = Secrets()
     sandbox: SandboxConfig = SandboxConfig()
     proof: Annotated[
-        Proof, BeforeValidator(_proof, json_schema_input_type=Proof | Literal["clean-room", "in-place"])
+        Proof, BeforeValidator(_expand_proof, json_schema_input_type=Proof | Literal["clean-room", "in-place"])
     ] = Proof()
     protect: list[Protect] = Field(default_factory=list)
-    ladder: list[Rung] | None = None
+    ladder: list[EscalationStepConfig] | None = None
     fallback: list[str] = Field(default_factory=list)
     hooks: dict[HookPoint, HookConfig] = Field(default_factory=dict)
     notify: list[NotifyConfig] = Field(default_factory=list)
@@ -312,26 +312,26 @@ class Config(_Section):
     evaluation: EvaluationConfig = EvaluationConfig()
 
 
-def load(sources: Sequence[tuple[str, bytes]]) -> Config:
+def parse_configuration(sources: Sequence[tuple[str, bytes]]) -> Config:
     """One configuration from files in rising precedence, each as (name for messages, content).
 
     Raises AigonError (exit 2) for bad JSON, unknown keys and bad values, naming file, key and the nearest known key.
     """
     merged: dict[str, Any] = {}
     for name, content in sources:
-        document = _document(name, content)
-        _checked(name, document)
+        document = _parse_document(name, content)
+        _validate(name, document)
         merged = _merge(merged, document)
-    return _checked(" + ".join(name for name, _ in sources), merged)
+    return _validate(" + ".join(name for name, _ in sources), merged)
 
 
-def _document(name: str, content: bytes) -> dict[str, Any]:
-    if len(content) > LARGEST:
+def _parse_document(name: str, content: bytes) -> dict[str, Any]:
+    if len(content) > MAX_CONFIG_BYTES:
         hint = "Keep in it what aigon reads; documents of an API have files of their own"
-        raise too_large("The configuration", len(content), LARGEST, where=name, hint=hint)
+        raise too_large("The configuration", len(content), MAX_CONFIG_BYTES, where=name, hint=hint)
     try:
         text = content.decode("utf-8-sig")
-        document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        document = json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
     except json.JSONDecodeError as error:
@@ -376,7 +376,7 @@ def _describe_json_error(error: json.JSONDecodeError) -> tuple[str, int, int]:
     return what, error.doc.count("\n", 0, at) + 1, at - error.doc.rfind("\n", 0, at)
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """JSON takes the last of two equal keys without a word, so that half of what was written would be lost."""
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -385,7 +385,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_number(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number in JSON")
 
 
@@ -395,28 +395,28 @@ def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
     return {**low, **high, **both}
 
 
-def _checked(name: str, document: Mapping[str, Any]) -> Config:
+def _validate(name: str, document: Mapping[str, Any]) -> Config:
     try:
         return Config.model_validate(document)
     except ValidationError as error:
-        raise _explained(name, error.errors()[0], document) from None
+        raise _describe_validation_error(name, error.errors()[0], document) from None
 
 
-def _explained(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
-    path = _path(error["loc"], document)
+def _describe_validation_error(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
+    path = _trace_keys(error["loc"], document)
     key = ".".join(path)
     if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(path[-1], _known_keys(path[:-1]), n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(_known_keys(path[:-1]))}"
+        near = difflib.get_close_matches(path[-1], _list_known_keys(path[:-1]), n=1, cutoff=0.5)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(_list_known_keys(path[:-1]))}"
         return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
     if error["type"] == "missing":
         return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
-    value = clipped(json.dumps(_value(document, path), default=str), SHOWN)
+    value = clipped(json.dumps(_get_value(document, path), default=str), MAX_SHOWN_CHARS)
     said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
     return usage(f"Bad value for '{key}': {said}", where=name, hint=f"It is {value}")
 
 
-def _path(place: Sequence[str | int], document: Any) -> list[str]:
+def _trace_keys(place: Sequence[str | int], document: Any) -> list[str]:
     """The keys on the way to an error: what pydantic says of the place, less its words for the types it tried."""
     path: list[str] = []
     for part in place:
@@ -427,17 +427,17 @@ def _path(place: Sequence[str | int], document: Any) -> list[str]:
     return path
 
 
-def _known_keys(path: Sequence[str]) -> list[str]:
+def _list_known_keys(path: Sequence[str]) -> list[str]:
     """The keys that the section at `path` may have."""
     schema: dict[str, Any] = Config.model_json_schema(by_alias=True)
     definitions = schema.get("$defs", {})
     for part in path:
         inside = schema.get("properties", {}).get(part) or schema.get("additionalProperties") or schema.get("items")
-        schema = _resolved(inside or {}, definitions)
+        schema = _resolve_schema(inside or {}, definitions)
     return sorted(schema.get("properties", {}))
 
 
-def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_schema(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     for option in schema.get("anyOf", [schema]):
         if "items" in option:
             return dict(option)
@@ -446,7 +446,7 @@ def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     return dict(schema)
 
 
-def _value(document: Any, path: Sequence[str]) -> Any:
+def _get_value(document: Any, path: Sequence[str]) -> Any:
     for part in path:
         document = document[part] if isinstance(document, dict) else document[int(part)]
     return document

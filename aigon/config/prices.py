@@ -6,8 +6,9 @@ provider before it (`anthropic/claude-opus-5-5`, `bedrock/us.anthropic.claude-op
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 MILLION = 1_000_000
 _DATE = r"20\d\d(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12]\d|3[01])"
@@ -16,7 +17,7 @@ _TAIL = re.compile(rf"(?:[-@]{_DATE})?(?:-v\d+:\d+)?(?:\[1m\])?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenCounts:
     """As the Anthropic API counts them: the four do not overlap."""
 
     input: int
@@ -45,18 +46,18 @@ class Price:
     long: "Price | None" = None
     until: str = ""
 
-    def call(self, tokens: Tokens) -> float:
+    def call(self, tokens: TokenCounts) -> float:
         """US dollars of one call."""
         return self.long.call(tokens) if self.long and tokens.prompt > self.above else self.calls(tokens)
 
-    def calls(self, tokens: Tokens) -> float:
+    def calls(self, tokens: TokenCounts) -> float:
         """US dollars of many calls, of which only the sum is known: each is taken for one with a short prompt."""
         read = self.input * tokens.input + self.cache_write * tokens.cache_write + self.cache_read * tokens.cache_read
         return (read + self.output * tokens.output) / MILLION
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PriceGroup:
     """Prices of one source. `as_of` is the day (ISO 8601) on which they were looked at; empty where nobody said.
 
     `prefixes` may stand before the names of the provider's models; `aliases` are other names of models; `file` is
@@ -73,53 +74,53 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PriceTable:
     """Groups, of which the first that has a model counts. `as_of` is the day of what ships with aigon."""
 
     as_of: str
-    groups: tuple[Group, ...]
+    groups: tuple[PriceGroup, ...]
 
 
-NO_PRICES = Table("", ())
+NO_PRICES = PriceTable("", ())
 """Knows no price of anything."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class PriceQuote:
     """The price of a model, the name under which it stands in the table, and the group that has it."""
 
     model: str
     price: Price
-    group: Group
+    group: PriceGroup
 
 
-def estimate(table: Table, model: str, tokens: Tokens) -> float | None:
+def estimate_cost(table: PriceTable, model: str, tokens: TokenCounts) -> float | None:
     """US dollars of one call by list price; None for a model without one."""
-    found = quoted(table, model)
+    found = find_price(table, model)
     return found.price.call(tokens) if found else None
 
 
-def over(*tables: Table) -> Table:
+def merge_tables(*tables: PriceTable) -> PriceTable:
     """One table, model by model: an earlier one counts before a later one."""
     return replace(tables[-1], groups=tuple(group for table in tables for group in table.groups))
 
 
-def quoted(table: Table, model: str) -> Quote | None:
+def find_price(table: PriceTable, model: str) -> PriceQuote | None:
     """The price of `model`: under its very name, without what may follow it, without what may stand before it."""
-    for name, provider in _spellings(table, model.strip()):
+    for name, provider in _list_spellings(table, model.strip()):
         for each in (name, _TAIL.sub("", name, count=1)):
-            if found := _found(table, _meant(table, each), provider):
+            if found := _find_quote(table, _resolve_alias(table, each), provider):
                 return found
     return None
 
 
-def name_of(table: Table, model: str) -> str:
+def find_model_name(table: PriceTable, model: str) -> str:
     """The table's name of `model`; the name itself where the table does not know it."""
-    found = quoted(table, model)
+    found = find_price(table, model)
     return found.model if found else model.strip()
 
 
-def _spellings(table: Table, model: str) -> Iterator[tuple[str, str]]:
+def _list_spellings(table: PriceTable, model: str) -> Iterator[tuple[str, str]]:
     """The name, then the name within each provider whose prefix it has."""
     yield model, ""
     for provider in dict.fromkeys(group.provider for group in table.groups if group.provider):
@@ -131,15 +132,62 @@ def _spellings(table: Table, model: str) -> Iterator[tuple[str, str]]:
             yield name, provider
 
 
-def _meant(table: Table, name: str) -> str:
+def _resolve_alias(table: PriceTable, name: str) -> str:
     """The model that an alias stands for; a name that has a price of its own is no alias."""
     if any(name in group.prices for group in table.groups):
         return name
     return next((group.aliases[name] for group in table.groups if name in group.aliases), name)
 
 
-def _found(table: Table, name: str, provider: str) -> Quote | None:
+def _find_quote(table: PriceTable, name: str, provider: str) -> PriceQuote | None:
     """After a provider's prefix, only the provider's own models: `openai/` before another's is some other server."""
     if provider and not any(name in group.prices for group in table.groups if group.provider == provider):
         return None
-    return next((Quote(name, group.prices[name], group) for group in table.groups if name in group.prices), None)
+    return next((PriceQuote(name, group.prices[name], group) for group in table.groups if name in group.prices), None)
+
+
+MAX_AGE_DAYS = 90
+"""Days after which a price is doubted: providers changed theirs several times within 90 days of 2026."""
+
+
+def get_age_days(table: PriceTable, today: date, model: str = "") -> int | None:
+    """Days since the price of `model` was looked at; of the shipped table without one. None where nobody knows."""
+    if not model:
+        return _count_days(table.as_of, today)
+    found = find_price(table, model)
+    return _count_days(found.group.as_of, today) if found else None
+
+
+def describe_stale_prices(table: PriceTable, today: date, models: Iterable[str] = ()) -> str:
+    """A warning where what `models` are priced by is too old; empty where it is not, or has no price.
+
+    Without models it is about the shipped table as a whole.
+    """
+    wanted = tuple(models)
+    if not wanted:
+        days = _count_days(table.as_of, today) or 0
+        return f"The prices are {days} days old (of {table.as_of}){_REMEDY}" if days > MAX_AGE_DAYS else ""
+    found = dict.fromkeys(quote.model for model in wanted if (quote := find_price(table, model)))
+    said = [text for model in found if (quote := find_price(table, model)) and (text := _describe_age(quote, today))]
+    return "; ".join(said) + _REMEDY if said else ""
+
+
+_REMEDY = ": estimates may be wrong. Put today's prices into .aigon/prices.yaml, or update aigon"
+
+
+def _describe_age(quote: PriceQuote, today: date) -> str:
+    days = _count_days(quote.group.as_of, today) or 0
+    if days > MAX_AGE_DAYS:
+        return f"The price of {quote.model} is {days} days old (of {quote.group.as_of}{_format_file(quote.group)})"
+    if quote.price.until and (_count_days(quote.price.until, today) or 0) > 0:
+        return f"The price of {quote.model} held until {quote.price.until}"
+    return ""
+
+
+def _format_file(group: PriceGroup) -> str:
+    return f", {group.file}" if group.file else ""
+
+
+def _count_days(as_of: str, today: date) -> int | None:
+    """0 for a day to come: a clock that is behind makes no price younger."""
+    return max(0, (today - date.fromisoformat(as_of)).days) if as_of else None

@@ -9,6 +9,7 @@ from aigon.files.home import repository_home
 from aigon.files.store import lock, make_lasting
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing, commit, require_committing
+from aigon.job.spec_locations import SpecLocation, locate_spec
 from aigon.journal import candidates
 from aigon.journal.records import records_of
 from aigon.journal.run_id import new_run_id
@@ -20,7 +21,6 @@ from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.spec.stages import moved_to
 from aigon.worktrees.cleanup import remove_safely
-from aigon.worktrees.specs import Place, find_place
 
 OPENABLE = ("cancelled", "done", "paused")
 """Stages from which a feature is reopened."""
@@ -43,7 +43,7 @@ def cancel(main: Checkout, wanted: str, how: Committing) -> Closing:
     Raises AigonError, the feature as it was: 2 if it is over already, 7 while a loop works on it, and if a worktree or
     the commit is refused.
     """
-    place = find_place(main.root, main.common_dir, wanted)
+    place = locate_spec(main.root, main.common_dir, wanted)
     feature = place.feature
     if feature.stage in ("cancelled", "done"):
         hint = f"aigon reopen {feature.name_for_people} takes it up again"
@@ -65,7 +65,7 @@ def reopen(main: Checkout, wanted: str, how: Committing) -> Closing:
     A cancelled one continues on its branch. One that was done begins anew at HEAD: its merged branches are parked, and
     its records are put aside. Raises AigonError: 2 if it is not over, 7 if that or the commit is refused.
     """
-    feature = find_place(main.root, main.common_dir, wanted).feature
+    feature = locate_spec(main.root, main.common_dir, wanted).feature
     if feature.stage not in OPENABLE:
         name = feature.name_for_people
         hint = f"aigon feature-implement {name} --loop"
@@ -117,7 +117,7 @@ def _remove_worktrees(main: Checkout, works: Sequence[Candidate]) -> None:
 
 
 @contextmanager
-def _spec_here(main: Checkout, place: Place) -> Iterator[Feature]:
+def _spec_here(main: Checkout, place: SpecLocation) -> Iterator[Feature]:
     """Yield the feature as this work tree has it; a spec that only its branch has is written here first."""
     here: Feature | None = None
     with suppress(AigonError):

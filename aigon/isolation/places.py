@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from aigon.config.grants import Places, places
+from aigon.config.grants import SandboxPaths, read_sandbox_paths
 from aigon.files.resources import resource
 from aigon.text.yaml import parsed
 
@@ -14,10 +14,10 @@ _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_
 
 
 @cache
-def known() -> Places:
+def known() -> SandboxPaths:
     """What ships with aigon."""
     file = resource("templates", "sandbox.yaml")
-    return places(parsed(file.read_bytes(), str(file)))
+    return read_sandbox_paths(parsed(file.read_bytes(), str(file)))
 
 
 def home_of(env: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aigon.config.grants import Grants, lies_in
+from aigon.config.grants import Grants, is_inside
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -54,4 +54,4 @@ def _whole(folder: str, closed: Sequence[str]) -> str:
 
 
 def _holds(folder: str, closed: Sequence[str]) -> bool:
-    return folder in ("", "/") or any(lies_in(path, folder) for path in closed)
+    return folder in ("", "/") or any(is_inside(path, folder) for path in closed)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.config.grants import Grants, Mechanism, Wanted
+from aigon.config.grants import Grants, Mechanism, WantedMechanism
 from aigon.config.models import Config
 from aigon.files.home import state_home
 from aigon.isolation import sandbox
@@ -17,7 +17,7 @@ from aigon.isolation.programs import program, searched
 from aigon.job.seat import Seat
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
-from aigon.worktrees.matches import matches
+from aigon.worktrees.project_files import find_matches
 
 HOMES = ("/home", "/root")
 """Where people's homes are (Filesystem Hierarchy Standard)."""
@@ -36,7 +36,7 @@ class Boxed:
     `gone` are variables that are taken away: they lead to sockets that are not to be reached.
     """
 
-    wanted: Wanted = "none"
+    wanted: WantedMechanism = "none"
     box: sandbox.Sandbox | None = None
     gone: frozenset[str] = frozenset()
 
@@ -71,7 +71,9 @@ class Boxed:
             self.box.close()
 
 
-def boxed(seat: Seat, config: Config, wanted: Wanted | None, env: Mapping[str, str], folder: Path, note: Path) -> Boxed:
+def boxed(
+    seat: Seat, config: Config, wanted: WantedMechanism | None, env: Mapping[str, str], folder: Path, note: Path
+) -> Boxed:
     """The sandbox of a run whose files lie in `folder`. Raises AigonError (exit 7) where it cannot be as wanted."""
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
     mechanism = sandbox.best(mode, network)
@@ -115,7 +117,7 @@ def _linked(seat: Seat, config: Config) -> Iterator[str]:
     if seat.candidate is None:
         return
     for pattern in config.worktree.link:
-        yield from (os.path.realpath(seat.main / path) for path in matches(seat.main, pattern))
+        yield from (os.path.realpath(seat.main / path) for path in find_matches(seat.main, pattern))
 
 
 def _unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:

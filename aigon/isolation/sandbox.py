@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.config.grants import Grants, Mechanism, Network, Wanted
+from aigon.config.grants import Grants, Mechanism, Network, WantedMechanism
 from aigon.errors import environment
 from aigon.isolation import landlock
 from aigon.isolation.enclosure import bubblewrap, no_bubblewrap
@@ -93,7 +93,7 @@ def made(mechanism: Mechanism, grants: Grants, note: Path) -> Sandbox:
     return Sandbox(mechanism, grants, folder)
 
 
-def best(wanted: Wanted = "auto", network: Network = "open") -> Mechanism:
+def best(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:
     """The mechanism to use: the first that really works here, or the one that is wanted.
 
     Raises AigonError (exit 7) for one that is wanted by name and does not work, and where nothing closes a network that

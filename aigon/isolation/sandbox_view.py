@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.config.grants import Grants, covering, layers, lies_in
+from aigon.config.grants import Grants, find_covering_grant, is_inside, list_grant_layers
 
 # Root's processes keep their capabilities otherwise, this one to unmount what is mounted here.
 _ALONE = ("--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--unshare-ipc", "--die-with-parent")
@@ -16,7 +16,7 @@ to name, in sys/kernel/core_pattern, a program that runs outside of every sandbo
 
 def options(grants: Grants, folder: Path) -> list[str]:
     """The options of bwrap; what takes the place of the person's home and of /tmp lies in `folder`."""
-    every = _that_are_seen(layers(replace(grants, fixed=(*grants.fixed, *_there_already(grants)))))
+    every = _that_are_seen(list_grant_layers(replace(grants, fixed=(*grants.fixed, *_there_already(grants)))))
     every = sorted({*every, *_pinned(every, grants)}, key=lambda each: (each[0].count("/"), each[0]))
     closed = ["--unshare-net"] if grants.network == "closed" else []
     made = [word for path, name in every for word in _layer(path, name, folder)]
@@ -31,7 +31,7 @@ def _pinned(every: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str,
     known = dict(every)
     for path in (path for path, name in every if name == "fixed"):
         folder = os.path.dirname(path)  # noqa: PTH120 - a text
-        while folder not in known and any(folder != top and lies_in(folder, top) for top in grants.write):
+        while folder not in known and any(folder != top and is_inside(folder, top) for top in grants.write):
             yield folder, "write"
             folder = os.path.dirname(folder)  # noqa: PTH120 - as above
 
@@ -42,7 +42,7 @@ def _there_already(grants: Grants) -> Iterator[str]:
         # Never a lock: whoever holds it removes it, which the agent's view must not hinder.
         names = [name for name in os.listdir(folder) if not name.endswith(".lock")]  # noqa: PTH208 - names alone
         paths = (f"{folder}/{name}" for name in names)
-        yield from (path for path in paths if not any(lies_in(path, granted) for granted in grants.write))
+        yield from (path for path in paths if not any(is_inside(path, granted) for granted in grants.write))
 
 
 def _that_are_seen(every: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ def _that_are_seen(every: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
     return [
         (path, name)
         for path, name in there
-        if not os.path.islink(path) or covering(path, known) in ("hidden", "own")  # noqa: PTH114 - many of them
+        if not os.path.islink(path) or find_covering_grant(path, known) in ("hidden", "own")  # noqa: PTH114 - many of them
     ]
 
 

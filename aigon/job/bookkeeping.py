@@ -16,11 +16,18 @@ from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job import branch
 from aigon.job.locks import alone
+from aigon.job.spec_locations import (
+    choose_next_id,
+    find_checked_out_feature,
+    find_feature_to_begin,
+    find_merge_target,
+    list_spec_locations,
+    locate_spec,
+)
 from aigon.journal.records import Origin, records_of
 from aigon.spec import features, files
 from aigon.spec.features import FOLDERS, ROOT, Feature
 from aigon.spec.stages import moved_to
-from aigon.worktrees.specs import find_owner, find_place, find_to_begin, list_places, next_id, target_of
 
 OWN_DIRECTORY = "git-bookkeeping"
 """Apart from a loop's own git, whose rules were read before its agent ran: an agent may call these commands too."""
@@ -57,7 +64,7 @@ def create(checkout: Checkout, title: str, name: str, how: Committing) -> Featur
 def new_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
     """Return a feature for the inbox. Raises AigonError (exit 2) if one of that name exists on any branch."""
     slug = features.slug(name or title)
-    for place in list_places(checkout.root, checkout.common_dir):
+    for place in list_spec_locations(checkout.root, checkout.common_dir):
         if place.feature.slug == slug:
             where = f"{place.branch}: {place.feature.path}" if place.branch else place.feature.path
             hint = "Edit that spec, or choose another name"
@@ -74,7 +81,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     if not features.is_title(wanted) or branch.branch_of(checkout, wanted):
         return
     try:
-        find_place(checkout.root, checkout.common_dir, wanted)
+        locate_spec(checkout.root, checkout.common_dir, wanted)
         return
     except AigonError as error:
         if "Did you mean" in error.hint:
@@ -103,13 +110,13 @@ def write_spec(root: Path, feature: Feature, title: str) -> None:
 
 def prioritise(checkout: Checkout, wanted: str, how: Committing) -> Feature:
     """Give a feature of the inbox its ID and move it to the backlog. Raises AigonError: 2, or 7 by a hook."""
-    place = find_place(checkout.root, checkout.common_dir, wanted)
+    place = locate_spec(checkout.root, checkout.common_dir, wanted)
     feature = place.feature
     if feature.stage not in ("inbox", "backlog") or (feature.id and feature.stage != "inbox"):
         where = f"{place.branch}: {feature.path}" if place.branch else feature.path
         raise usage(f"Feature {feature.name_for_people} is in the stage {feature.stage} already", where=where)
     how = require_committing(checkout, how)
-    id = feature.id or next_id(checkout.root, checkout.common_dir)
+    id = feature.id or choose_next_id(checkout.root, checkout.common_dir)
     with moved_to(checkout.root, feature, "backlog", id) as (moved, paths):
         commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}", how)
     return moved
@@ -120,8 +127,8 @@ def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, s
 
     Raises AigonError: 2 for a feature that is done, 7 for a checkout that no feature can start from.
     """
-    place = find_place(checkout.root, checkout.common_dir, wanted)
-    feature = place.feature if place.branch else find_to_begin(checkout.root, checkout.common_dir, wanted)
+    place = locate_spec(checkout.root, checkout.common_dir, wanted)
+    feature = place.feature if place.branch else find_feature_to_begin(checkout.root, checkout.common_dir, wanted)
     files.refuse_over(feature)
     current = branch.require_sound(checkout)
     if checkout.commit_of(f"refs/heads/{feature.name}") is None:
@@ -174,11 +181,11 @@ def require_committer(checkout: Checkout) -> None:
         branch.require_committable(checkout)
         return
     current = branch.require_sound(checkout)
-    if owner := find_owner(checkout.root):
+    if owner := find_checked_out_feature(checkout.root):
         raise environment(
             f"{current} is the branch of feature {owner.name_for_people}, which the commit would become a part of",
             where=str(checkout.root),
-            hint=f"git switch {target_of(checkout.common_dir, owner) or 'main'}",
+            hint=f"git switch {find_merge_target(checkout.common_dir, owner) or 'main'}",
         )
 
 

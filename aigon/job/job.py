@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aigon.config.prices import NO_PRICES, Table
+from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.job.ladder import Rung
 from aigon.journal.attempt import Attempt
 from aigon.journal.decisions import Decision
@@ -82,7 +82,7 @@ class Job:
     promises: tuple[str, ...] = (DEFAULT_PROMISE,)
     waits: Waits = Waits()
     idle_timeout: float | None = None
-    prices: Table = NO_PRICES
+    prices: PriceTable = NO_PRICES
     earlier: tuple[Attempt, ...] = ()
     base_results: Mapping[str, bool] = field(default_factory=dict)
 

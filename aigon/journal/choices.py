@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.config.grants import Wanted
+from aigon.config.grants import WantedMechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Choices:
     judge: str | None = None
     judge_model: str | None = None
     judge_agent: str | None = None
-    sandbox: Wanted | None = None
+    sandbox: WantedMechanism | None = None
     profile: str | None = None
     validation_script: str | None = None
     skip_validation: bool | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aigon.config.prices import Price, Table, Tokens, quoted
+from aigon.config.prices import Price, PriceTable, TokenCounts, find_price
 from aigon.journal.state import Paid
 from aigon.model.turns import ModelUsage, Turn, Usage
 
@@ -11,7 +11,7 @@ LATELY = 3
 """Turns that the next one is measured by."""
 BRIEF = 500
 """Tokens of an answer that says little: about 350 words."""
-SESSION = Tokens(input=0, output=30_000, cache_write=100_000, cache_read=2_000_000)
+SESSION = TokenCounts(input=0, output=30_000, cache_write=100_000, cache_read=2_000_000)
 """A long turn of an agent, in tokens beyond its prompt; an assumption, and a rough one.
 
 An agent sends its whole context with every call, so that nearly all it reads comes from the cache: 90-98 % in what
@@ -41,7 +41,7 @@ def affordable(limit: float, taken: float, cost: float) -> bool:
     return taken < limit and taken + cost <= limit + 1e-6
 
 
-def priced(turn: Turn, table: Table) -> Turn:
+def priced(turn: Turn, table: PriceTable) -> Turn:
     """The turn with an estimate where it told its tokens and not its cost; as it is where there is no price.
 
     A CLI gives the sum of a session: its calls are taken for ones with short prompts, and what was written to a cache
@@ -56,9 +56,9 @@ def priced(turn: Turn, table: Table) -> Turn:
     return replace(turn, cost=sum(known), cost_status="estimated") if known and known == costs else turn
 
 
-def _estimate(table: Table, share: ModelUsage) -> float | None:
-    found, usage = quoted(table, share.model), share.usage
-    return found.price.calls(Tokens(usage.input, usage.output, cache_read=usage.cached)) if found else None
+def _estimate(table: PriceTable, share: ModelUsage) -> float | None:
+    found, usage = find_price(table, share.model), share.usage
+    return found.price.calls(TokenCounts(usage.input, usage.output, cache_read=usage.cached)) if found else None
 
 
 def range_of(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float, float] | None:
@@ -68,6 +68,6 @@ def range_of(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float
     """
     if price is None:
         return None
-    low = price.call(Tokens(prompt_tokens, BRIEF))
+    low = price.call(TokenCounts(prompt_tokens, BRIEF))
     one = replace(SESSION, cache_write=SESSION.cache_write + prompt_tokens)
     return low, max(low, turns * price.calls(one))

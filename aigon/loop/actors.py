@@ -11,7 +11,7 @@ from aigon.agents.adapters import adapter_of
 from aigon.agents.configured import SAMPLE, configured, every_kind
 from aigon.agents.first_ready import candidates, why_none
 from aigon.agents.first_ready import said as chosen_aloud
-from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage
 from aigon.isolation import sandbox
@@ -28,7 +28,7 @@ _ALONE = "Name one. Several work side by side, each in a worktree, without --no-
 _OTHER = "or continue with another agent: --agent NAME"
 
 
-def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str], read: Read) -> tuple[Agent, str]:
+def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str], read: ReadFile) -> tuple[Agent, str]:
     """The agent, and what is to be said of the choice: by flag, by configuration, else the first that is ready.
 
     Raises AigonError (exit 2 or 6).
@@ -142,7 +142,7 @@ def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True)
 
 
 def fallback(
-    root: Path, config: Config, options: Options, env: Mapping[str, str], read: Read, agent: Agent
+    root: Path, config: Config, options: Options, env: Mapping[str, str], read: ReadFile, agent: Agent
 ) -> tuple[tuple[Agent, ...], tuple[str, ...]]:
     """The agents that stand in for `agent`, and a warning for each that cannot start. Raises AigonError (exit 2)."""
     where = "fallback in .aigon/config.json"
@@ -172,7 +172,7 @@ def judge_of(
 def has_judge(root: Path) -> bool:
     """Whether anybody would be asked about open criteria in the checkout at `root`; one that is named counts."""
     with suppress(AigonError):
-        config = configuration(work_tree(root))
+        config = load_configuration(open_work_tree(root))
         chosen = named(config.judge or JudgeConfig(), os.environ.get("AIGON_JUDGE"))
         return chosen != "none" and (bool(chosen) or chosen_judge(config, None, (), os.environ, root) is not None)
     return True
@@ -201,8 +201,8 @@ def _asked(root: Path, config: Config, agents: Sequence[str], own: str) -> Agent
     Raises AigonError (exit 2) for a name that is no agent's.
     """
     if own:
-        return configured(root, config, own, work_tree(root), "judge.agent in .aigon/config.json")
+        return configured(root, config, own, open_work_tree(root), "judge.agent in .aigon/config.json")
     name = next(iter(agents), None) or config.default_agent or _only_agent(config)
     if name is None and len(config.agents) > 1:
         return None
-    return configured(root, config, name or "claude", work_tree(root))
+    return configured(root, config, name or "claude", open_work_tree(root))

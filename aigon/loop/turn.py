@@ -8,7 +8,7 @@ from pathlib import Path
 from aigon.agents.adapters import adapter_of
 from aigon.agents.environment import for_agent
 from aigon.checks.report_file import content
-from aigon.config.price_loading import knowing
+from aigon.config.price_tables import add_known_prices
 from aigon.files.displaced import real_folders
 from aigon.isolation.run_grants import perhaps_refused
 from aigon.job.job import Job
@@ -81,7 +81,7 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
     turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
     redact_files(world.iteration_folder(number), world.redact)
-    prices = knowing(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
+    prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
     state = yield TurnEnded(world.now(), priced(turn, prices), world.meter.taken())
     if not state.failed_turns:
         for notice in perhaps_refused(world.boxed, turn, world.now()):

@@ -4,6 +4,7 @@ from aigon.errors import environment
 from aigon.git.workspace import Workspace
 from aigon.job import branch
 from aigon.job.bookkeeping import beside
+from aigon.job.spec_locations import find_checked_out_feature
 from aigon.job.world import World
 from aigon.journal.earlier_spend import earlier_spend
 from aigon.journal.events import Event, Notice
@@ -15,7 +16,6 @@ from aigon.run.earlier_attempts import earlier_attempts
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, relocated
 from aigon.spec.stages import to_stage
-from aigon.worktrees.specs import find_owner
 
 
 def begin(opening: Opening, records: Records, prepared: Prepared, old: State) -> Opened:
@@ -30,7 +30,7 @@ def begin(opening: Opening, records: Records, prepared: Prepared, old: State) ->
     events: tuple[Event, ...] = ()
     if checkout.commit_of(f"refs/heads/{name}") is None:
         branch.require_configuration(checkout)
-        if owner := find_owner(checkout.root):
+        if owner := find_checked_out_feature(checkout.root):
             its = f"the branch of feature {owner.name_for_people}"
             text = f"it starts from {opening.current}, {its}, and will be merged into it"
             events = (Notice(World.now(), text, "warning"),)

@@ -7,7 +7,7 @@ from typing import Any
 
 from aigon.agents.configured import configured
 from aigon.arena.command_line import spell_option
-from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.job import limits
 from aigon.job.job import Job
@@ -50,17 +50,17 @@ def choices_of(job: Job, prepared: Prepared, options: Options) -> Choices:
     )
 
 
-def continue_choices(options: Options, started: RunStarted, main: Path, read: Read) -> Continued:
+def continue_choices(options: Options, started: RunStarted, main: Path, read: ReadFile) -> Continued:
     """Complete `options` by what was in force for the run that `started`.
 
     A flag goes before that run, and the run before variables and configuration, which `read` gives as in `prepare`.
     Raises AigonError (exit 2) for a malformed configuration or an agent that does not exist.
     """
-    config = configuration(read)
+    config = load_configuration(read)
     recorded = started.choices or Choices((Step(started.agent),), skip_validation=started.skip_validation or None)
     agent = recorded.line_up[0].agent
     flag = options.is_flag("agents")
-    chosen = configured(main, config, options.agents[0], work_tree(main)).name if flag else agent
+    chosen = configured(main, config, options.agents[0], open_work_tree(main)).name if flag else agent
     taken = {name: getattr(recorded, name) for name in (*LIMITS, *NAMED, "sandbox", "judge")}
     if not options.is_flag("judge"):
         taken |= {"judge_model": recorded.judge_model, "judge_agent": recorded.judge_agent}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.configured import configured
-from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import usage
 from aigon.files.home import known_home
@@ -40,12 +40,12 @@ def _is(candidate: Candidate, name: str) -> bool:
 
 def agents(main: Checkout, names: Sequence[str]) -> tuple[RequestedAgent, ...]:
     """The agents that a person names, with labels of their own. Raises AigonError (exit 2) for unknown ones."""
-    read = work_tree(main.root)
-    config = configuration(read)
+    read = open_work_tree(main.root)
+    config = load_configuration(read)
     return assign_distinct_labels([_named(main.root, config, name, read) for name in names])
 
 
-def _named(root: Path, config: Config, name: str, read: Read) -> RequestedAgent:
+def _named(root: Path, config: Config, name: str, read: ReadFile) -> RequestedAgent:
     agent = configured(root, config, name if name in config.agents else name.partition(":")[0], read)
     short = next((a for a in agent.kind.aliases if len(a) <= SHORT), "") if agent.kind else ""
     found = parse_requested_agent(
@@ -59,7 +59,7 @@ def spelled_out(main: Checkout, options: Options) -> Options:
     """`--agent claude:opus` as `--agent claude --model opus`. Raises AigonError (exit 2) where two models are named."""
     if len(options.agents) != 1 or ":" not in options.agents[0]:
         return options
-    if options.agents[0] in configuration(work_tree(main.root)).agents:
+    if options.agents[0] in load_configuration(open_work_tree(main.root)).agents:
         return options
     (each,) = agents(main, options.agents)
     if options.model and options.model != each.model:
@@ -104,8 +104,8 @@ def _default(main: Checkout, options: Options) -> str:
 
     from aigon.loop.actors import agent_of
 
-    read = work_tree(main.root)
-    return agent_of(main.root, configuration(read), options, dict(os.environ), read)[0].name
+    read = open_work_tree(main.root)
+    return agent_of(main.root, load_configuration(read), options, dict(os.environ), read)[0].name
 
 
 def solo_since(main: Checkout, there: Sequence[Candidate]) -> bool:

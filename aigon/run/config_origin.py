@@ -6,17 +6,22 @@ from pathlib import Path
 
 from aigon.checks.finding import shown
 from aigon.checks.project_checks import DEFAULT_SCRIPT, Checks, checks_of
-from aigon.config.keys import Keys, Leaf, dotted, is_set, leaves, plain
-from aigon.config.loading import PROJECT_FILE, configuration, user_content, user_file, work_tree
-from aigon.config.masking import hidden
-from aigon.config.models import Config, JudgeConfig, load
+from aigon.config.loading import (
+    PROJECT_FILE,
+    get_user_file,
+    load_configuration,
+    open_work_tree,
+    read_user_configuration,
+)
+from aigon.config.models import Config, JudgeConfig, parse_configuration
+from aigon.config.values import ConfigValue, KeyPath, convert_to_json, format_key, is_set, list_values, redact_value
 from aigon.files.home import state_home
 from aigon.files.resources import profiles
 from aigon.job import limits
 from aigon.job.options import Options
 from aigon.model.checks import Check
 
-OPTIONS: Mapping[str, Keys] = {
+OPTIONS: Mapping[str, KeyPath] = {
     "profile": ("profile",),
     "agents": ("defaultAgent",),
     "max_iterations": ("ralph", "maxIterations"),
@@ -64,15 +69,15 @@ class Sources:
     merged: Config
     project: Config
     user: Config
-    given: Mapping[Keys, Given]
+    given: Mapping[KeyPath, Given]
 
-    def origin(self, keys: Keys) -> str:
+    def origin(self, keys: KeyPath) -> str:
         """Where the value under `keys` comes from, as far as variables and files go."""
         if keys in self.given:
             return self.given[keys].variable
         if not is_set(self.merged, keys):
             return DEFAULT
-        return PROJECT_FILE if is_set(self.project, keys) or not is_set(self.user, keys) else str(user_file())
+        return PROJECT_FILE if is_set(self.project, keys) or not is_set(self.user, keys) else str(get_user_file())
 
 
 def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tuple[Value, ...]:
@@ -91,13 +96,13 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
 
 
 def _sources(root: Path, given: Mapping[str, Given]) -> Sources:
-    read, own = work_tree(root), user_content()
+    read, own = open_work_tree(root), read_user_configuration()
     content = read(PROJECT_FILE)
     by_key = {OPTIONS[name]: each for name, each in given.items()}
     return Sources(
-        configuration(read),
-        load([(PROJECT_FILE, content)] if content is not None else []),
-        load([(str(user_file()), own)] if own is not None else []),
+        load_configuration(read),
+        parse_configuration([(PROJECT_FILE, content)] if content is not None else []),
+        parse_configuration([(str(get_user_file()), own)] if own is not None else []),
         by_key,
     )
 
@@ -110,32 +115,32 @@ def _of_model(root: Path, sources: Sources, resolved: Checks) -> Iterator[Value]
         if leaf.keys == ("profile",) and sources.origin(leaf.keys) == DEFAULT:
             yield Value("profile", resolved.profile, f"{DETECTED} ({_file_of(root, resolved.profile)})")
         elif leaf.keys == OPTIONS["iteration_timeout"] and resolved.turn and sources.origin(leaf.keys) == DEFAULT:
-            yield Value(dotted(leaf.keys), plain(resolved.turn), _file_of(root, resolved.profile))
+            yield Value(format_key(leaf.keys), convert_to_json(resolved.turn), _file_of(root, resolved.profile))
         elif leaf.keys == ("paths",):
             yield from _folders(root, resolved)
         elif leaf.keys == ("ralph", "validationScript") and leaf.value is None and _script(resolved):
-            yield Value(dotted(leaf.keys), DEFAULT_SCRIPT, DEFAULT)
+            yield Value(format_key(leaf.keys), DEFAULT_SCRIPT, DEFAULT)
         else:
             yield _value(sources, leaf)
 
 
-def _leaves(sources: Sources) -> Iterator[Leaf]:
+def _leaves(sources: Sources) -> Iterator[ConfigValue]:
     config = sources.merged
     if ("judge", "backend") in sources.given and config.judge is None:
         config = config.model_copy(update={"judge": JudgeConfig()})
-    for leaf in leaves(config):
+    for leaf in list_values(config):
         given = sources.given.get(leaf.keys)
-        yield Leaf(leaf.keys, _said(given), leaf.free) if given else leaf
+        yield ConfigValue(leaf.keys, _said(given), leaf.free) if given else leaf
 
 
 def _said(given: Given) -> object:
     """One agent is a name; several are what a run would refuse, so they are shown."""
     value = given.value
-    return value[0] if isinstance(value, tuple) and len(value) == 1 else plain(value)
+    return value[0] if isinstance(value, tuple) and len(value) == 1 else convert_to_json(value)
 
 
-def _value(sources: Sources, leaf: Leaf) -> Value:
-    return Value(dotted(leaf.keys), hidden(leaf.keys, leaf.value, leaf.free), sources.origin(leaf.keys))
+def _value(sources: Sources, leaf: ConfigValue) -> Value:
+    return Value(format_key(leaf.keys), redact_value(leaf.keys, leaf.value, leaf.free), sources.origin(leaf.keys))
 
 
 def _folders(root: Path, resolved: Checks) -> Iterator[Value]:
@@ -144,7 +149,7 @@ def _folders(root: Path, resolved: Checks) -> Iterator[Value]:
     if not below:
         yield Value("paths", {}, DEFAULT)
     for folder, name in below.items():
-        yield Value(dotted(("paths", folder, "profile")), name, f"{DETECTED} ({_file_of(root, name)})")
+        yield Value(format_key(("paths", folder, "profile")), name, f"{DETECTED} ({_file_of(root, name)})")
 
 
 def _script(resolved: Checks) -> bool:
@@ -163,7 +168,7 @@ def _of_checks(sources: Sources, resolved: Checks, before: Mapping[str, Check]) 
     for check in resolved.checks:
         yield from _of_check(sources, check, before.get(check.name))
     there = {check.name for check in resolved.checks}
-    for leaf in leaves(sources.merged):
+    for leaf in list_values(sources.merged):
         if (
             leaf.keys[0] == "checks"
             and leaf.keys[1:2]
@@ -182,14 +187,14 @@ def _of_check(sources: Sources, check: Check, before: Check | None) -> Iterator[
         said = sources.origin(keys)
         if said == DEFAULT and (below[0] in DECIDED or value != usual.get(below)):
             said = source
-        yield Value(dotted(keys), hidden(keys, value, free=len(below) > 1), said)
+        yield Value(format_key(keys), redact_value(keys, value, free=len(below) > 1), said)
 
 
-def _settings(check: Check) -> Iterator[tuple[Keys, object]]:
+def _settings(check: Check) -> Iterator[tuple[KeyPath, object]]:
     yield ("command",), shown(check)
     yield ("role",), check.role
     yield ("parser",), check.parser
-    yield ("timeout",), plain(check.timeout)
+    yield ("timeout",), convert_to_json(check.timeout)
     yield ("exclusive",), check.exclusive
     yield ("when",), check.when
     yield ("paths",), list(check.paths)

@@ -10,6 +10,7 @@ from aigon.errors import AigonError, usage
 from aigon.files.home import repository_home
 from aigon.git.person import Checkout
 from aigon.job.seat import main_checkout
+from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
 from aigon.journal.decisions import Decision
 from aigon.journal.events import IterationFinished
@@ -22,7 +23,6 @@ from aigon.model.criteria import Spec
 from aigon.run.meant import candidate_meant
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean, folded
-from aigon.worktrees.specs import find_place
 
 DECIDABLE = ("human", "judge")
 SHOWN_FILES = 10
@@ -73,7 +73,7 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     with main_checkout(checkout) as (main, here):
         candidate = candidate_meant(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
-    place = find_place(root, checkout.common_dir, candidate.feature if candidate else wanted)
+    place = locate_spec(root, checkout.common_dir, candidate.feature if candidate else wanted)
     feature, spec = place.feature, place.parse()
     for each in what:
         if each.isdecimal():

@@ -8,7 +8,7 @@ from aigon.agents.choice import choice
 from aigon.agents.configured import OWN, configured, person_folder
 from aigon.agents.first_ready import NEVER, rank
 from aigon.agents.health import Patient, health
-from aigon.config.loading import Read, configuration, work_tree
+from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import agent_kinds
@@ -22,13 +22,13 @@ from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import Diagnosis, MachineFact
 from aigon.model.turns import Agent
 from aigon.run.machine_health import facts, worded
-from aigon.run.repair.repair import broken
+from aigon.run.repair.repair import list_damage
 
 
 def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
     """Everything, from the folder `start`, in a repository or not. What is malformed is a finding, never an error."""
     root = repository_root(start)
-    read: Read = work_tree(root) if root else lambda _: None
+    read: ReadFile = open_work_tree(root) if root else lambda _: None
     wrong: list[AigonError] = []
     config = _configuration(read, wrong)
     known = _kinds(root, wrong)
@@ -47,9 +47,9 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(agents, machine, taken, why, known["command"].note)
 
 
-def _configuration(read: Read, wrong: list[AigonError]) -> Config:
+def _configuration(read: ReadFile, wrong: list[AigonError]) -> Config:
     try:
-        return configuration(read)
+        return load_configuration(read)
     except AigonError as error:
         wrong.append(error)
         return Config()
@@ -68,7 +68,7 @@ def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, AgentType]:
 
 
 def _patients(
-    root: Path, config: Config, known: Mapping[str, AgentType], read: Read, wrong: list[AigonError]
+    root: Path, config: Config, known: Mapping[str, AgentType], read: ReadFile, wrong: list[AigonError]
 ) -> list[Patient]:
     """The configured agents, then every kind that is none of them by name."""
     foreign = agent_kinds(root / OWN)
@@ -101,7 +101,7 @@ def _repository(root: Path) -> MachineFact:
 def _records(root: Path) -> Iterator[MachineFact]:
     """What is damaged of aigon's own records, if anything is."""
     try:
-        wrong = broken(root)
+        wrong = list_damage(root)
     except (AigonError, OSError) as error:
         wrong = (str(error),)
     if wrong:

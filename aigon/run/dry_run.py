@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aigon.checks.one_check import shown
-from aigon.config.loading import work_tree
+from aigon.config.loading import open_work_tree
 from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.isolation import sandbox
@@ -13,6 +13,7 @@ from aigon.job.bookkeeping import beside, require_feature
 from aigon.job.job import Job
 from aigon.job.ladder import Rung
 from aigon.job.options import Options
+from aigon.job.spec_locations import require_open_feature
 from aigon.journal.records import records_of
 from aigon.journal.state import replay
 from aigon.loop.prompt import build, estimated_tokens, how_decided
@@ -24,14 +25,13 @@ from aigon.run.price_tag import cost_of, price_tag
 from aigon.spec import files
 from aigon.spec.document import warnings_of
 from aigon.spec.features import Feature, feature_at
-from aigon.worktrees.specs import require_open
 
 
 def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     """The plan as a document and as text. Raises AigonError for what would refuse the run."""
     if not options.resume:
         require_feature(checkout, options.feature, write=False)
-    require_open(checkout.root, checkout.common_dir, options.feature)
+    require_open_feature(checkout.root, checkout.common_dir, options.feature)
     options = _as_resumed(checkout, options)
     prepared = ready(checkout, options)
     branch.require_sound(checkout)
@@ -55,7 +55,9 @@ def _as_resumed(checkout: Checkout, options: Options) -> Options:
         return options
     name = files.name_of(checkout.root, options.feature, branch.branch_of(checkout, options.feature))
     started = replay(records_of(home, name).each()).started
-    return continue_choices(options, started, checkout.root, work_tree(checkout.root)).options if started else options
+    return (
+        continue_choices(options, started, checkout.root, open_work_tree(checkout.root)).options if started else options
+    )
 
 
 def _granted(prepared: Prepared, checkout: Checkout, box: str) -> str:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import get_args
 
 from aigon.git.person import Checkout
-from aigon.hooks.setup import hooked, notified
+from aigon.hooks.hooked_loop import add_hooks, make_notifiers
 from aigon.isolation import run_grants
 from aigon.job import branch
 from aigon.job.job import Job
@@ -69,13 +69,13 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         reaper.adopt_orphans()
         session.world.guardian = guardian
         stop.request = running.request
-        watching = [*observers(session), *notified(session), *_written_for_people(session)]
+        watching = [*observers(session), *make_notifiers(session), *_written_for_people(session)]
         recorder = Recorder(_records(session, points), watching, session.world.redact)
         state = session.state
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_said_before(session)], state)
-            loop = hooked(run(session.job, session.world, state), session, state)
+            loop = add_hooks(run(session.job, session.world, state), session, state)
             return drive(loop, state, recorder)
         finally:
             stop.halt()

@@ -11,9 +11,9 @@ from aigon.agents.command_agents import kinds_here
 from aigon.agents.install_commands import Place, install
 from aigon.checks.one_check import shown
 from aigon.checks.project_checks import Checks, checks_of, unchecked
-from aigon.config.loading import PROJECT_FILE, configuration, work_tree
+from aigon.config.loading import PROJECT_FILE, load_configuration, open_work_tree
 from aigon.config.models import Config
-from aigon.config.schemas import FOLDER as SCHEMAS
+from aigon.config.schemas import SCHEMA_FOLDER as SCHEMAS
 from aigon.errors import AigonError, explained, usage
 from aigon.files.runtime_files import IGNORED_LINES
 from aigon.files.store import write_atomic
@@ -157,7 +157,7 @@ def initialise(
     `agents` are programs of the person's own and their commands, for a new configuration.
     """
     _refuse_agents(checkout.root, agents)
-    config = configuration(work_tree(checkout.root))
+    config = load_configuration(open_work_tree(checkout.root))
     checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
     written: list[str] = []
     kept: list[str] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from aigon.config.loading import configuration, work_tree
+from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, unavailable
 from aigon.files.resources import resource
@@ -72,7 +72,7 @@ def evaluate(start: Path, asked: Asked, progress: Progress) -> tuple[Evaluation,
 def judge(start: Path, asked: Asked) -> JudgeSettings:
     """The judge to measure: the one that was named, else the configured one. Raises AigonError (exit 6) for none."""
     root = _root(start)
-    config = _configured(configuration(work_tree(root)), asked)
+    config = _configured(load_configuration(open_work_tree(root)), asked)
     chosen = named(config.judge or JudgeConfig(), asked.judge)
     found = None if chosen == "none" else chosen_judge(config, chosen, (), dict(os.environ), root)
     if found is None:

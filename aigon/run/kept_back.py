@@ -6,7 +6,7 @@ from pathlib import Path
 from aigon.agents.adapters import adapter_of
 from aigon.agents.environment import kept_from, listed
 from aigon.config.models import Config
-from aigon.hooks.list import FOLDER
+from aigon.hooks.hook import HOOKS_FOLDER
 from aigon.model.turns import Agent
 from aigon.secrets.names import holds_secret, is_credential
 
@@ -25,6 +25,6 @@ def _kept(
 ) -> Iterator[tuple[str, Sequence[str]]]:
     for agent in agents:
         yield agent.name, kept_from(env, agent, adapter_of(agent).kind)
-    if config.hooks or any(each.command for each in config.notify) or (root / FOLDER).is_dir():
+    if config.hooks or any(each.command for each in config.notify) or (root / HOOKS_FOLDER).is_dir():
         passed = {*config.env.pass_, *(name for each in config.hooks.values() for name in each.pass_)}
         yield "a hook", [name for name in sorted(env) if is_credential(name) and name not in passed]

@@ -11,10 +11,10 @@ from aigon.checks.one_check import shown
 from aigon.checks.project_checks import Checks, checks_of, require_named, require_tools
 from aigon.compile.proposals import Surroundings
 from aigon.compile.rules.rules import bound_check
-from aigon.config import price_loading as prices
-from aigon.config.loading import Read, configuration, own_tools, work_tree
+from aigon.config import price_tables as prices
+from aigon.config.loading import ReadFile, build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
-from aigon.config.prices import NO_PRICES, Table
+from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.errors import usage
 from aigon.files.resources import resource
 from aigon.git.person import Checkout
@@ -22,6 +22,7 @@ from aigon.isolation.checkouts import brought
 from aigon.job import limits
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import Options
+from aigon.job.spec_locations import find_feature_here, find_feature_to_begin
 from aigon.loop import actors
 from aigon.model.criteria import Spec, parse_promises
 from aigon.model.judging import JudgeSettings
@@ -34,7 +35,6 @@ from aigon.secrets import environment
 from aigon.spec import files
 from aigon.spec.annotating import takes_annotation
 from aigon.spec.features import Feature
-from aigon.worktrees.specs import find_here, find_to_begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Prepared:
     protection: Protection
     proof: ProofPlan
     fallback: tuple[Agent, ...] = ()
-    prices: Table = NO_PRICES
+    prices: PriceTable = NO_PRICES
     said: tuple[str, ...] = ()
     warned: tuple[str, ...] = ()
 
@@ -76,7 +76,7 @@ def prepare(
     *,
     with_agent: bool = True,
     feature: Feature | None = None,
-    read: Read | None = None,
+    read: ReadFile | None = None,
     main: Path | None = None,
 ) -> Prepared:
     """Read configuration, spec and project, and agents as the `main` checkout has them.
@@ -85,8 +85,8 @@ def prepare(
     `read` gives the files that decide where the work tree holds an agent's work that is still to be judged.
     """
     root, main = checkout.root, main or checkout.root
-    read = read or work_tree(root)
-    config = configuration(read)
+    read = read or open_work_tree(root)
+    config = load_configuration(read)
     if main != root:
         config = _with_agents_of(main, config)
     config = _with_judge_of(options, config)
@@ -96,11 +96,11 @@ def prepare(
         raise usage("The loop is turned off for this project", where=where, hint=hint)
     limits.limits(config, options)  # a limit that cannot be is said before anything is changed
     parse_promises(options.promises)
-    find = find_to_begin if with_agent else find_here
+    find = find_feature_to_begin if with_agent else find_feature_here
     feature = feature or find(root, checkout.common_dir, options.feature)
     spec = files.read(read, feature)
     env = {**_without_bytecode(checkout), **brought(os.environ, main, root)}
-    check_env = {**environment.for_checks(env, config.env.pass_), "PATH": own_tools(root, env.get("PATH", ""))}
+    check_env = {**environment.for_checks(env, config.env.pass_), "PATH": build_tool_path(root, env.get("PATH", ""))}
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
     checks = checks_of(root, config, spec, options, env)
@@ -118,7 +118,7 @@ def prepare(
         protection=guarding.protection_of(root, config, spec, checks.checks),
         proof=guarding.proof_of(root, config),
         fallback=others,
-        prices=prices.load(read) if agent else NO_PRICES,
+        prices=prices.load_prices(read) if agent else NO_PRICES,
         said=tuple(
             filter(None, (chosen, _kept_back(main, config, env, agent, others), _one_turn(main, feature, options)))
         ),
@@ -163,7 +163,7 @@ def _kept_back(
 
 def _with_agents_of(main: Path, config: Config) -> Config:
     """Agents that came to the main checkout since the worktree was made; what is known there already stays as it is."""
-    more = configuration(work_tree(main)).agents
+    more = load_configuration(open_work_tree(main)).agents
     return config.model_copy(update={"agents": {**more, **config.agents}})
 
 
@@ -179,7 +179,7 @@ def ready(
     checkout: Checkout,
     options: Options,
     feature: Feature | None = None,
-    read: Read | None = None,
+    read: ReadFile | None = None,
     main: Path | None = None,
 ) -> Prepared:
     """Prepared, and what cannot work is said now, not in the morning. Raises AigonError (exit 2, 6 or 7)."""
@@ -245,5 +245,5 @@ def prompt_template() -> str:
 
 def relocated(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """The same, after the spec has moved to another stage."""
-    spec = _bind_criteria(files.read(work_tree(root), feature), prepared.checks)
+    spec = _bind_criteria(files.read(open_work_tree(root), feature), prepared.checks)
     return replace(prepared, feature=feature, spec=spec)

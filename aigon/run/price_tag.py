@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from datetime import date
 
-from aigon.config.price_age import stale
-from aigon.config.price_loading import knowing
-from aigon.config.prices import quoted
+from aigon.config.price_tables import add_known_prices
+from aigon.config.prices import describe_stale_prices, find_price
 from aigon.job.job import Job
 from aigon.journal.amounts import cost_range
 from aigon.journal.spending import range_of
@@ -17,8 +16,8 @@ def cost_of(job: Job, tokens: int) -> tuple[float, float] | None:
     The dearest model of the ladder's rungs that this many turns can reach sets the upper end.
     """
     models = _models(job)
-    table = knowing(job.prices, *models)
-    found = [quoted(table, model) for model in models]
+    table = add_known_prices(job.prices, *models)
+    found = [find_price(table, model) for model in models]
     ranges = [range_of(tokens, job.limits.iterations, one.price) for one in found if one]
     known = [one for one in ranges if one]
     if not known or len(known) < len(models):
@@ -38,7 +37,7 @@ def price_tag(job: Job, tokens: int) -> str:
 def warnings(job: Job, today: date) -> Iterator[str]:
     """What is to be said of prices that are old."""
     models = _models(job)
-    if text := stale(knowing(job.prices, *models), today, models):
+    if text := describe_stale_prices(add_known_prices(job.prices, *models), today, models):
         yield text
 
 

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from aigon.config.loading import work_tree
+from aigon.config.loading import open_work_tree
 from aigon.errors import AigonError, Exit, environment
 from aigon.git.person import Checkout
 from aigon.git.stale_locks import GitLocks
@@ -118,7 +118,7 @@ def spec_of(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
     AigonError (exit 2) for a spec without criteria.
     """
     killed = state.outcome is None and state.iteration > state.finished
-    files = work_tree(workspace.root)
+    files = open_work_tree(workspace.root)
     raw = workspace.file_at(tip, path, workspace.root) if killed else files(path)
     return specs.parsed(raw if raw is not None else files(path) or b"", path)
 

@@ -9,8 +9,8 @@ from aigon.git.person import Checkout
 from aigon.job.bookkeeping import require_feature
 from aigon.job.options import Options
 from aigon.job.seat import Seat, main_checkout, worktree_of
+from aigon.job.spec_locations import require_open_feature
 from aigon.run.chosen_agents import chosen, known, spelled_out
-from aigon.worktrees.specs import require_open
 
 
 @contextmanager
@@ -25,15 +25,15 @@ def seated(checkout: Checkout, options: Options, say: Callable[[str], None]) -> 
         names = chosen(main, options, here)
         if not names:
             _require_outside(here, options)
-            require_open(checkout.root, checkout.common_dir, options.feature)
+            require_open_feature(checkout.root, checkout.common_dir, options.feature)
             yield Seat(checkout, checkout.root), spelled_out(main, options)
             return
         if len(names) > 1:
             listed = ", ".join(each.label for each in known(main, options.feature)) or ", ".join(names)
             raise usage(f"Feature {options.feature} has several agents: {listed}", hint="Name one with --agent")
-        from aigon.worktrees.setup import set_up
+        from aigon.worktrees.setup import set_up_feature
 
-        (candidate,) = set_up(main, options.feature, names, say)
+        (candidate,) = set_up_feature(main, options.feature, names, say)
         with worktree_of(main, candidate) as seat:
             one = replace(options, feature=candidate.feature, agents=(candidate.agent,))
             yield seat, spelled_out(main, one)

@@ -51,7 +51,7 @@ from aigon.run.freeze import freeze
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.recover import Confirm
-from aigon.run.repair.views import views_again, views_whole
+from aigon.run.repair.records import are_views_intact, repair_views
 from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.sound_records import kept_state, require_sound
 from aigon.run.take_up import take_up
@@ -219,9 +219,9 @@ def _undone(world: World) -> Iterator[Notice]:
 def _kept_views(folder: Path, found: Opened) -> Sequence[Event]:
     """Make anew what a run left for people and is gone or damaged; what was damaged is kept, and told as events."""
     with contextlib.suppress(OSError):  # nobody relies on them
-        if not found.resumed or views_whole(folder, {**found.past.turns.titles, **titles()}):
+        if not found.resumed or are_views_intact(folder, {**found.past.turns.titles, **titles()}):
             return ()
-        done = [each for each in views_again(folder, found.records.each, behind=False) if each.kept_as]
+        done = [each for each in repair_views(folder, found.records.each, behind=False) if each.kept_as]
         text = "{} was damaged: renamed {} and rebuilt"
         return [Notice(World.now(), text.format(Path(e.path).name, Path(e.kept_as).name), "warning") for e in done]
     return ()
@@ -293,9 +293,9 @@ def _of_the_seat(seat: Seat, prepared: Prepared) -> dict[str, str]:
     """Ports and names of its own, and the folder that it is in, for what runs in a worktree."""
     if seat.candidate is None:
         return {}
-    from aigon.worktrees.worktree import environment
+    from aigon.worktrees.worktree import build_environment
 
-    return {**environment(seat.candidate, prepared.config), "PWD": str(seat.checkout.root)}
+    return {**build_environment(seat.candidate, prepared.config), "PWD": str(seat.checkout.root)}
 
 
 def _earlier_iterations(found: Opened, log: bytes) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from aigon.config.loading import Read, work_tree
+from aigon.config.loading import ReadFile, open_work_tree
 from aigon.git.workspace import Workspace
 from aigon.job import branch
 from aigon.job.world import World
@@ -54,7 +54,7 @@ def take_up(opening: Opening, records: Records, past: Past) -> Opened:
     head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
     suspect = unjudged or state.half_turn or state.unseen
     files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
-    read = files or work_tree(workspace.root)
+    read = files or open_work_tree(workspace.root)
     continued = continue_choices(opening.options, started, opening.seat.main, read)
     prepared = ready(opening.checkout, continued.options, feature, read, main=opening.seat.main)
     said, warned = (*continued.notes, *prepared.said), (*continued.warnings, *prepared.warned)
@@ -105,7 +105,7 @@ def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Fea
     return specs.feature_of(path)
 
 
-def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> Read:
+def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> ReadFile:
     """The project's files as recorded or committed: what an agent made of them since its turn began is no rule."""
     known = load(records.frozen)
     fixed = {**{path: each.data for path, each in (known.guarded if known else {}).items() if each.whole}, **accepted}

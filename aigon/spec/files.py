@@ -11,7 +11,7 @@ from aigon.spec.document import LARGEST, TOO_MUCH, known_failures, parse, requir
 from aigon.spec.features import Feature, feature_at
 
 if TYPE_CHECKING:  # what reads the configuration takes longer to import than a list of features to print
-    from aigon.config.loading import Read
+    from aigon.config.loading import ReadFile
 
 NOT_STAGES = ("logs", "evaluations")
 """Folders beside the stages whose files are named after features too."""
@@ -59,7 +59,7 @@ def feature_of(path: str) -> Feature:
     return feature_at(path) or Feature("", features.slug(path.rpartition("/")[2].removesuffix(".md")), path, "")
 
 
-def read(files: "Read", feature: Feature) -> Spec:
+def read(files: "ReadFile", feature: Feature) -> Spec:
     """The spec as `files` have it, with at least one criterion. Raises AigonError (exit 2) otherwise."""
     raw = files(feature.path)
     if raw is None:

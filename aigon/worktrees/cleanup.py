@@ -1,25 +1,117 @@
-"""Remove worktrees where nothing is lost by it: their branches and aigon's record stay, and they can be made again."""
+"""Remove worktrees without losing work. Branches and records stay, so a worktree can be made again."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from aigon.config.loading import configuration, work_tree
-from aigon.errors import AigonError
-from aigon.files.home import repository_home
+from aigon.config.loading import load_configuration, open_work_tree
+from aigon.errors import AigonError, usage
+from aigon.files.home import known_home, repository_home
 from aigon.files.store import lock
 from aigon.git import worktrees
 from aigon.git.hidden import refuse_hidden_changes
 from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
 from aigon.job.locks import checkout_lock
-from aigon.model.candidates import Candidate
+from aigon.job.spec_locations import locate_spec
+from aigon.journal import candidates
+from aigon.loop.parked import listed as parked
+from aigon.model.candidates import Candidate, find_candidate
+from aigon.secrets.leaks import exclude_lines
 from aigon.text.quoting import folded
-from aigon.worktrees.cleanup_ignored import sorted_out
-from aigon.worktrees.cleanup_parking import Leaving, park_ignored, park_uncommitted
-from aigon.worktrees.lock import feature_lock
-from aigon.worktrees.lookup import found
-from aigon.worktrees.place import MARKER
+from aigon.worktrees.ignored import sort_ignored_files
+from aigon.worktrees.places import MARKER, find_worktree, get_candidate_lock
+
+MAX_NAMED_FILES = 3
+"""Files that a reason names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A worktree that is to go: whose it is, what it holds that is in no commit, and whether that may be parked."""
+
+    main: Checkout
+    here: Checkout
+    candidate: Candidate
+    home: Path
+    park: bool
+
+    @property
+    def place(self) -> str:
+        """What refs of parked work begin with."""
+        return f"feature-{self.candidate.feature}/{self.candidate.label}"
+
+
+def save_uncommitted(it: Removal) -> str:
+    """Park what is in no commit, and on no branch, where that is wished; else the reason."""
+    changed, lost = it.here.changed(), _find_unreachable_head(it.here)
+    if not it.park:
+        again = f"commit it there, or park it: aigon cleanup {it.candidate.feature} {it.candidate.label} --park"
+        if changed:
+            return f"it holds work that is in no commit ({_format_paths(changed)}): {again}"
+        return f"its HEAD is a commit that is on no branch ({lost[:12]}): {again}" if lost else ""
+    if not changed and not lost:
+        return ""
+    with _open_workspace(it) as workspace:
+        if changed and (why := _save_changes(it, workspace, changed)):
+            return why
+        if lost:
+            workspace.keep(f"{it.place}-head", lost)
+    return f"{_format_paths(left)} could not be put away" if (left := it.here.changed()) else ""
+
+
+def _find_unreachable_head(here: Checkout) -> str:
+    """The commit of a detached HEAD that no branch contains; "" where there is none."""
+    head = here.head
+    if here.branch is not None or head is None:
+        return ""
+    return "" if here.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
+
+
+@contextmanager
+def _open_workspace(it: Removal) -> Iterator[Workspace]:
+    """The work tree as the loop's own git sees it, without secrets."""
+    with TemporaryDirectory(prefix="git-cleanup-", dir=it.home) as folder:
+        workspace = Workspace(it.here, Path(folder), it.here.branch or it.candidate.branch)
+        workspace.trusted.keep_out(exclude_lines())
+        yield workspace
+
+
+def _save_changes(it: Removal, workspace: Workspace, changed: Sequence[str]) -> str:
+    """Park the work tree as it is, then put it back to its commit; why that is not possible, where it is not."""
+    head = it.here.head
+    if head is None:
+        return "its branch has no commit"
+    if complaints := workspace.snapshot():
+        return folded("; ".join(complaints))
+    held = set(workspace.tracked())
+    if left := [path for path in changed if os.path.lexists(it.here.root / path) and path not in held]:
+        return f"{_format_paths(left)} may hold secrets, which are not parked"
+    message = f"aigon: parked what {it.candidate.branch} had not committed\n"
+    workspace.keep(f"{it.place}-uncommitted", workspace.commit_tree(workspace.tree(), head, message))
+    workspace.restore(head)
+    return ""
+
+
+def save_ignored(it: Removal, paths: Sequence[str]) -> None:
+    """Keep ignored files as a commit on top of HEAD."""
+    head = str(it.here.head)
+    with _open_workspace(it) as workspace:
+        git, index = workspace.trusted, workspace.trusted.directory / "index.ignored"
+        git.run("read-tree", head, index=index)
+        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        git.run("update-index", "--add", "-z", "--stdin", stdin=stdin, index=index)
+        tree = git.run("write-tree", index=index).decode().strip()
+        message = f"aigon: parked what git ignored in the worktree of {it.candidate.branch}\n"
+        workspace.keep(f"{it.place}-ignored", workspace.commit_tree(tree, head, message))
+
+
+def _format_paths(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MAX_NAMED_FILES} more" if len(paths) > MAX_NAMED_FILES else ""
+    return ", ".join(folded(path) for path in paths[:MAX_NAMED_FILES]) + more
 
 
 def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
@@ -30,20 +122,20 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
     """
     home = repository_home(main.common_dir)
     try:
-        path = found(main, candidate, configuration(work_tree(main.root)).worktree)
+        path = find_worktree(main, candidate, load_configuration(open_work_tree(main.root)).worktree)
         if path is None:
-            return _gone(main, candidate)
+            return _forget_missing(main, candidate)
         if str(path) != candidate.path and not (path.parent / MARKER).exists():
             return f"its branch is checked out in {path}, which aigon did not make: git worktree remove {path}"
-        with _to_ourselves(home, candidate, path), Checkout.open(path) as here:
+        with _hold_locks(home, candidate, path), Checkout.open(path) as here:
             if here.root != path.resolve():
                 return f"git takes {path} for a part of {here.root}"
-            return _removed(Leaving(main, here, candidate, home, park))
+            return _save_and_remove(Removal(main, here, candidate, home, park))
     except AigonError as error:
         return f"{error}: {error.hint}" if error.hint else str(error)
 
 
-def _gone(main: Checkout, candidate: Candidate) -> str:
+def _forget_missing(main: Checkout, candidate: Candidate) -> str:
     """Let git forget a worktree whose folder is gone."""
     path = Path(candidate.path)
     if candidate.path and os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
@@ -57,11 +149,11 @@ def _gone(main: Checkout, candidate: Candidate) -> str:
 
 
 @contextmanager
-def _to_ourselves(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
+def _hold_locks(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
     """Hold the locks that a loop there would hold. Raises AigonError (exit 7) where one does."""
     what = f"The worktree of feature {candidate.feature}-{candidate.label}"
     with ExitStack() as held:
-        for each in (lock(feature_lock(home, candidate), what), checkout_lock(home, path)):
+        for each in (lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
             try:
                 held.enter_context(each)
             except AigonError as error:
@@ -70,17 +162,17 @@ def _to_ourselves(home: Path, candidate: Candidate, path: Path) -> Iterator[None
         yield
 
 
-def _removed(it: Leaving) -> str:
-    ignored = sorted_out(it.main, it.here)
-    if why := _standing(it.here) or ignored.reason or park_uncommitted(it):
+def _save_and_remove(it: Removal) -> str:
+    ignored = sort_ignored_files(it.main, it.here)
+    if why := _find_obstacle(it.here) or ignored.reason or save_uncommitted(it):
         return why
     if ignored.parked:
-        park_ignored(it, ignored.parked)
+        save_ignored(it, ignored.parked)
     worktrees.remove(it.main, it.here.root)
     return ""
 
 
-def _standing(here: Checkout) -> str:
+def _find_obstacle(here: Checkout) -> str:
     """What no parking helps with."""
     if Path.cwd().is_relative_to(here.root):
         return f"you stand in it ({here.root}): go to the main checkout first"
@@ -95,3 +187,58 @@ def _standing(here: Checkout) -> str:
         )
     refuse_hidden_changes(here)
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupResult:
+    """`removed` are worktrees that are gone now, `kept` those that stay with the reason, `parked` new refs."""
+
+    removed: tuple[Candidate, ...]
+    kept: tuple[tuple[Candidate, str], ...]
+    parked: tuple[str, ...]
+
+
+def clean_up_feature(
+    main: Checkout, wanted: str, agents: Sequence[str], *, park: bool, say: Callable[[str], None]
+) -> CleanupResult:
+    """Remove the worktrees of a feature, or of these agents of it, where nothing is lost.
+
+    `say` hears of each as it is done. Raises AigonError (exit 2) for a feature or an agent that is not known.
+    """
+    before = {row["ref"] for row in parked(main)}
+    removed, kept = [], []
+    for each in _choose_candidates(main, wanted, agents):
+        if reason := remove_safely(main, each, park=park):
+            kept.append((each, reason))
+            say(f"{each.label}: kept, {reason}")
+        else:
+            removed.append(each)
+            stays = main.commit_of(f"refs/heads/{each.branch}") is not None
+            say(f"{each.label}: {each.path} is gone" + (f"; its branch {each.branch} stays" if stays else ""))
+    refs = tuple(row["ref"] for row in parked(main) if row["ref"] not in before)
+    return CleanupResult(tuple(removed), tuple(kept), refs)
+
+
+def _choose_candidates(main: Checkout, wanted: str, agents: Sequence[str]) -> tuple[Candidate, ...]:
+    there = tuple(each for each in candidates.every(known_home(main.common_dir)) if _is_of_feature(each, wanted))
+    if not there:
+        feature = locate_spec(main.root, main.common_dir, wanted).feature
+        if agents:
+            raise usage(
+                f"Feature {feature.name_for_people} has no worktrees", hint="aigon worktrees lists all there are"
+            )
+        return ()
+    return tuple(dict.fromkeys(_find_candidate(there, agent) for agent in agents)) or there
+
+
+def _is_of_feature(candidate: Candidate, wanted: str) -> bool:
+    both = wanted.isdecimal() and candidate.feature.isdecimal()
+    return wanted in (candidate.feature, candidate.slug) or (both and int(wanted) == int(candidate.feature))
+
+
+def _find_candidate(there: Sequence[Candidate], agent: str) -> Candidate:
+    found = find_candidate(there, agent)
+    if found is None:
+        labels = ", ".join(each.label for each in there)
+        raise usage(f"'{agent}' names no single worktree of feature {there[0].feature}", hint=f"There are: {labels}")
+    return found

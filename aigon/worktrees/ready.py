@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from aigon.config.loading import own_tools
+from aigon.config.loading import build_tool_path
 from aigon.config.models import Config, WorktreeConfig
 from aigon.errors import AigonError, Exit
 from aigon.files.home import known_home, repository_home
@@ -23,24 +23,23 @@ from aigon.process import reaper, run
 from aigon.process.stop import Stop
 from aigon.secrets import environment
 from aigon.text.quoting import clean
-from aigon.worktrees.copies import bring, held, note, refresh_own
-from aigon.worktrees.ignored import left
-from aigon.worktrees.links import link
-from aigon.worktrees.lock import is_worked_in
+from aigon.worktrees.ignored import list_ignored_work
+from aigon.worktrees.places import is_in_use
+from aigon.worktrees.project_files import copy_files, hash_content, link_files, record_copies, refresh_configuration
 
-LINES = 10
+MAX_OUTPUT_LINES = 10
 """Lines of a failed set-up's output that are shown."""
-NOTED = 500 * 1024 * 1024
+MAX_HASHED_BYTES = 500 * 1024 * 1024
 """Bytes of what a set-up made that are read, to tell later whether anybody changed it."""
 
 
-def set_up_name(config: WorktreeConfig) -> str:
+def hash_set_up(config: WorktreeConfig) -> str:
     """A name for what is done in a new worktree: another one, and it is done again."""
     said = json.dumps([config.copy_, config.link, config.setup])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def made_ready(
+def prepare_worktree(
     main: Checkout,
     worktree: Checkout,
     candidate: Candidate,
@@ -54,28 +53,28 @@ def made_ready(
     What was done is noted in git's own folder of the worktree, with which it is gone. `settings` are the variables of
     the candidate's own. Raises AigonError: exit 2 for a bad configuration, 7 for a set-up that failed.
     """
-    name, done = set_up_name(config.worktree), worktree.git_dir / "aigon" / "ready"
-    if not (done.is_file() and _others_at_work(main, candidate)):
-        refresh_own(main, worktree)
+    name, done = hash_set_up(config.worktree), worktree.git_dir / "aigon" / "ready"
+    if not (done.is_file() and _is_another_loop_running(main, candidate)):
+        refresh_configuration(main, worktree)
     if done.is_file() and done.read_text() == name:
         return name
-    bring(main, worktree, config.worktree.copy_, say)
-    link(main, worktree, config.worktree.link, say)
+    copy_files(main, worktree, config.worktree.copy_, say)
+    link_files(main, worktree, config.worktree.link, say)
     if config.worktree.setup:
-        _set_up(main, worktree, candidate, config, settings, say, stop)
-        _note_made(worktree)
+        _run_set_up(main, worktree, candidate, config, settings, say, stop)
+        _record_made_files(worktree)
     done.parent.mkdir(exist_ok=True)
     write_atomic(done, name.encode())
     return name
 
 
-def _others_at_work(main: Checkout, candidate: Candidate) -> bool:
+def _is_another_loop_running(main: Checkout, candidate: Candidate) -> bool:
     """Whether another loop runs: what its agent writes into the main checkout just now is nobody's word."""
     others = (each for each in every(known_home(main.common_dir)) if each != candidate)
-    return any(is_worked_in(main, each) for each in others)
+    return any(is_in_use(main, each) for each in others)
 
 
-def _set_up(
+def _run_set_up(
     main: Checkout,
     worktree: Checkout,
     candidate: Candidate,
@@ -89,13 +88,13 @@ def _set_up(
     say(f"Setting up the worktree of {candidate.label}: {shown}")
     log = records(repository_home(main.common_dir), candidate).folder / "set-up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    env = {**environment.for_checks(os.environ, config.env.pass_), "PATH": own_tools(worktree.root), **settings}
+    env = {**environment.for_checks(os.environ, config.env.pass_), "PATH": build_tool_path(worktree.root), **settings}
     env["PWD"] = str(worktree.root)
-    with _heard(stop) as heard:
+    with _listen_for_stop(stop) as heard:
         with reaper.leaving_nothing():
             exited = run.run(
                 run.Command(
-                    _argv(command, env),
+                    _resolve_command(command, env),
                     cwd=worktree.root,
                     env=env,
                     deadline=float(config.worktree.setup_timeout),
@@ -105,30 +104,30 @@ def _set_up(
                 heard,
             )
         if exited.exit_code != 0 or exited.killed:
-            raise _failed(exited, shown, log, heard)
+            raise _describe_failure(exited, shown, log, heard)
 
 
-def _note_made(worktree: Checkout) -> None:
+def _record_made_files(worktree: Checkout) -> None:
     """Write down what ignored files there are after the set-up: as they are then, they are nobody's work."""
     made, size = {}, 0
-    for path in left(worktree):
+    for path in list_ignored_work(worktree):
         file = worktree.root / path
         with contextlib.suppress(OSError):
             size += file.lstat().st_size
-            if size > NOTED:
+            if size > MAX_HASHED_BYTES:
                 break
-            made[path] = held(file)
-    note(worktree, made)
+            made[path] = hash_content(file)
+    record_copies(worktree, made)
 
 
-def _argv(command: str | list[str], env: Mapping[str, str]) -> list[str]:
+def _resolve_command(command: str | list[str], env: Mapping[str, str]) -> list[str]:
     if isinstance(command, str):
         return ["bash", "-c", command]
     return [shutil.which(command[0], path=env["PATH"]) or command[0], *command[1:]]
 
 
 @contextmanager
-def _heard(stop: Stop | None) -> Iterator[Stop | None]:
+def _listen_for_stop(stop: Stop | None) -> Iterator[Stop | None]:
     """What ends the command: the run's own, or Ctrl+C, for as long as it runs."""
     if stop or threading.current_thread() is not threading.main_thread():
         yield stop
@@ -137,8 +136,8 @@ def _heard(stop: Stop | None) -> Iterator[Stop | None]:
         yield own
 
 
-def _failed(exited: ProgramExit, shown: str, log: Path, stop: Stop | None) -> AigonError:
-    last = clean(exited.stdout.decode(errors="replace")).strip().splitlines()[-LINES:]
+def _describe_failure(exited: ProgramExit, shown: str, log: Path, stop: Stop | None) -> AigonError:
+    last = clean(exited.stdout.decode(errors="replace")).strip().splitlines()[-MAX_OUTPUT_LINES:]
     said = exited.start_error or "\n         ".join(last)
     why, code = f"it exited with {exited.exit_code}", Exit.ENVIRONMENT
     if exited.timed_out:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from aigon.agents.configured import loop_command
 from aigon.checks.editable import installed_from
-from aigon.config.loading import configuration, own_tools, work_tree
+from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import repository_home
@@ -16,6 +16,7 @@ from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
 from aigon.job.locks import checkout_lock, one_set_up
+from aigon.job.spec_locations import find_feature_to_begin
 from aigon.journal import candidates
 from aigon.journal.records import Origin, records_of
 from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
@@ -24,14 +25,13 @@ from aigon.run.chosen_agents import known
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.spec.stages import moved_to
-from aigon.worktrees.specs import find_to_begin
-from aigon.worktrees.worktree import free_slot, provide
+from aigon.worktrees.worktree import choose_free_slot, provide_worktree
 
 Say = Callable[[str], None]
 Mode = Literal["worktree", "arena"]
 
 
-def set_up(
+def set_up_feature(
     main: Checkout, wanted: str, names: Sequence[str], say: Say, how: Committing | None = None
 ) -> tuple[Candidate, ...]:
     """Return a worktree for each of the agents, made or used again; in the order of `names`.
@@ -42,33 +42,33 @@ def set_up(
     """
     home = repository_home(main.common_dir)
     with one_set_up(home, say):
-        return _set_up(main, home, wanted, names, say, how or Committing(say))
+        return _set_up_candidates(main, home, wanted, names, say, how or Committing(say))
 
 
-def _set_up(
+def _set_up_candidates(
     main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, how: Committing
 ) -> tuple[Candidate, ...]:
-    config = configuration(work_tree(main.root))
+    config = load_configuration(open_work_tree(main.root))
     agents, there = agents_named(main, names), known(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
     plan = [(each, find_candidate(there, each.name) or find_candidate(there, each.label)) for each in agents]
-    _refuse_over(main, there[0].feature if there else wanted)
+    _refuse_closed(main, there[0].feature if there else wanted)
     if all(old for _, old in plan):
-        return tuple(_provided(main, home, _again(old, mode), config, say) for _, old in plan if old)
-    feature = _feature(main, wanted, there)
+        return tuple(_provide(main, home, _reuse(old, mode), config, say) for _, old in plan if old)
+    feature = _find_feature(main, wanted, there)
     with checkout_lock(home, main.root):
-        origin = _origin(home, there) or _begun(main, feature, how)
+        origin = _find_origin(home, there) or _begin(main, feature, how)
         made: list[Candidate] = []
         for agent, old in plan:
-            one = _again(old, mode) if old else _new(agent, feature, mode, home, made)
+            one = _reuse(old, mode) if old else _create_candidate(agent, feature, mode, home, made)
             if not old:
                 _require_free(main, one, origin)
                 records_of(home, one.feature, one.label).set_origin(origin)
-            made.append(_provided(main, home, one, config, say))
+            made.append(_provide(main, home, one, config, say))
     return tuple(made)
 
 
-def _refuse_over(main: Checkout, wanted: str) -> None:
+def _refuse_closed(main: Checkout, wanted: str) -> None:
     try:
         feature = files.locate(main.root, wanted)
     except AigonError:  # on another branch its spec may not be there
@@ -76,30 +76,32 @@ def _refuse_over(main: Checkout, wanted: str) -> None:
     files.refuse_over(feature)
 
 
-def _again(candidate: Candidate, mode: Mode) -> Candidate:
+def _reuse(candidate: Candidate, mode: Mode) -> Candidate:
     """One that was alone may be one of several now; it stays one of them."""
     return replace(candidate, mode="arena") if mode == "arena" else candidate
 
 
-def _new(agent: RequestedAgent, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]) -> Candidate:
+def _create_candidate(
+    agent: RequestedAgent, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]
+) -> Candidate:
     every = {each.branch: each for each in (*candidates.every(home), *made)}
     taken = {each.label for each in every.values() if each.feature == feature.id}
     label, number = agent.label, 2
     while label in taken:
         label, number = f"{agent.label}-{number}", number + 1
     name = format_branch_name(feature.id, label, feature.slug)
-    slot = free_slot(tuple(every.values()))
+    slot = choose_free_slot(tuple(every.values()))
     return Candidate(feature.id, feature.slug, label, agent.name, mode, slot, name, "")
 
 
-def _provided(main: Checkout, home: Path, candidate: Candidate, config: Config, say: Say) -> Candidate:
+def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, say: Say) -> Candidate:
     """The candidate with its worktree ready, written down; before that too: what was begun can be cleaned up."""
     records = candidates.records(home, candidate)
     if records.candidate() is None:
         records.set_candidate(candidate)
     origin = records.origin()
     assert origin is not None, "a candidate's base is written down before its worktree is made"
-    ready = provide(main, candidate, config, origin.commit, say)
+    ready = provide_worktree(main, candidate, config, origin.commit, say)
     records.set_candidate(ready)
     if ready.ready != candidate.ready:
         _warn_of_leavings(ready, say)
@@ -115,9 +117,9 @@ def _warn_of_leavings(candidate: Candidate, say: Say) -> None:
             say(f"no run of {candidate.label} begins with what its worktree has and git does not ignore: {listed}")
 
 
-def _feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature:
+def _find_feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature:
     """Return the feature, whose spec is among the others. Raises AigonError (exit 2)."""
-    feature = find_to_begin(main.root, main.common_dir, there[0].feature if there else wanted)
+    feature = find_feature_to_begin(main.root, main.common_dir, there[0].feature if there else wanted)
     if not feature.path.startswith(f"{ROOT}/"):
         hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
         raise usage(f"Worktrees are for features whose spec is under {ROOT}/", where=feature.path, hint=hint)
@@ -128,16 +130,16 @@ def _feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature
     return feature
 
 
-def _origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
+def _find_origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
     """Where the feature's other candidates began: all are compared with the same commit."""
     found = (candidates.records(home, each).origin() for each in there)
     return next((origin for origin in found if origin), None)
 
 
-def _begun(main: Checkout, feature: Feature, how: Committing) -> Origin:
+def _begin(main: Checkout, feature: Feature, how: Committing) -> Origin:
     """Commit what is aigon's to commit, with the spec in progress: the base. Raises AigonError (exit 7)."""
     current = branch.require_sound(main)
-    target = _target(main, feature) if current == feature.name else current
+    target = _find_target(main, feature) if current == feature.name else current
     branch.require_configuration(main)
     own, others = branch.split_changes(main, [feature.path])
     if others:
@@ -147,7 +149,7 @@ def _begun(main: Checkout, feature: Feature, how: Committing) -> Origin:
         return Origin(target, bookkeeping.take_up(main, moved, [*own, *paths], how))
 
 
-def _target(main: Checkout, feature: Feature) -> str:
+def _find_target(main: Checkout, feature: Feature) -> str:
     """Return the branch to merge into, for a feature that is set up in this checkout and has not been run there.
 
     Raises AigonError (exit 7) if it has been: what an agent did must not become a part of the base.
@@ -177,7 +179,7 @@ def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:
 
 def _require_own_packages(main: Path, candidate: Candidate) -> None:
     """Raise AigonError (exit 7) where the worktree's tests would import the main checkout's files."""
-    path = own_tools(Path(candidate.path))
+    path = build_tool_path(Path(candidate.path))
     if found := installed_from(main, {**os.environ, "PATH": path}):
         raise environment(
             f"{', '.join(found)} is installed editable from {main}: tests in a worktree would test that checkout",

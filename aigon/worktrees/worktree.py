@@ -1,29 +1,28 @@
-"""The worktree that a candidate works in: made, used again, found again after a move, and what tells it from others."""
+"""The worktree of one candidate: made, used again, or found after a move, with ports and names of its own."""
 
+import hashlib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
 from aigon.config.models import Config
-from aigon.errors import AigonError
+from aigon.errors import AigonError, usage
 from aigon.errors import environment as refused
+from aigon.files.home import known_home
 from aigon.git import worktrees
+from aigon.git.main_checkout import around
 from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.model.candidates import Candidate
 from aigon.process.stop import Stop
 from aigon.spec.features import ROOT
-from aigon.worktrees.lock import is_worked_in
-from aigon.worktrees.lookup import found
-from aigon.worktrees.place import claim, place
-from aigon.worktrees.ready import made_ready
-from aigon.worktrees.settings import environment
-
-__all__ = ["environment", "free_slot", "place", "provide"]
+from aigon.worktrees.places import claim_folder, find_worktree, is_in_use, plan_worktree_path
+from aigon.worktrees.ready import prepare_worktree
 
 
-def provide(
+def provide_worktree(
     main: Checkout,
     candidate: Candidate,
     config: Config,
@@ -40,54 +39,54 @@ def provide(
     asks for, 7 for the repository or a set-up that failed.
     """
     branch.ignore_runtime_files(main)
-    path = found(main, candidate, config.worktree)
+    path = find_worktree(main, candidate, config.worktree)
     if path is None:
-        path = _made(main, candidate, config, base, say)
+        path = _make_worktree(main, candidate, config, base, say)
     elif candidate.path and Path(candidate.path) != path:
         say(f"The worktree of {candidate.label} was moved: it is {path} now")
-    if is_worked_in(main, candidate):
+    if is_in_use(main, candidate):
         return replace(candidate, path=str(path))
     with Checkout.open(path) as checkout:
-        _finished(main, checkout, path, config)
-        _stand_on(checkout, path, candidate)
-        ready = made_ready(main, checkout, candidate, config, _settings(candidate, path, config), say, stop)
+        _finish_checkout(main, checkout, path, config)
+        _switch_to_branch(checkout, path, candidate)
+        ready = prepare_worktree(main, checkout, candidate, config, _build_settings(candidate, path, config), say, stop)
     return replace(candidate, path=str(path), ready=ready)
 
 
-def _settings(candidate: Candidate, path: Path, config: Config) -> dict[str, str]:
-    return environment(replace(candidate, path=str(path)), config)
+def _build_settings(candidate: Candidate, path: Path, config: Config) -> dict[str, str]:
+    return build_environment(replace(candidate, path=str(path)), config)
 
 
-def _made(main: Checkout, candidate: Candidate, config: Config, base: str, say: Callable[[str], None]) -> Path:
-    path, remark = place(main.root, main.common_dir, config.worktree, candidate.branch)
+def _make_worktree(main: Checkout, candidate: Candidate, config: Config, base: str, say: Callable[[str], None]) -> Path:
+    path, remark = plan_worktree_path(main.root, main.common_dir, config.worktree, candidate.branch)
     if candidate.path:
         where = f", as {path}" if str(path) != candidate.path else ""
         say(f"The worktree {candidate.path} is not there any more: it is made again from its branch{where}")
     if remark:
         say(remark)
     try:
-        claim(path.parent, main.common_dir)
+        claim_folder(path.parent, main.common_dir)
     except OSError as error:
         raise refused(
             f"The folder of the worktrees cannot be made: {error.strerror}",
             where=str(path.parent),
             hint='Name another one: "worktree": {"root": "FOLDER"} in .aigon/config.json',
         ) from error
-    worktrees.add(main, path, candidate.branch, base, _cone(config))
+    worktrees.add(main, path, candidate.branch, base, _list_sparse_folders(config))
     return path
 
 
-def _cone(config: Config) -> tuple[str, ...]:
+def _list_sparse_folders(config: Config) -> tuple[str, ...]:
     """What is checked out of a large repository: aigon's own files and the specs too, where anything is left out."""
     wanted = config.worktree.sparse
     return tuple(dict.fromkeys((*wanted, ".aigon", ROOT))) if wanted else ()
 
 
-def _finished(main: Checkout, checkout: Checkout, path: Path, config: Config) -> None:
+def _finish_checkout(main: Checkout, checkout: Checkout, path: Path, config: Config) -> None:
     """Check out what git had only begun to: it was killed, and nobody has worked there."""
     _require_itself(checkout, path)
     if not (checkout.git_dir / "index").exists():
-        worktrees.check_out(main, path, _cone(config))
+        worktrees.check_out(main, path, _list_sparse_folders(config))
 
 
 def _require_itself(checkout: Checkout, path: Path) -> None:
@@ -100,7 +99,7 @@ def _require_itself(checkout: Checkout, path: Path) -> None:
         )
 
 
-def _stand_on(checkout: Checkout, path: Path, candidate: Candidate) -> None:
+def _switch_to_branch(checkout: Checkout, path: Path, candidate: Candidate) -> None:
     """Stand on the candidate's branch. Raises AigonError (exit 7) where something else is under way there."""
     now = checkout.branch
     if now == candidate.branch:
@@ -115,7 +114,51 @@ def _stand_on(checkout: Checkout, path: Path, candidate: Candidate) -> None:
         raise refused(what, where=str(path), hint=error.hint) from None
 
 
-def free_slot(candidates: Iterable[Candidate]) -> int:
+def choose_free_slot(candidates: Iterable[Candidate]) -> int:
     """The lowest number from 1 that none of them has."""
     taken = {each.slot for each in candidates}
     return next(number for number in range(1, len(taken) + 2) if number not in taken)
+
+
+MAX_PROJECT_NAME_CHARS = 63
+"""Characters of a project name that Docker Compose takes: it becomes a part of host names."""
+LAST_PORT = 65_535
+
+
+def build_environment(candidate: Candidate, config: Config) -> dict[str, str]:
+    """Ports and names of the candidate's own, for whatever runs in its worktree.
+
+    Raises AigonError (exit 2) where no ports are left for its slot.
+    """
+    first = config.worktree.port_base + candidate.slot * config.worktree.ports
+    if first + config.worktree.ports - 1 > LAST_PORT:
+        raise usage(
+            f"There are no ports left for worktree {candidate.slot}: they would begin at {first}",
+            where="worktree.portBase, worktree.ports",
+            hint="Lower one of them, or remove worktrees that are not needed: aigon worktrees",
+        )
+    return {
+        "AIGON_SLOT": str(candidate.slot),
+        "AIGON_PORT_BASE": str(first),
+        "COMPOSE_PROJECT_NAME": _format_project_name(candidate),
+    }
+
+
+def _format_project_name(candidate: Candidate) -> str:
+    """A name that Compose takes and that no other candidate has, of another repository of the same name either."""
+    repository, own = _identify_repository(Path(candidate.path))
+    end = f"-{candidate.feature}-{candidate.label}-{own}".lower()
+    end = re.sub(r"[^a-z0-9_-]", "-", end)
+    name = re.sub(r"[^a-z0-9_-]+", "-", repository.lower()).strip("-_") or "aigon"
+    return f"{name[: MAX_PROJECT_NAME_CHARS - len(end)]}{end}"
+
+
+def _identify_repository(path: Path) -> tuple[str, str]:
+    """A repository's name, and what tells it from others of that name."""
+    try:
+        home = known_home(around(path).common_dir)
+    except (AigonError, OSError):
+        home = None
+    id_ = home.name if home else f"{path.parent.name}-{hashlib.sha256(str(path.parent).encode()).hexdigest()}"
+    name, _, own = id_.rpartition("-")
+    return name, own[:6]

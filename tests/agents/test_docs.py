@@ -55,7 +55,7 @@ def test_every_end_of_a_turn_is_explained() -> None:
 
 def test_its_configurations_are_good_ones_and_their_adapters_are_there() -> None:
     for text in code("json"):
-        found = models.load([("docs/agents.md", text.encode())])
+        found = models.parse_configuration([("docs/agents.md", text.encode())])
         assert [kind(one.adapter).name for one in found.agents.values()]
         assert json.loads(text)["agents"]
 

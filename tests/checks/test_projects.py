@@ -8,7 +8,7 @@ import pytest
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import Checks, checks_of, unchecked
-from aigon.config.models import Config, load
+from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import profiles
 from aigon.job.options import Options
@@ -27,7 +27,7 @@ def checks(root: Path, config: Mapping[str, object] | None = None, profile: str 
 
 
 def configured(document: Mapping[str, object] | None) -> Config:
-    return load([("config.json", json.dumps(document or {}).encode())])
+    return parse_configuration([("config.json", json.dumps(document or {}).encode())])
 
 
 def places(found: Checks) -> list[tuple[str, str]]:

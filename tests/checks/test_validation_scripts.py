@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aigon.checks.project_checks import Checks, checks_of, require_tools
-from aigon.config.models import load
+from aigon.config.models import parse_configuration
 from aigon.errors import AigonError
 from aigon.job.options import Options
 from tests.compare.bench import job_of, looked, ran, spec_of, world_of
@@ -20,7 +20,9 @@ def checks(lab: Lab, options: Options | None = None, extra: str = "", **config: 
     """The checks of `lab` under this configuration; `extra` is more of the spec."""
     document = json.dumps({"profile": "generic", **config}).encode()
     spec = spec_of("x <!-- verify: true -->", extra=extra)
-    return checks_of(lab.root, load([("config.json", document)]), spec, options or Options("42"), scrubbed(lab.home))
+    return checks_of(
+        lab.root, parse_configuration([("config.json", document)]), spec, options or Options("42"), scrubbed(lab.home)
+    )
 
 
 def script_of(found: Checks) -> tuple[str, str]:

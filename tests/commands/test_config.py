@@ -9,9 +9,8 @@ import pytest
 
 from aigon.cli import VERBS
 from aigon.commands.root import root
-from aigon.config.keys import Keys, dotted, is_set, leaves
-from aigon.config.masking import hidden
 from aigon.config.models import Config
+from aigon.config.values import KeyPath, format_key, is_set, list_values, redact_value
 from aigon.run.config_origin import OPTIONS
 from tests.lab import Lab
 
@@ -78,7 +77,7 @@ def test_the_keys_are_those_of_the_model_in_its_order(lab: Lab) -> None:
     found = [key for key in values(lab) if not key.startswith(("checks.", "stateHome"))]
     assert 'profiles."my.own".validationScript' in found and "agents.mine.adapter" in found
     model = Config.model_validate(json.loads(lab.read(PROJECT)))
-    assert found == [dotted(leaf.keys) for leaf in leaves(model) if leaf.keys[0] not in ("$schema", "checks")]
+    assert found == [format_key(leaf.keys) for leaf in list_values(model) if leaf.keys[0] not in ("$schema", "checks")]
 
 
 def test_the_checks_are_shown_as_they_will_run_and_where_they_were_defined(lab: Lab) -> None:
@@ -125,7 +124,7 @@ def test_every_variable_that_an_option_may_come_from_has_a_key() -> None:
         if option.envvar
     }
     assert {name for name, _ in options} == set(OPTIONS)
-    known = {leaf.keys for leaf in leaves(Config.model_validate({"judge": {}}))}
+    known = {leaf.keys for leaf in list_values(Config.model_validate({"judge": {}}))}
     assert {keys for name, keys in OPTIONS.items() if keys not in known} == {("model",)}
 
 
@@ -181,22 +180,22 @@ def test_no_credential_is_printed(lab: Lab) -> None:
     ],
 )
 def test_only_what_looks_like_a_credential_is_left_out(value: object, shown: object) -> None:
-    assert hidden(("checks", "tests", "command"), value, free=False) == shown
+    assert redact_value(("checks", "tests", "command"), value, free=False) == shown
 
 
 def test_the_names_that_are_let_through_and_protected_keys_are_no_secrets() -> None:
-    assert hidden(("env", "pass"), ["API_KEY"], free=False) == ["API_KEY"]
-    assert hidden(("protect",), [{"paths": "a", "keys": ["x"]}], free=False) == [{"paths": "a", "keys": ["x"]}]
-    assert hidden(("agents", "m", "env", "A"), "x", free=True) == "[redacted]"
-    assert hidden(("checks", "t", "env", "MODE"), "x", free=True) == "x"
+    assert redact_value(("env", "pass"), ["API_KEY"], free=False) == ["API_KEY"]
+    assert redact_value(("protect",), [{"paths": "a", "keys": ["x"]}], free=False) == [{"paths": "a", "keys": ["x"]}]
+    assert redact_value(("agents", "m", "env", "A"), "x", free=True) == "[redacted]"
+    assert redact_value(("checks", "t", "env", "MODE"), "x", free=True) == "x"
 
 
 def test_what_is_set_is_known_through_every_layer() -> None:
     config = Config.model_validate({"proof": "in-place", "agents": {"m": {"env": {"A": "b"}}}, "guards": {"stall": 4}})
-    there: list[Keys] = [("proof", "mode"), ("agents", "m", "env", "A"), ("guards", "stall")]
+    there: list[KeyPath] = [("proof", "mode"), ("agents", "m", "env", "A"), ("guards", "stall")]
     for keys in there:
         assert is_set(config, keys)
-    unset: list[Keys] = [("proof", "home"), ("agents", "m", "model"), ("agents", "x"), ("guards", "no"), ("ladder",)]
+    unset: list[KeyPath] = [("proof", "home"), ("agents", "m", "model"), ("agents", "x"), ("guards", "no"), ("ladder",)]
     for keys in unset:
         assert not is_set(config, keys)
 

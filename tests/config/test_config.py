@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aigon.config.models import MAX_ITERATIONS, Config, load
+from aigon.config.models import MAX_ITERATIONS, Config, parse_configuration
 from aigon.errors import AigonError
 from aigon.files.resources import resource
 
@@ -13,7 +13,7 @@ FILE = ".aigon/config.json"
 
 
 def loaded(document: Any) -> Config:
-    return load([(FILE, json.dumps(document).encode())])
+    return parse_configuration([(FILE, json.dumps(document).encode())])
 
 
 def refused(document: Any) -> AigonError:
@@ -24,7 +24,7 @@ def refused(document: Any) -> AigonError:
 
 
 def test_without_any_file_the_defaults_are_those_that_are_documented() -> None:
-    config = load([])
+    config = parse_configuration([])
     assert (config.ralph.enabled, config.ralph.max_iterations, config.ralph.validation_script) == (True, 5, None)
     assert (config.ralph.auto_check_criteria, config.ralph.stop_on_first_failure) == (True, False)
     guards = config.guards
@@ -71,7 +71,7 @@ def test_the_keys_of_the_contract_are_taken() -> None:
 
 def test_the_example_that_ships_is_valid() -> None:
     text = resource(".aigon.example", "config.json").read_bytes()
-    assert load([("config.json", text)]).ralph.validation_script == ".aigon/validation.sh"
+    assert parse_configuration([("config.json", text)]).ralph.validation_script == ".aigon/validation.sh"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_bad_value_is_named_with_its_key_and_shown(document: Any, key: str, va
 )
 def test_json_that_is_none_is_named_with_line_and_column(content: bytes, where: str) -> None:
     with pytest.raises(AigonError) as error:
-        load([(FILE, content)])
+        parse_configuration([(FILE, content)])
     assert error.value.code == 2 and error.value.where.startswith(where)
     assert error.value.what.startswith("The configuration is not valid JSON: ")
 
@@ -168,18 +168,18 @@ def test_json_that_is_none_is_named_with_line_and_column(content: bytes, where: 
 )
 def test_a_file_that_is_no_object_of_utf_8_is_refused(content: bytes, what: str) -> None:
     with pytest.raises(AigonError) as error:
-        load([(FILE, content)])
+        parse_configuration([(FILE, content)])
     assert (error.value.code, error.value.where) == (2, FILE) and what in error.value.what
 
 
 def test_a_byte_order_mark_is_no_error() -> None:
-    assert load([(FILE, b'\xef\xbb\xbf{"profile": "web"}')]).profile == "web"
+    assert parse_configuration([(FILE, b'\xef\xbb\xbf{"profile": "web"}')]).profile == "web"
 
 
 def test_the_later_file_wins_key_by_key() -> None:
     person = {"ralph": {"maxIterations": 7, "stopOnFirstFailure": True}, "agents": {"a": {"command": ["a"]}}}
     project = {"ralph": {"maxIterations": 3}, "agents": {"b": {"command": ["b"]}}}
-    config = load([("user", json.dumps(person).encode()), (FILE, json.dumps(project).encode())])
+    config = parse_configuration([("user", json.dumps(person).encode()), (FILE, json.dumps(project).encode())])
     assert (config.ralph.max_iterations, config.ralph.stop_on_first_failure) == (3, True)
     assert set(config.agents) == {"a", "b"}
 
@@ -188,7 +188,7 @@ def test_an_error_names_the_file_it_stands_in() -> None:
     good, bad = json.dumps({"profile": "web"}).encode(), b'{"profil": "web"}'
     for sources, where in (([("user", bad), (FILE, good)], "user"), ([("user", good), (FILE, bad)], FILE)):
         with pytest.raises(AigonError) as error:
-            load(sources)
+            parse_configuration(sources)
         assert error.value.where == where
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.config import price_loading
-from aigon.config.prices import Tokens, estimate
+from aigon.config import price_tables
+from aigon.config.prices import TokenCounts, estimate_cost
 from aigon.errors import AigonError
 
 OWN = """
@@ -115,12 +115,16 @@ def test_a_package_that_is_absent_or_of_another_kind_knows_nothing(tmp_path: Pat
 def test_the_projects_prices_count_before_those_that_ship_model_by_model(tmp_path: Path) -> None:
     folder = tmp_path / ".aigon"
     folder.mkdir()
-    million = Tokens(1_000_000, 0)
-    assert estimate(price_loading.load(price_loading.work_tree(tmp_path)), "opus", million) == 4
+    million = TokenCounts(1_000_000, 0)
+    assert estimate_cost(price_tables.load_prices(price_tables.open_price_files(tmp_path)), "opus", million) == 4
     (folder / "prices.yaml").write_text(own("claude-opus-5-5", 3))
-    table = price_loading.load(price_loading.work_tree(tmp_path))
-    assert [estimate(table, name, million) for name in ("opus", "anthropic/claude-opus-5-5", "sonnet")] == [3, 3, 2]
-    assert table.as_of == price_loading.shipped().as_of
+    table = price_tables.load_prices(price_tables.open_price_files(tmp_path))
+    assert [estimate_cost(table, name, million) for name in ("opus", "anthropic/claude-opus-5-5", "sonnet")] == [
+        3,
+        3,
+        2,
+    ]
+    assert table.as_of == price_tables.load_shipped_prices().as_of
 
 
 @pytest.mark.parametrize(
@@ -136,5 +140,5 @@ def test_the_projects_prices_count_before_those_that_ship_model_by_model(tmp_pat
 )
 def test_prices_of_a_project_that_are_malformed_are_refused_by_the_name_of_the_file(text: str, says: str) -> None:
     with pytest.raises(AigonError) as caught:
-        price_loading.load(lambda _path: text.encode())
+        price_tables.load_prices(lambda _path: text.encode())
     assert says in caught.value.what and caught.value.where == ".aigon/prices.yaml"

@@ -4,19 +4,28 @@ from datetime import date
 
 import pytest
 
-from aigon.config.price_age import age, stale
-from aigon.config.price_file import read
-from aigon.config.price_loading import shipped
-from aigon.config.prices import Group, Price, Table, Tokens, estimate, name_of, over, quoted
+from aigon.config.price_tables import load_shipped_prices, read_price_table
+from aigon.config.prices import (
+    Price,
+    PriceGroup,
+    PriceTable,
+    TokenCounts,
+    describe_stale_prices,
+    estimate_cost,
+    find_model_name,
+    find_price,
+    get_age_days,
+    merge_tables,
+)
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import resource
 
 TODAY = date(2026, 11, 20)
-MILLION = Tokens(1_000_000, 1_000_000)
+MILLION = TokenCounts(1_000_000, 1_000_000)
 
 
-def table(*groups: Group) -> Table:
-    return Table("2026-11-20", groups)
+def table(*groups: PriceGroup) -> PriceTable:
+    return PriceTable("2026-11-20", groups)
 
 
 def flat(input: float, output: float = 0.0) -> Price:
@@ -42,8 +51,8 @@ def flat(input: float, output: float = 0.0) -> Price:
     ],
 )
 def test_a_model_is_known_by_the_names_that_programs_give_it(name: str) -> None:
-    assert estimate(shipped(), name, MILLION) == pytest.approx(24.0)
-    assert name_of(shipped(), name) == "claude-opus-5-5"
+    assert estimate_cost(load_shipped_prices(), name, MILLION) == pytest.approx(24.0)
+    assert find_model_name(load_shipped_prices(), name) == "claude-opus-5-5"
 
 
 @pytest.mark.parametrize(
@@ -67,67 +76,72 @@ def test_a_model_is_known_by_the_names_that_programs_give_it(name: str) -> None:
     ],
 )
 def test_a_name_that_might_be_another_models_has_no_price(name: str) -> None:
-    assert estimate(shipped(), name, Tokens(1, 1)) is None
-    assert name_of(shipped(), name) == name
+    assert estimate_cost(load_shipped_prices(), name, TokenCounts(1, 1)) is None
+    assert find_model_name(load_shipped_prices(), name) == name
 
 
 def test_the_four_kinds_of_tokens_have_a_price_each() -> None:
-    prices = table(Group({"m": Price(1.0, 10.0, 100.0, 1000.0)}))
-    assert estimate(prices, "m", Tokens(1, 2, cache_write=3, cache_read=4)) == pytest.approx(4321e-6)
+    prices = table(PriceGroup({"m": Price(1.0, 10.0, 100.0, 1000.0)}))
+    assert estimate_cost(prices, "m", TokenCounts(1, 2, cache_write=3, cache_read=4)) == pytest.approx(4321e-6)
 
 
 def test_a_long_prompt_costs_more_where_the_model_says_so() -> None:
-    assert estimate(shipped(), "claude-haiku-5-5", Tokens(100_000, 0)) == pytest.approx(0.01)
-    long = Tokens(90_000, 0, cache_read=10_001)
-    assert estimate(shipped(), "claude-haiku-5-5", long) == pytest.approx(0.0455, abs=1e-6)
-    found = quoted(shipped(), "claude-haiku-5-5")
+    assert estimate_cost(load_shipped_prices(), "claude-haiku-5-5", TokenCounts(100_000, 0)) == pytest.approx(0.01)
+    long = TokenCounts(90_000, 0, cache_read=10_001)
+    assert estimate_cost(load_shipped_prices(), "claude-haiku-5-5", long) == pytest.approx(0.0455, abs=1e-6)
+    found = find_price(load_shipped_prices(), "claude-haiku-5-5")
     assert found and found.price.calls(long) == pytest.approx(0.0091, abs=1e-6), "the sum of many calls is not long"
 
 
 def test_an_earlier_table_counts_before_a_later_one_model_by_model() -> None:
-    base = table(Group({"a": flat(1), "b": flat(2)}, provider="p", prefixes=("p/",), aliases={"x": "a"}))
-    both = over(Table("2020-01-01", (Group({"a": flat(7)}, provider="p"), Group({"p/b": flat(9)}))), base)
-    costs = {name: estimate(both, name, Tokens(1_000_000, 0)) for name in ("a", "p/a", "x", "b", "p/b", "c")}
+    base = table(PriceGroup({"a": flat(1), "b": flat(2)}, provider="p", prefixes=("p/",), aliases={"x": "a"}))
+    both = merge_tables(
+        PriceTable("2020-01-01", (PriceGroup({"a": flat(7)}, provider="p"), PriceGroup({"p/b": flat(9)}))), base
+    )
+    costs = {name: estimate_cost(both, name, TokenCounts(1_000_000, 0)) for name in ("a", "p/a", "x", "b", "p/b", "c")}
     assert costs == {"a": 7, "p/a": 7, "x": 7, "b": 2, "p/b": 9, "c": None}
     assert both.as_of == base.as_of
 
 
 def test_a_price_of_ones_own_for_a_dated_name_is_for_that_date_alone() -> None:
-    both = over(table(Group({"a-20260101": flat(5)})), table(Group({"a": flat(1)})))
-    assert [estimate(both, name, Tokens(1_000_000, 0)) for name in ("a-20260101", "a-20260102")] == [5, 1]
+    both = merge_tables(table(PriceGroup({"a-20260101": flat(5)})), table(PriceGroup({"a": flat(1)})))
+    assert [estimate_cost(both, name, TokenCounts(1_000_000, 0)) for name in ("a-20260101", "a-20260102")] == [5, 1]
 
 
 def test_only_what_priced_something_is_called_old() -> None:
-    old, new = Group({"a": flat(1)}, as_of="2026-08-01", file="f.yaml"), Group({"b": flat(1)}, as_of="2026-08-22")
-    both = Table("2026-08-22", (old, new, Group({"c": flat(1)})))
-    assert [age(both, TODAY, model) for model in ("a", "b", "c", "d", "")] == [111, 90, None, None, 90]
-    said = stale(both, TODAY, ["b", "a", "a-20260101", "c", "d"])
+    old, new = (
+        PriceGroup({"a": flat(1)}, as_of="2026-08-01", file="f.yaml"),
+        PriceGroup({"b": flat(1)}, as_of="2026-08-22"),
+    )
+    both = PriceTable("2026-08-22", (old, new, PriceGroup({"c": flat(1)})))
+    assert [get_age_days(both, TODAY, model) for model in ("a", "b", "c", "d", "")] == [111, 90, None, None, 90]
+    said = describe_stale_prices(both, TODAY, ["b", "a", "a-20260101", "c", "d"])
     assert said.startswith("The price of a is 111 days old (of 2026-08-01, f.yaml): ") and said.count("price of") == 1
     assert ".aigon/prices.yaml" in said
-    assert stale(both, TODAY, ["b", "c", "d"]) == stale(both, TODAY) == ""
-    assert "91 days old" in stale(both, date(2026, 11, 21)), "without models, of the table as a whole"
-    assert age(both, date(2025, 1, 1)) == 0, "a clock that is behind"
+    assert describe_stale_prices(both, TODAY, ["b", "c", "d"]) == describe_stale_prices(both, TODAY) == ""
+    assert "91 days old" in describe_stale_prices(both, date(2026, 11, 21)), "without models, of the table as a whole"
+    assert get_age_days(both, date(2025, 1, 1)) == 0, "a clock that is behind"
 
 
 def test_a_price_that_was_announced_to_end_is_doubted_after_its_last_day() -> None:
-    promotion = table(Group({"a": Price(1, 1, 1, 1, until="2026-12-31")}, as_of="2026-12-01"))
-    assert stale(promotion, date(2026, 12, 31), ["a"]) == ""
-    assert "held until 2026-12-31" in stale(promotion, date(2027, 1, 1), ["a"])
+    promotion = table(PriceGroup({"a": Price(1, 1, 1, 1, until="2026-12-31")}, as_of="2026-12-01"))
+    assert describe_stale_prices(promotion, date(2026, 12, 31), ["a"]) == ""
+    assert "held until 2026-12-31" in describe_stale_prices(promotion, date(2027, 1, 1), ["a"])
 
 
-GROUPS = shipped().groups
+GROUPS = load_shipped_prices().groups
 ROWS = [(group, name, price) for group in GROUPS for name, price in group.prices.items()]
 
 
 @pytest.mark.parametrize(("group", "name", "price"), ROWS, ids=[name for _, name, _ in ROWS])
-def test_a_shipped_price_is_plausible_and_says_where_it_is_from(group: Group, name: str, price: Price) -> None:
+def test_a_shipped_price_is_plausible_and_says_where_it_is_from(group: PriceGroup, name: str, price: Price) -> None:
     for rates in filter(None, (price, price.long)):
         assert 0 < rates.cache_read <= rates.input <= rates.output
         assert rates.cache_read <= rates.cache_write <= 1.25 * rates.input + 1e-9
     if price.long:
         assert price.above >= 100_000 and price.long.input > price.input and price.long.output > price.output
     assert group.provider and "https://" in group.source
-    assert group.as_of <= shipped().as_of and (price.until or "9") > group.as_of
+    assert group.as_of <= load_shipped_prices().as_of and (price.until or "9") > group.as_of
     assert [name in other.prices for other in GROUPS].count(True) == 1
 
 
@@ -141,15 +155,15 @@ def test_the_shipped_prices_of_anthropic_are_those_of_its_four_models() -> None:
     }
     aliases = {name: alias for group in GROUPS for name, alias in group.aliases.items()}
     assert {aliases[name] for name in ("haiku", "sonnet", "opus")} == set(found) - {"claude-fable-5-1"}
-    assert all(quoted(shipped(), alias) for alias in aliases)
+    assert all(find_price(load_shipped_prices(), alias) for alias in aliases)
 
 
 GOOD = b"as_of: 2026-11-20\ngroups:\n  - models:\n      m: {input: 1, output: 2}\n"
 
 
 def test_what_a_file_leaves_out_is_taken_dear_and_of_its_own_day() -> None:
-    [group] = read(GOOD, "p.yaml").groups
-    assert group == Group({"m": Price(1, 2, 1, 1)}, as_of="2026-11-20", file="p.yaml")
+    [group] = read_price_table(GOOD, "p.yaml").groups
+    assert group == PriceGroup({"m": Price(1, 2, 1, 1)}, as_of="2026-11-20", file="p.yaml")
 
 
 @pytest.mark.parametrize(
@@ -182,13 +196,13 @@ def test_what_a_file_leaves_out_is_taken_dear_and_of_its_own_day() -> None:
 )
 def test_a_file_that_is_malformed_is_refused_by_file_and_key(old: bytes, new: bytes, says: str) -> None:
     with pytest.raises(AigonError) as caught:
-        read(GOOD.replace(old, new), "p.yaml")
+        read_price_table(GOOD.replace(old, new), "p.yaml")
     assert says in caught.value.what and caught.value.where.startswith("p.yaml")
     assert caught.value.code is Exit.USAGE
 
 
 def test_the_sample_for_projects_can_be_copied_as_it_is() -> None:
-    sample = read(resource(".aigon.example", "prices.yaml").read_bytes(), ".aigon/prices.yaml")
+    sample = read_price_table(resource(".aigon.example", "prices.yaml").read_bytes(), ".aigon/prices.yaml")
     for name in sample.groups[0].prices:
-        assert quoted(shipped(), name) is None, "it changes nothing for anybody"
-        assert quoted(over(sample, shipped()), name)
+        assert find_price(load_shipped_prices(), name) is None, "it changes nothing for anybody"
+        assert find_price(merge_tables(sample, load_shipped_prices()), name)

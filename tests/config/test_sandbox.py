@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aigon.config.grants import Grants, layers
+from aigon.config.grants import Grants, list_grant_layers
 from aigon.isolation.places import found, known
 
 
@@ -13,7 +13,7 @@ def test_the_more_specific_path_wins_whatever_it_is() -> None:
         hidden=("/h", "/h/me/.cache/browser"),
         own=("/h/me",),
     )
-    assert layers(grants) == (
+    assert list_grant_layers(grants) == (
         ("/h", "hidden"),
         ("/h/me", "own"),
         ("/h/me/.cache", "write"),
@@ -24,11 +24,11 @@ def test_the_more_specific_path_wins_whatever_it_is() -> None:
 
 
 def test_what_may_be_read_inside_of_the_workspace_stays_writable() -> None:
-    assert layers(Grants(write=("/w",), read=("/w/.venv", "/usr/bin"))) == (("/w", "write"),)
+    assert list_grant_layers(Grants(write=("/w",), read=("/w/.venv", "/usr/bin"))) == (("/w", "write"),)
 
 
 def test_settings_inside_of_what_may_be_written_are_fixed() -> None:
-    assert layers(Grants(write=("/w",), fixed=("/w/.git/hooks",)))[1] == ("/w/.git/hooks", "fixed")
+    assert list_grant_layers(Grants(write=("/w",), fixed=("/w/.git/hooks",)))[1] == ("/w/.git/hooks", "fixed")
 
 
 def test_a_place_is_where_the_persons_variables_say_and_nothing_where_they_say_nothing(tmp_path: Path) -> None:

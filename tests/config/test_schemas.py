@@ -16,8 +16,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
 
-from aigon.config.models import load
-from aigon.config.schemas import FOLDER, names, schema, write_schemas
+from aigon.config.models import parse_configuration
+from aigon.config.schemas import SCHEMA_FOLDER, list_schemas, load_schema, write_schemas
 from aigon.errors import AigonError
 from aigon.files.resources import profiles
 from aigon.model.checks import ROLES
@@ -53,10 +53,10 @@ def test_the_schema_of_the_configuration_is_that_of_its_models() -> None:
 
 @pytest.mark.parametrize("name", ["config", "ecosystem", "profile", "spec"])
 def test_every_schema_is_one_and_every_key_has_a_title_and_a_description(name: str) -> None:
-    assert name in names()
-    jsonschema.Draft202012Validator.check_schema(schema(name))
-    assert schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    bare = [place for place, each in keys(schema(name)) if not (each.get("title") and each.get("description"))]
+    assert name in list_schemas()
+    jsonschema.Draft202012Validator.check_schema(load_schema(name))
+    assert load_schema(name)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    bare = [place for place, each in keys(load_schema(name)) if not (each.get("title") and each.get("description"))]
     assert bare == []
 
 
@@ -117,7 +117,7 @@ def test_the_sample_profile_is_valid_and_names_its_schema() -> None:
 
 def wrong(kind: str, document: object) -> str:
     """What the schema has against a document; empty where it is valid."""
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema(kind)).iter_errors(document))
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(load_schema(kind)).iter_errors(document))
     return f"{error.json_path}: {error.message}" if error else ""
 
 
@@ -176,7 +176,7 @@ PLACES: list[tuple[str, tuple[str | int, ...], str]] = [
 @pytest.mark.parametrize(("kind", "place", "pointer"), PLACES)
 def test_the_schema_knows_the_keys_that_the_code_knows(kind: str, place: tuple[str | int, ...], pointer: str) -> None:
     document = FULL if kind == "ecosystem" else {**PROFILE, "timeouts": {}}
-    found: Schema = schema(kind)
+    found: Schema = load_schema(kind)
     for part in pointer.split("/") if pointer else ():
         found = found[part]
     extending = set() if place else {"extends"}
@@ -185,7 +185,7 @@ def test_the_schema_knows_the_keys_that_the_code_knows(kind: str, place: tuple[s
 
 
 def test_conditions_settings_and_roles_are_all_there_and_both_schemas_say_the_same_of_them() -> None:
-    one, other = schema("ecosystem")["$defs"], schema("profile")["$defs"]
+    one, other = load_schema("ecosystem")["$defs"], load_schema("profile")["$defs"]
     assert one == other
     assert set(one["condition"]["properties"]) == set(KINDS)
     assert set(one["candidate"]["properties"]) >= set(SETTINGS)
@@ -292,7 +292,7 @@ CONFIGURATIONS: list[tuple[Any, bool]] = [
 def test_schema_and_code_agree_on_a_configuration(document: Any, good: bool) -> None:
     taken = wrong("config", document) == ""
     try:
-        load([("config.json", json.dumps(document).encode())])
+        parse_configuration([("config.json", json.dumps(document).encode())])
         loaded = True
     except AigonError:
         loaded = False
@@ -330,9 +330,9 @@ def test_schema_and_code_agree_on_the_frontmatter_of_a_spec(frontmatter: str, go
 
 
 def test_schemas_are_written_anew_and_nothing_of_them_can_be_committed(tmp_path: Path) -> None:
-    paths = tuple(f"{FOLDER}/{name}.schema.json" for name in names())
+    paths = tuple(f"{SCHEMA_FOLDER}/{name}.schema.json" for name in list_schemas())
     assert write_schemas(tmp_path) == paths
     (tmp_path / paths[0]).write_text("{}")
     assert write_schemas(tmp_path) == paths
-    assert json.loads((tmp_path / paths[0]).read_bytes()) == schema(names()[0])
-    assert (tmp_path / FOLDER / ".gitignore").read_text() == "*\n"
+    assert json.loads((tmp_path / paths[0]).read_bytes()) == load_schema(list_schemas()[0])
+    assert (tmp_path / SCHEMA_FOLDER / ".gitignore").read_text() == "*\n"

@@ -248,11 +248,11 @@ RECORDS = (
         '[{"schema_version": 1, "feature]',
     ),
     Mechanism(
-        "damaged journal", "it is kept as .corrupt", "aigon/run/repair/journal.py",
+        "damaged journal", "it is kept as .corrupt", "aigon/run/repair/records.py",
         "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair/journal.py",
+        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair/records.py",
         "for event in (*published, mark))", "for event in published)", DAMAGED,
     ),
     Mechanism(

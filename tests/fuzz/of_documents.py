@@ -13,8 +13,8 @@ from aigon.checks.endpoints.data import either
 from aigon.checks.endpoints.data import value as document
 from aigon.checks.endpoints.plan import unpacked
 from aigon.checks.project import ProjectOnDisk
-from aigon.config import price_file
-from aigon.config.models import Config, load
+from aigon.config import price_tables
+from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError
 from aigon.files.resources import profiles
 from aigon.model import agent_types
@@ -82,9 +82,9 @@ def configs() -> Sequence[bytes]:
 def config(data: bytes) -> None:
     """The project's configuration over a person's, and the other way round."""
     person = ("config.json", b'{"ralph": {"maxIterations": 3}, "agents": {"mine": {"command": "x"}}}')
-    found = load([person, (".aigon/config.json", data)])
+    found = parse_configuration([person, (".aigon/config.json", data)])
     assert isinstance(found, Config) and 1 <= found.ralph.max_iterations <= 20
-    load([(".aigon/config.json", data), person])
+    parse_configuration([(".aigon/config.json", data), person])
 
 
 def _yaml(folder: str) -> Sequence[bytes]:
@@ -118,7 +118,7 @@ def protection(data: bytes) -> None:
 
 def overridden(data: bytes) -> None:
     """The key `checks` of a configuration, on a profile."""
-    found = load([(".aigon/config.json", data)])
+    found = parse_configuration([(".aigon/config.json", data)])
     checks = {name: each.model_dump(exclude_unset=True) for name, each in found.checks.items()}
     with tempfile.TemporaryDirectory() as folder:
         profile.resolve(profile.available(_shipped(), {})["generic"], ProjectOnDisk(Path(folder), {}), checks)
@@ -131,7 +131,7 @@ def kind(data: bytes) -> None:
 
 def prices(data: bytes) -> None:
     """A table of prices."""
-    price_file.read(data, "prices.yaml")
+    price_tables.read_price_table(data, "prices.yaml")
 
 
 def template(data: bytes) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.endpoints.data import value
-from aigon.config.models import load
+from aigon.config.models import parse_configuration
 from aigon.errors import AigonError, Exit, explained, usage
 from aigon.files.home import known_home, repository_home
 from aigon.job.base_assessments import BaseLooks
@@ -86,7 +86,7 @@ def test_absurd_frontmatter_and_documents_of_endpoints_are_refused_too() -> None
 )
 def test_an_absurd_configuration_is_refused_with_its_file(content: bytes, what: str) -> None:
     with pytest.raises(AigonError) as caught:
-        load([(".aigon/config.json", content)])
+        parse_configuration([(".aigon/config.json", content)])
     assert what in caught.value.what and caught.value.where == ".aigon/config.json"
     assert len(caught.value.hint) < 300, "a value is quoted shortened"
 

@@ -21,7 +21,7 @@ from aigon.text.yaml import parsed
 HUGE = 3 * 1024**3
 READERS: dict[str, tuple[Callable[[bytes], object], int]] = {
     "The spec": (document.parse, document.LARGEST),
-    "The configuration": (lambda data: models.load([("config.json", data)]), models.LARGEST),
+    "The configuration": (lambda data: models.parse_configuration([("config.json", data)]), models.MAX_CONFIG_BYTES),
     "The document": (lambda data: parsed(data, "mine.yaml"), yaml.LARGEST),
 }
 
@@ -55,7 +55,7 @@ def test_a_huge_file_is_refused_by_its_size_and_not_read(tmp_path: Path) -> None
         files.read_file(huge(tmp_path / "feature-1-a.md"), "feature-1-a.md")
     assert "feature-1-a.md" in caught.value.where
     with pytest.raises(AigonError, match="too large"):
-        loading.work_tree(huge(tmp_path / "config.json").parent)("config.json")
+        loading.open_work_tree(huge(tmp_path / "config.json").parent)("config.json")
     assert tracemalloc.get_traced_memory()[1] < 10 * 1024**2
     tracemalloc.stop()
 

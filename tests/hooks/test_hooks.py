@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from aigon.agents.adapters import adapter
-from aigon.config.models import HookConfig, HookPoint, load
+from aigon.config.models import HookConfig, HookPoint, parse_configuration
 from aigon.errors import AigonError, environment
-from aigon.hooks.hooks import around
-from aigon.hooks.list import FOLDER, POINTS, Hook, hooks_of, to_mend
-from aigon.hooks.run import Stage, ran
+from aigon.hooks.hook import HOOK_POINTS, HOOKS_FOLDER, Hook, HookContext, describe_hook_problems, list_hooks, run_hook
+from aigon.hooks.hooked_loop import wrap_loop
 from aigon.journal.events import (
     CheckpointIntended,
     CheckStarted,
@@ -66,17 +65,17 @@ class Bench:
             (root / "run" / f"{number:03d}").mkdir(parents=True)
             (root / "run" / f"{number:03d}" / "prompt.md").write_text("Build it.\n")
 
-    def stage(self, **more: Any) -> Stage:
+    def stage(self, **more: Any) -> HookContext:
         about = {"feature": "42", "run": "r1", "workspace": str(self.root), "branch": "b"}
         env = {**ENV, "SAID": str(self.said)}
-        return Stage(self.root, self.root / "run", about, env, self.stop, kept=self.guarded, **more)
+        return HookContext(self.root, self.root / "run", about, env, self.stop, kept=self.guarded, **more)
 
     def hook(self, point: str, script: str = SAY, **more: Any) -> Hook:
         return Hook(point, f"hooks.{point}", ("/bin/bash", "-c", script), **more)
 
     def passed(self, loop: Sequence[Event], *hooks: Hook, state: State = BEGUN, **more: Any) -> list[Event]:
         """The events that come out of a loop that tells these."""
-        return played(around(told(loop), hooks, self.stage(**more), state), state)
+        return played(wrap_loop(told(loop), hooks, self.stage(**more), state), state)
 
     @property
     def lines(self) -> list[str]:
@@ -92,7 +91,7 @@ class Bench:
         return file
 
     def hooks(self, config: Mapping[HookPoint, HookConfig] | None = None) -> tuple[Hook, ...]:
-        return hooks_of(config or {}, self.root, self.guarded, ENV)
+        return list_hooks(config or {}, self.root, self.guarded, ENV)
 
 
 @pytest.fixture
@@ -126,15 +125,15 @@ def ends(events: Sequence[Event]) -> list[tuple[str, str, bool]]:
 
 def test_without_hooks_the_loop_is_the_loop_itself(bench: Bench) -> None:
     loop = told([MET])
-    assert around(loop, (), bench.stage(), BEGUN) is loop
-    notice, end = played(around(told([MET]), (), bench.stage(), BEGUN, ["mend this"]), BEGUN)
+    assert wrap_loop(loop, (), bench.stage(), BEGUN) is loop
+    notice, end = played(wrap_loop(told([MET]), (), bench.stage(), BEGUN, ["mend this"]), BEGUN)
     assert isinstance(notice, Notice) and (notice.text, notice.level, end) == ("mend this", "warning", MET)
 
 
 def test_every_point_comes_in_its_order_and_no_hook_while_checks_run(bench: Bench) -> None:
     first, again = turn(1), turn(1, "usage_limit")
     loop = [*look(0), *again, *first, *look(1, "c1"), *turn(2), *look(2, "c2"), replace(MET, status="needs_human")]
-    out = bench.passed(loop, *(bench.hook(point) for point in POINTS))
+    out = bench.passed(loop, *(bench.hook(point) for point in HOOK_POINTS))
     assert bench.lines == [
         "before_loop 0", "before_checks 0", "after_checks 0",
         "before_iteration 1", "before_agent 1", "context 1", "after_agent 1", "before_checks 1",
@@ -154,8 +153,10 @@ def test_every_point_comes_in_its_order_and_no_hook_while_checks_run(bench: Benc
 
 def test_a_hook_is_told_the_event_the_run_and_its_place(bench: Bench) -> None:
     keep = f"cat > {bench.root}/$AIGON_HOOK.json; pwd; echo $AIGON_FEATURE $AIGON_RUN"
-    out = bench.passed([*turn(1), *look(1, "c1"), MET], *(bench.hook(point, keep) for point in POINTS))
-    read = {point: json.loads((bench.root / f"{point}.json").read_text()) for point in POINTS if point != "needs_human"}
+    out = bench.passed([*turn(1), *look(1, "c1"), MET], *(bench.hook(point, keep) for point in HOOK_POINTS))
+    read = {
+        point: json.loads((bench.root / f"{point}.json").read_text()) for point in HOOK_POINTS if point != "needs_human"
+    }
     assert {d["hook"] for d in read.values()} == set(read)
     assert {key: value for key, value in read["before_agent"].items() if key != "event"} == {
         "schema_version": 1, "hook": "before_agent", "feature": "42", "run": "r1", "workspace": str(bench.root),
@@ -213,19 +214,19 @@ def test_a_failure_without_a_veto_stops_nothing_and_an_earlier_ctrl_c_stays_the_
 def test_a_hook_that_hangs_is_ended_after_its_time_with_what_it_started(bench: Bench) -> None:
     script = "trap '' INT TERM; sleep 30.417 & echo half; sleep 30.417"
     begun = time.monotonic()
-    done = ran(bench.hook("after_agent", script, timeout=0.4), bench.stage(), b"{}", 1)
+    done = run_hook(bench.hook("after_agent", script, timeout=0.4), bench.stage(), b"{}", 1)
     assert time.monotonic() - begun < 20
     assert (done.status, done.output) == ("timed_out", "half")
     until(lambda: not alive("sleep 30.417"), 8)
 
 
 def test_after_an_end_at_once_only_the_last_hooks_run_and_not_for_long(bench: Bench) -> None:
-    hooks = [bench.hook(point) for point in POINTS]
+    hooks = [bench.hook(point) for point in HOOK_POINTS]
     (bench.root / "STOP").touch()
     bench.passed([*turn(1, "killed"), *look(1), replace(MET, outcome=NeedsHuman((), ""), status="needs_human")], *hooks)
     assert bench.lines == ["needs_human 1", "after_loop 1"]
     begun = time.monotonic()
-    assert ran(bench.hook("after_loop", "sleep 30"), bench.stage(), b"", 1, at_most=0.3).status == "timed_out"
+    assert run_hook(bench.hook("after_loop", "sleep 30"), bench.stage(), b"", 1, at_most=0.3).status == "timed_out"
     assert time.monotonic() - begun < 20
 
 
@@ -234,7 +235,7 @@ def test_a_loop_that_cannot_go_on_ends_with_after_loop_and_its_error(bench: Benc
         yield CheckStarted("", 0, "tests", "Tests")
         raise environment("the branch moved", hint="move it back")
 
-    loop = around(broken(), [bench.hook("after_loop", f"cat > {bench.root}/end")], bench.stage(), BEGUN)
+    loop = wrap_loop(broken(), [bench.hook("after_loop", f"cat > {bench.root}/end")], bench.stage(), BEGUN)
     next(loop)
     assert isinstance(loop.send(BEGUN), HookRan)
     with pytest.raises(AigonError, match="the branch moved"):
@@ -253,7 +254,7 @@ def test_closing_the_outer_loop_closes_the_inner_one(bench: Bench) -> None:
             closed.append(True)
         return Met()
 
-    loop = around(inner(), [bench.hook("after_loop")], bench.stage(), BEGUN)
+    loop = wrap_loop(inner(), [bench.hook("after_loop")], bench.stage(), BEGUN)
     next(loop)
     loop.close()
     assert (closed, bench.lines) == ([True], [])
@@ -261,7 +262,7 @@ def test_closing_the_outer_loop_closes_the_inner_one(bench: Bench) -> None:
 
 def test_output_is_redacted_and_cut_and_escape_sequences_are_gone(bench: Bench) -> None:
     stage = bench.stage(redact=lambda text: text.replace(b"hunter2", b"[redacted]"))
-    done = ran(bench.hook("after_agent", r"seq 5000; printf '\033[31mhunter2\033[0m\n'; exit 4"), stage, b"", 1)
+    done = run_hook(bench.hook("after_agent", r"seq 5000; printf '\033[31mhunter2\033[0m\n'; exit 4"), stage, b"", 1)
     assert (done.status, done.exit_code) == ("failed", 4)
     assert done.output.endswith("5000\n[redacted]") and len(done.output) <= 2000
     (log,) = (bench.root / "run" / "hooks").glob("*.log")
@@ -270,22 +271,24 @@ def test_output_is_redacted_and_cut_and_escape_sequences_are_gone(bench: Bench) 
 
 def test_executables_come_first_then_those_of_the_folder_by_name_then_the_command(bench: Bench) -> None:
     for name in ("before_checks", "before_checks.d/20-b", "before_checks.d/10-a.sh", "before_checks.d/README.md"):
-        bench.file(f"{FOLDER}/{name}", f"#!/bin/sh\necho {name} >> {bench.said}\n")
-    bench.file(f"{FOLDER}/before_checks.d/10-a.sh~", "")
-    own = load([("c", b'{"hooks": {"before_checks": {"command": "echo line >> $SAID", "timeout": "2s"}}}')]).hooks
+        bench.file(f"{HOOKS_FOLDER}/{name}", f"#!/bin/sh\necho {name} >> {bench.said}\n")
+    bench.file(f"{HOOKS_FOLDER}/before_checks.d/10-a.sh~", "")
+    own = parse_configuration(
+        [("c", b'{"hooks": {"before_checks": {"command": "echo line >> $SAID", "timeout": "2s"}}}')]
+    ).hooks
     hooks = bench.hooks(own)
     assert {hook.timeout for hook in hooks} == {2.0}
     bench.passed([*turn(1), MET], *hooks)
     here = ["before_checks", "before_checks.d/10-a.sh", "before_checks.d/20-b", "line"]
     assert bench.lines == [*here, *here], "before the look at the base, and after the turn"
-    assert list(to_mend(own, hooks, bench.guarded)) == []
+    assert list(describe_hook_problems(own, hooks, bench.guarded)) == []
 
 
 def test_what_cannot_run_is_said_before_the_first_turn_with_what_to_do(bench: Bench) -> None:
-    bench.file(f"{FOLDER}/before_agent", "#!/bin/sh\n", 0o644)
-    bench.file(f"{FOLDER}/before-check.sh", "#!/bin/sh\n")
-    bench.file(f"{FOLDER}/common.sh", "")
-    (bench.root / FOLDER / "after_agent").symlink_to("/bin/true")
+    bench.file(f"{HOOKS_FOLDER}/before_agent", "#!/bin/sh\n", 0o644)
+    bench.file(f"{HOOKS_FOLDER}/before-check.sh", "#!/bin/sh\n")
+    bench.file(f"{HOOKS_FOLDER}/common.sh", "")
+    (bench.root / HOOKS_FOLDER / "after_agent").symlink_to("/bin/true")
     config: dict[HookPoint, HookConfig] = {
         "before_loop": HookConfig(command=["no-such-program"], veto=True),
         "after_loop": HookConfig(command=["true"], veto=True),
@@ -293,7 +296,7 @@ def test_what_cannot_run_is_said_before_the_first_turn_with_what_to_do(bench: Be
         "after_checks": HookConfig(command=["scripts/gone.sh"]),
     }
     hooks = bench.hooks(config)
-    said = "\n".join(to_mend(config, hooks, bench.guarded))
+    said = "\n".join(describe_hook_problems(config, hooks, bench.guarded))
     for text in (
         "before_agent (.aigon/hooks/before_agent) cannot run: it is not executable: chmod +x .aigon/hooks/before_agent",
         "after_agent (.aigon/hooks/after_agent) cannot run: it is a link: put the file itself there",
@@ -312,18 +315,18 @@ def test_what_cannot_run_is_said_before_the_first_turn_with_what_to_do(bench: Be
 
 
 def test_a_program_without_a_first_line_or_an_interpreter_is_said_not_to_run(bench: Bench) -> None:
-    bench.file(f"{FOLDER}/after_agent", "#!/no/such/interpreter\n")
+    bench.file(f"{HOOKS_FOLDER}/after_agent", "#!/no/such/interpreter\n")
     (done,) = [e for e in bench.passed([*turn(1), MET], *bench.hooks()) if isinstance(e, HookRan)]
     assert done.status == "not_started" and "No such file" in done.output
 
 
 def test_a_hook_that_was_changed_runs_as_it_was_with_the_files_beside_it(bench: Bench) -> None:
-    bench.file(f"{FOLDER}/after_agent", '#!/bin/sh\n. "$(dirname "$0")/lib/common.sh"; common\n')
-    bench.file(f"{FOLDER}/lib/common.sh", f"common() {{ echo kept >> {bench.said}; }}\n", 0o644)
+    bench.file(f"{HOOKS_FOLDER}/after_agent", '#!/bin/sh\n. "$(dirname "$0")/lib/common.sh"; common\n')
+    bench.file(f"{HOOKS_FOLDER}/lib/common.sh", f"common() {{ echo kept >> {bench.said}; }}\n", 0o644)
     bench.file("tools/tell.sh", f"#!/bin/sh\necho told $1 >> {bench.said}\n")
     hooks = bench.hooks({"after_agent": HookConfig(command=["sh", "./tools/tell.sh", "all"])})
     changed: list[str] = []
-    for path in (f"{FOLDER}/lib/common.sh", "tools/tell.sh"):
+    for path in (f"{HOOKS_FOLDER}/lib/common.sh", "tools/tell.sh"):
         (bench.root / path).write_text(f"echo planted >> {bench.said}\n")
         changed.append(path)
     out = bench.passed([*turn(1), MET], *hooks, touched=lambda: changed)
@@ -337,10 +340,10 @@ def test_a_hook_that_was_changed_runs_as_it_was_with_the_files_beside_it(bench: 
 
 
 def test_a_new_file_beside_a_hook_is_not_seen_by_it_and_a_line_over_a_changed_file_does_not_run(bench: Bench) -> None:
-    bench.file(f"{FOLDER}/after_agent", f'#!/bin/sh\nls "$(dirname "$0")" >> {bench.said}\n')
+    bench.file(f"{HOOKS_FOLDER}/after_agent", f'#!/bin/sh\nls "$(dirname "$0")" >> {bench.said}\n')
     bench.file("tools/tell.sh", "#!/bin/sh\n")
     hooks = bench.hooks({"after_agent": HookConfig(command="sh tools/tell.sh && true")})
-    planted = f"{FOLDER}/json.py"
+    planted = f"{HOOKS_FOLDER}/json.py"
     (bench.root / planted).write_text("")
     out = bench.passed([*turn(1), MET], *hooks, touched=lambda: [planted, "tools/tell.sh"])
     assert bench.lines == ["after_agent"]

@@ -14,8 +14,15 @@ from threading import Thread
 
 import pytest
 
-from aigon.hooks.notify import LONGEST, NotifySink, Target
-from aigon.hooks.webhook import address, post, shown, unusable
+from aigon.hooks.notifications import (
+    MAX_TEXT_CHARS,
+    NotifySink,
+    NotifyTarget,
+    explain_unusable_address,
+    post_document,
+    resolve_address,
+    shorten_address,
+)
 from aigon.journal.events import HookRan, IterationFinished, Notice, RunFinished
 from aigon.journal.state import State
 from aigon.model.criteria import Verdict
@@ -67,18 +74,18 @@ def server(answer: Answer) -> Iterator[tuple[str, list[bytes]]]:
         listening.server_close()
 
 
-def hook(url: str, seconds: float = 5.0, on: tuple[str, ...] = ()) -> Target:
-    return Target(f"webhook {url[-6:]}", partial(post, url), seconds, on, aside=True)
+def hook(url: str, seconds: float = 5.0, on: tuple[str, ...] = ()) -> NotifyTarget:
+    return NotifyTarget(f"webhook {url[-6:]}", partial(post_document, url), seconds, on, aside=True)
 
 
-def keeper(told: list[bytes], *on: str) -> Target:
+def keeper(told: list[bytes], *on: str) -> NotifyTarget:
     """Somebody who keeps what they are told."""
 
     def tell(body: bytes, _seconds: float) -> str:
         told.append(body)
         return ""
 
-    return Target("program", tell, on=on)
+    return NotifyTarget("program", tell, on=on)
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -112,7 +119,7 @@ def test_the_text_is_one_bounded_line_without_secrets_and_a_run_without_a_look_h
     sink = NotifySink([keeper(told)], State(), redact=lambda text: text.replace(b"hunter2", b"[redacted]"))
     sink(RunFinished("", Stopped("hook", "line\n" + "word " * 500), "stopped", 3, "hunter2", ""))
     document = json.loads(told[0])
-    assert "\n" not in document["text"] and len(document["text"]) <= LONGEST
+    assert "\n" not in document["text"] and len(document["text"]) <= MAX_TEXT_CHARS
     assert "hunter2" not in told[0].decode() and document["summary"] == "[redacted]"
     assert document["criteria"] == {"met": 0, "total": 0}
 
@@ -198,19 +205,21 @@ def test_a_target_that_raises_in_its_thread_is_a_warning(caplog: pytest.LogCaptu
     def broken(_body: bytes, _seconds: float) -> str:
         raise RuntimeError("upside down")
 
-    NotifySink([Target("broken", broken, aside=True)], State())(END)
+    NotifySink([NotifyTarget("broken", broken, aside=True)], State())(END)
     assert "upside down" in warnings(caplog)[0]
 
 
 def test_an_address_is_http_and_may_stand_in_a_variable() -> None:
     env = {"CHAT_URL": "https://chat.example.invalid/x"}
-    assert [address(given, env) for given in ("$CHAT_URL", "${CHAT_URL}", " http://h/ ")] == [
+    assert [resolve_address(given, env) for given in ("$CHAT_URL", "${CHAT_URL}", " http://h/ ")] == [
         env["CHAT_URL"], env["CHAT_URL"], "http://h/"]  # fmt: skip
-    assert [unusable(given, env) for given in ("$CHAT_URL", "http://127.0.0.1:80/x")] == ["", ""]
+    assert [explain_unusable_address(given, env) for given in ("$CHAT_URL", "http://127.0.0.1:80/x")] == ["", ""]
     for given in ("file:///etc/passwd", "ftp://h/x", "data:,x", "//h/x", "http://", "http://[::1", "http://h:x/", "h"):
-        assert "none that begins with https://" in unusable(given, env), given
-    assert unusable("$GONE", env) == "the variable $GONE is not set"
-    assert shown("https://user:word@chat.example.invalid:8443/secret?x=1") == "https://chat.example.invalid:8443"
+        assert "none that begins with https://" in explain_unusable_address(given, env), given
+    assert explain_unusable_address("$GONE", env) == "the variable $GONE is not set"
+    assert (
+        shorten_address("https://user:word@chat.example.invalid:8443/secret?x=1") == "https://chat.example.invalid:8443"
+    )
 
 
 def test_a_hook_is_shown_with_its_place_and_where_it_failed_the_last_thing_it_said() -> None:

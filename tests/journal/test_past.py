@@ -15,7 +15,7 @@ from aigon.journal.records import Records
 from aigon.journal.state import replay
 from aigon.journal.state_file import StateFileSink
 from aigon.journal.step_sink import StepSink
-from aigon.run.repair.views import views_again, views_whole
+from aigon.run.repair.records import are_views_intact, repair_views
 from tests.journal.tried import run
 from tests.views.story import story
 
@@ -71,13 +71,13 @@ def test_an_earlier_iteration_that_is_looked_at_again_keeps_what_is_known_of_its
 def test_views_are_taken_for_whole_by_their_first_lines(tmp_path: Path) -> None:
     events = run(3)
     names = {**past_of(events).turns.titles, **titles()}
-    assert not views_whole(tmp_path, names)
-    assert {Path(each.path).name for each in views_again(tmp_path, lambda: events, behind=False)} == set(names)
-    assert views_whole(tmp_path, names) and {SCRATCHPAD, BUILD_LOG} < set(names)
+    assert not are_views_intact(tmp_path, names)
+    assert {Path(each.path).name for each in repair_views(tmp_path, lambda: events, behind=False)} == set(names)
+    assert are_views_intact(tmp_path, names) and {SCRATCHPAD, BUILD_LOG} < set(names)
     for name in names:
         whole = (tmp_path / name).read_bytes()
         for damage in (b"", whole[:-1], b"# Something else\n", whole + b"\0\n"):
             (tmp_path / name).write_bytes(damage)
-            assert not views_whole(tmp_path, names), (name, damage[:20])
+            assert not are_views_intact(tmp_path, names), (name, damage[:20])
         (tmp_path / name).write_bytes(whole)
-    assert views_whole(tmp_path, names)
+    assert are_views_intact(tmp_path, names)

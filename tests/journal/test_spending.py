@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.config.prices import Group, Price, Table
+from aigon.config.prices import Price, PriceGroup, PriceTable
 from aigon.journal.amounts import cost_range, rough
 from aigon.journal.spending import SESSION, expected, priced, range_of
 from aigon.journal.state import Paid
 from aigon.model.turns import Turn, Usage
 
-TABLE = Table(
+TABLE = PriceTable(
     "2026-11-20",
     (
-        Group(
+        PriceGroup(
             {"big": Price(4, 20, 5, 0.4), "small": Price(0.1, 0.5, 0.125, 0.01, above=1000, long=Price(9, 9, 9, 9))},
             aliases={"large": "big"},
         ),

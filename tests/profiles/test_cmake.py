@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.project_checks import checks_of
-from aigon.config.models import load
+from aigon.config.models import parse_configuration
 from aigon.job.options import Options
 from tests.checks.parsers.captured import read
 from tests.profiles.test_apple import ran
 from tests.projects import check, files, names, program, resolved
 
-NOTHING, OPTIONS = load([]), Options("")
+NOTHING, OPTIONS = parse_configuration([]), Options("")
 LISTS = "cmake_minimum_required(VERSION 3.10)\nproject(demo C)\nadd_executable(demo demo.c)\n"
 TESTED = f"{LISTS}enable_testing()\nadd_test(NAME adds COMMAND demo)\nadd_test(NAME lacks COMMAND demo more)\n"
 DEMO = "int main(int count, char **words) { return count > 1; }\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.config.models import load
+from aigon.config.models import parse_configuration
 from aigon.model.checks import Check
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.guarding import protection_of
@@ -20,7 +20,7 @@ SPEC = parse(b"# X\n\n## Acceptance Criteria\n\n- [ ] x\n")
 
 
 def found(root: Path, check: Check) -> tuple[Rule, ...]:
-    return protection_of(root, load([("c", b"{}")]), SPEC, [check]).found()
+    return protection_of(root, parse_configuration([("c", b"{}")]), SPEC, [check]).found()
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from aigon.files.store import lock
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.model.candidates import Candidate
-from aigon.worktrees.lock import feature_lock
-from aigon.worktrees.worktree import environment, free_slot, place
+from aigon.worktrees.places import get_candidate_lock, plan_worktree_path
+from aigon.worktrees.worktree import build_environment, choose_free_slot
 from tests.lab import Lab
 from tests.worktrees.worktree_case import CLAUDE, Case, config, other, scrubbed_here
 
@@ -30,7 +30,7 @@ def case(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Case:
 def placed(case: Case, **section: object) -> tuple[Path, str]:
     """Where a new worktree would be."""
     with case.main() as main:
-        return place(main.root, main.common_dir, config(**section).worktree, BRANCH)
+        return plan_worktree_path(main.root, main.common_dir, config(**section).worktree, BRANCH)
 
 
 def another(case: Case, folder: str) -> Case:
@@ -283,7 +283,7 @@ def test_a_sparse_worktree_has_the_spec_and_aigons_own_files_too(case: Case) -> 
 
 def test_nothing_is_touched_in_a_worktree_in_which_a_loop_works(case: Case) -> None:
     made = case.provide()
-    with lock(feature_lock(repository_home(case.root / ".git"), made), "It"):
+    with lock(get_candidate_lock(repository_home(case.root / ".git"), made), "It"):
         assert case.provide(made, config(setup="touch touched.txt")) == made
     assert not (Path(made.path) / "touched.txt").exists()
 
@@ -292,31 +292,31 @@ def test_a_slot_is_the_lowest_number_that_nobody_has() -> None:
     def of(*slots: int) -> tuple[Candidate, ...]:
         return tuple(replace(CLAUDE, slot=slot) for slot in slots)
 
-    assert [free_slot(of(*slots)) for slots in ((), (1,), (2, 3), (1, 3), (3, 1, 2))] == [1, 2, 1, 2, 4]
+    assert [choose_free_slot(of(*slots)) for slots in ((), (1,), (2, 3), (1, 3), (3, 1, 2))] == [1, 2, 1, 2, 4]
 
 
 def test_every_candidate_has_ports_and_a_project_name_of_its_own(case: Case) -> None:
     one, two = case.provide(), case.provide(other(CLAUDE, "cx", 2))
     second = another(case, "second").provide()
     settings = config(portBase=30000, ports=10)
-    said = [environment(each, settings) for each in (one, two, second)]
+    said = [build_environment(each, settings) for each in (one, two, second)]
     assert [(each["AIGON_SLOT"], each["AIGON_PORT_BASE"]) for each in said[:2]] == [("1", "30010"), ("2", "30020")]
     assert said[0]["COMPOSE_PROJECT_NAME"].startswith("repo-42-cc-")
     assert len({each["COMPOSE_PROJECT_NAME"] for each in said}) == 3
-    assert environment(one, settings) == said[0]
+    assert build_environment(one, settings) == said[0]
 
 
 def test_a_project_name_is_one_that_compose_takes(case: Case) -> None:
     new = case.moved_to(case.root.parent / ("__Ünser Shop " + "x" * 80))
     label = "c" * 40
-    name = environment(new.provide(other(CLAUDE, label, 1)), config())["COMPOSE_PROJECT_NAME"]
+    name = build_environment(new.provide(other(CLAUDE, label, 1)), config())["COMPOSE_PROJECT_NAME"]
     assert len(name) <= 63 and f"-42-{label}-" in name
     assert name[0].isalnum() and name == name.lower() and set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
 def test_where_no_ports_are_left_that_is_an_error(case: Case) -> None:
     with pytest.raises(AigonError) as caught:
-        environment(replace(CLAUDE, slot=40, path=str(case.root)), config(portBase=60000, ports=1000))
+        build_environment(replace(CLAUDE, slot=40, path=str(case.root)), config(portBase=60000, ports=1000))
     assert caught.value.code == Exit.USAGE
 
 

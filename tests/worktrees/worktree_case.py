@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from aigon.config.models import Config, load
+from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError, Exit
 from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.model.candidates import Candidate
-from aigon.worktrees.worktree import provide
+from aigon.worktrees.worktree import provide_worktree
 from tests.lab import Lab
 
 CLAUDE = Candidate("42", "dark-mode", "cc", "claude", "worktree", 1, "feature-42-cc-dark-mode", "")
@@ -31,7 +31,7 @@ def config(**worktree: Any) -> Config:
     """A configuration with this section on worktrees."""
     import json
 
-    return load([("test", json.dumps({"worktree": worktree}).encode())])
+    return parse_configuration([("test", json.dumps({"worktree": worktree}).encode())])
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Case:
     def provide(self, candidate: Candidate = CLAUDE, settings: Config | None = None, base: str = "HEAD") -> Candidate:
         """The candidate with its worktree."""
         with self.main() as main:
-            return provide(main, candidate, settings or config(), base, self.said.append)
+            return provide_worktree(main, candidate, settings or config(), base, self.said.append)
 
     def refused(
         self, candidate: Candidate = CLAUDE, settings: Config | None = None, code: Exit = Exit.ENVIRONMENT

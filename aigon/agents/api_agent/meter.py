@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from anthropic.types.beta import BetaUsage
 
-from aigon.config.prices import Table, Tokens, estimate
+from aigon.config.prices import PriceTable, TokenCounts, estimate_cost
 
 LEAST = 1_000
 """Tokens of a reply below which it is not worth asking."""
@@ -15,7 +15,7 @@ class Meter:
     """Caps of 0 tokens and of None dollars are none. `context` are the tokens of the last exchange together."""
 
     model: str
-    prices: Table
+    prices: PriceTable
     turns: int
     tokens: int = 0
     cost: float | None = None
@@ -26,9 +26,9 @@ class Meter:
     unpriced: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.unpriced = self.price(Tokens(0, 0)) is None
+        self.unpriced = self.price(TokenCounts(0, 0)) is None
 
-    def add(self, usage: BetaUsage) -> Tokens:
+    def add(self, usage: BetaUsage) -> TokenCounts:
         """Count a reply, or what was lost of one."""
         tokens = counted(usage)
         self.used += tokens.input + tokens.cache_write + tokens.output
@@ -52,18 +52,18 @@ class Meter:
         if self.tokens:
             rooms.append(self.tokens - self.used)
         if self.cost is not None and not self.unpriced:
-            left = self.cost - self.spent - (self.price(Tokens(0, 0, cache_read=self.context)) or 0.0)
-            rooms.append(int(left / ((self.price(Tokens(0, 1_000_000)) or 1.0) / 1_000_000)))
+            left = self.cost - self.spent - (self.price(TokenCounts(0, 0, cache_read=self.context)) or 0.0)
+            rooms.append(int(left / ((self.price(TokenCounts(0, 1_000_000)) or 1.0) / 1_000_000)))
         return max(0, min(rooms))
 
-    def price(self, tokens: Tokens) -> float | None:
+    def price(self, tokens: TokenCounts) -> float | None:
         """US dollars of one reply; None where the model has no price."""
-        return estimate(self.prices, self.model, tokens)
+        return estimate_cost(self.prices, self.model, tokens)
 
 
-def counted(usage: BetaUsage) -> Tokens:
+def counted(usage: BetaUsage) -> TokenCounts:
     """The four counts of a reply; what is not said is none."""
-    return Tokens(
+    return TokenCounts(
         usage.input_tokens or 0,
         usage.output_tokens or 0,
         usage.cache_creation_input_tokens or 0,

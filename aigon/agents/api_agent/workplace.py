@@ -19,8 +19,8 @@ from aigon.agents.api_agent.meter import Meter
 from aigon.agents.api_agent.places import writable
 from aigon.agents.api_agent.settings import Settings
 from aigon.agents.api_agent.tool import Tool, Work
-from aigon.config import price_loading
-from aigon.config.prices import Table
+from aigon.config import price_tables
+from aigon.config.prices import PriceTable
 from aigon.errors import AigonError
 from aigon.files.resources import resource
 from aigon.isolation import confined
@@ -114,12 +114,14 @@ def _meter(settings: Settings) -> Meter:
     return Meter(settings.model, _table(settings), settings.max_turns, settings.max_tokens, settings.max_cost)
 
 
-def _table(settings: Settings) -> Table:
+def _table(settings: Settings) -> PriceTable:
     """The prices of the project. A file that was spoilt since the run began must not cost the turn."""
     try:
-        return price_loading.knowing(price_loading.load(price_loading.work_tree(settings.checkout)), settings.model)
+        return price_tables.add_known_prices(
+            price_tables.load_prices(price_tables.open_price_files(settings.checkout)), settings.model
+        )
     except AigonError:
-        return price_loading.shipped()
+        return price_tables.load_shipped_prices()
 
 
 def _system(settings: Settings, *, confined: bool) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aigon.checks.endpoints.documents import gathered
 from aigon.checks.endpoints.plan import Body, Expect, OpenApi, Plan, Ready, Request
-from aigon.config import endpoint_holes
+from aigon.config import endpoint_references
 from aigon.errors import usage
 from aigon.profiles.profile import CONFIG
 from aigon.text.documents import nearest
@@ -44,7 +44,7 @@ def plan_of(config: "given.Endpoints", root: Path, folder: str, where: str) -> P
 
 
 def _request(config: "given.Request", name: str, schema: str) -> Request:
-    from aigon.config.endpoints import given as is_given
+    from aigon.config.endpoints import get_named_value as is_given
 
     expect = config.expect
     wanted = Expect(tuple(expect.status), expect.headers, is_given(expect, "json"), schema, tuple(expect.text))
@@ -74,7 +74,7 @@ def _pairs(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Names and values as texts; a list is its name several times."""
     for name, value in values.items():
         for each in value if isinstance(value, list) else [value]:
-            yield name, endpoint_holes.as_text(each)
+            yield name, endpoint_references.format_value(each)
 
 
 def _names(requests: "list[given.Request]") -> list[str]:
@@ -104,7 +104,7 @@ def _require_saved(config: "given.Endpoints", where: str) -> None:
     for number, each in enumerate(config.requests):
         expected = (each.expect.headers, each.expect.text, each.expect.json_)
         sent = (each.path, each.query, each.headers, each.json_, each.form or {}, each.text or "")
-        for name in sorted(endpoint_holes.names((sent, expected)) - known):
+        for name in sorted(endpoint_references.list_references((sent, expected)) - known):
             place = f"{where}.requests.{number} in {CONFIG}"
             hint = f"{nearest(name, known)}; $${{{name}}} is for a plain ${{{name}}}"
             raise usage(

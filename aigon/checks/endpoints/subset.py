@@ -4,32 +4,32 @@ import json
 from collections.abc import Iterator
 from itertools import chain
 
-from aigon.config.endpoint_paths import Step, shown
+from aigon.config.endpoint_references import PathStep, format_path
 
 _LONGEST = 100
 """Characters of a value that a message shows."""
 
 
-def differences(wanted: object, got: object, steps: tuple[Step, ...] = ()) -> Iterator[str]:
+def differences(wanted: object, got: object, steps: tuple[PathStep, ...] = ()) -> Iterator[str]:
     """What is not as wanted, each with its place. Numbers are equal by value, and true is no number."""
     if isinstance(wanted, dict) and isinstance(got, dict):
         yield from chain.from_iterable(_of_key(key, each, got, steps) for key, each in wanted.items())
     elif isinstance(wanted, list) and isinstance(got, list):
         yield from _of_lists(wanted, got, steps)
     elif not _equal(wanted, got):
-        yield f"{shown(steps)}: expected {brief(wanted)}, got {brief(got)}"
+        yield f"{format_path(steps)}: expected {brief(wanted)}, got {brief(got)}"
 
 
-def _of_key(key: str, wanted: object, got: dict[str, object], steps: tuple[Step, ...]) -> Iterator[str]:
+def _of_key(key: str, wanted: object, got: dict[str, object], steps: tuple[PathStep, ...]) -> Iterator[str]:
     if key in got:
         yield from differences(wanted, got[key], (*steps, key))
     else:
-        yield f"{shown((*steps, key))}: expected {brief(wanted)}, and it is not there"
+        yield f"{format_path((*steps, key))}: expected {brief(wanted)}, and it is not there"
 
 
-def _of_lists(wanted: list[object], got: list[object], steps: tuple[Step, ...]) -> Iterator[str]:
+def _of_lists(wanted: list[object], got: list[object], steps: tuple[PathStep, ...]) -> Iterator[str]:
     if len(wanted) != len(got):
-        yield f"{shown(steps)}: expected {_count(wanted)}, got {_count(got)}"
+        yield f"{format_path(steps)}: expected {_count(wanted)}, got {_count(got)}"
     for number, (one, other) in enumerate(zip(wanted, got, strict=False)):
         yield from differences(one, other, (*steps, number))
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from urllib.parse import quote, urlsplit
 
-from aigon.config import endpoint_holes
-from aigon.config.endpoint_holes import Values
+from aigon.config import endpoint_references
+from aigon.config.endpoint_references import SavedValues
 
 _KEPT = "/?:@!$&'()*+,;=-._~"
 """What may stand in a path and a query as it is (RFC 3986, 3.3 and 3.4)."""
@@ -13,16 +13,16 @@ _PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 Pair = tuple[str, str]
 
 
-def target(path: str, query: Sequence[Pair], values: Values) -> str:
+def target(path: str, query: Sequence[Pair], values: SavedValues) -> str:
     """The path and query to send. What is percent-encoded already stays so; saved values are encoded whole.
 
     A path that is only `${name}` is taken as it was saved, as in a Location header. Raises Unsaved, and ValueError for
     a saved address on another server.
     """
-    if endpoint_holes.whole(path):
-        plain = _of_address(endpoint_holes.text(path, values), str(values.get("base", "")))
+    if endpoint_references.parse_reference(path):
+        plain = _of_address(endpoint_references.fill_text(path, values), str(values.get("base", "")))
     else:
-        plain = endpoint_holes.text(_encoded(path, around_holes=True), values, _part)
+        plain = endpoint_references.fill_text(_encoded(path, around_holes=True), values, _part)
     return _joined(_encoded(plain), query, values)
 
 
@@ -46,11 +46,11 @@ def _of_address(address: str, base: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _joined(path: str, query: Sequence[Pair], values: Values) -> str:
+def _joined(path: str, query: Sequence[Pair], values: SavedValues) -> str:
     more = encoded(query, values)
     return path + (("&" if "?" in path else "?") + more if more else "")
 
 
-def encoded(pairs: Sequence[Pair], values: Values, quoted: Callable[[str], str] = _part) -> str:
+def encoded(pairs: Sequence[Pair], values: SavedValues, quoted: Callable[[str], str] = _part) -> str:
     """`pairs` as a query or a form holds them, with the saved values in them. Raises Unsaved."""
-    return "&".join(f"{quoted(name)}={quoted(endpoint_holes.text(value, values))}" for name, value in pairs)
+    return "&".join(f"{quoted(name)}={quoted(endpoint_references.fill_text(value, values))}" for name, value in pairs)

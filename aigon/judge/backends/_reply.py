@@ -5,8 +5,8 @@ from pathlib import Path
 import anthropic
 from anthropic.types import Message
 
-from aigon.config import price_loading
-from aigon.config.prices import Table, Tokens, estimate
+from aigon.config import price_tables
+from aigon.config.prices import PriceTable, TokenCounts, estimate_cost
 from aigon.errors import AigonError
 from aigon.judge.backends._call import asked_wait, spend_limit
 from aigon.model.judging import JudgeAnswer, JudgeSettings
@@ -62,16 +62,16 @@ def _spent(message: Message, settings: JudgeSettings) -> tuple[Usage | None, flo
     usage = message.usage
     try:
         write, read = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
-        tokens = Tokens(int(usage.input_tokens), int(usage.output_tokens), int(write), int(read))
+        tokens = TokenCounts(int(usage.input_tokens), int(usage.output_tokens), int(write), int(read))
     except (AttributeError, TypeError, ValueError):
         return None, None
     seen = Usage(tokens.input + tokens.cache_write, tokens.output, tokens.cache_read)
-    return seen, estimate(_table(settings), settings.model, tokens)
+    return seen, estimate_cost(_table(settings), settings.model, tokens)
 
 
-def _table(settings: JudgeSettings) -> Table:
+def _table(settings: JudgeSettings) -> PriceTable:
     """The prices of the project. A file that was spoilt since the run began must not cost the answer."""
     try:
-        return price_loading.load(price_loading.work_tree(Path(settings.cwd)))
+        return price_tables.load_prices(price_tables.open_price_files(Path(settings.cwd)))
     except AigonError:
-        return price_loading.shipped()
+        return price_tables.load_shipped_prices()

@@ -1,55 +1,74 @@
-"""The records beside the journal: made anew from what else knows them, or left, by name, where nothing does."""
+"""Repair records from whatever else still knows their content. What nothing knows is left and named."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
-from aigon.config.loading import work_tree
+from aigon.config.loading import open_work_tree
 from aigon.errors import AigonError
-from aigon.files.store import as_line, keep_damaged, sound_lines, write_atomic
+from aigon.files.store import as_line, keep_damaged, sound_lines, sync_folder, write_atomic
+from aigon.files.views import write_view
 from aigon.git.person import Checkout
+from aigon.journal.codec import dumps
 from aigon.journal.decisions import Decision, decision_of
 from aigon.journal.earlier_spend import sound_part
-from aigon.journal.events import RunStarted
+from aigon.journal.events import (
+    CheckpointIntended,
+    Event,
+    IterationFinished,
+    RecordMended,
+    RunStarted,
+    Spent,
+    TurnEnded,
+)
+from aigon.journal.memory_sink import memory
+from aigon.journal.order import impossible
 from aigon.journal.records import CANDIDATE, Origin, Records
+from aigon.journal.sink import decoded
+from aigon.journal.state import State, replay
+from aigon.journal.state_file import StateFileSink, last_written
+from aigon.journal.step_sink import StepSink
 from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
 from aigon.proof import frozen
+from aigon.run.sound_records import state_of
 from aigon.spec.document import parse
 
-Did = RepairedRecord | UnrepairedRecord
+RepairStep = RepairedRecord | UnrepairedRecord
 
 
-def frozen_again(records: Records) -> Iterator[Did]:
+def repair_frozen_job(records: Records) -> Iterator[RepairStep]:
     """`frozen.json` from its copy, and the copy from it; nothing else knows what there was before the first turn."""
     file, copy = records.frozen, frozen.copy_of(records.frozen)
     try:
-        own, spare = _state(file), _state(copy)
+        own, spare = _get_frozen_state(file), _get_frozen_state(copy)
     except AigonError as error:
         yield UnrepairedRecord("frozen job", str(file), error.what, error.hint)
         return
     if own != "whole" and spare == "whole":
-        kept = _kept(file)
+        kept = _keep_damaged(file)
         write_atomic(file, copy.read_bytes(), lasting=True)
         yield RepairedRecord("frozen job", str(file), kept, "made anew from its copy")
     elif own == "whole" and spare != "whole":
-        kept = _kept(copy)
+        kept = _keep_damaged(copy)
         write_atomic(copy, file.read_bytes())
         yield RepairedRecord("copy of the frozen job", str(copy), kept, "made anew from the record")
     elif own != "whole" and ("damaged" in (own, spare) or records.begun()):
         why = "nothing else knows what was protected, and which tests there were, before the first turn"
-        do = f"{_aside(records.folder)}   # then --loop takes the branch as it is now for the base: look at it first"
+        move = _suggest_move(records.folder)
+        do = f"{move}   # then --loop takes the branch as it is now for the base: look at it first"
         yield UnrepairedRecord("frozen job", str(file), why, do)
 
 
-def _aside(folder: Path) -> str:
+def _suggest_move(folder: Path) -> str:
     """The command that moves the records of a feature away, out of the folder in which they would be taken for some."""
     home, names = folder.parents[1], (f"{folder.name}.old", *(f"{folder.name}.old{n}" for n in range(2, 100)))
     free = next((home / name for name in names if not (home / name).exists()), home / names[0])
     return shlex.join(["mv", str(folder), str(free)])
 
 
-def _state(file: Path) -> str:
+def _get_frozen_state(file: Path) -> str:
     """`absent`, `whole` or `damaged`. Raises AigonError for one of a newer version."""
     try:
         return "absent" if frozen.load(file) is None else "whole"
@@ -59,15 +78,15 @@ def _state(file: Path) -> str:
         return "damaged"
 
 
-def origin_again(records: Records) -> Iterator[Did]:
+def repair_origin(records: Records) -> Iterator[RepairStep]:
     """`feature.json` from the base that the runs named, so that the base stays where it is."""
     try:
         if records.origin() is not None or not records.begun():
             return
     except AigonError:
         pass
-    base = _base(records)
-    kept = _kept(records.began)
+    base = _find_base(records)
+    kept = _keep_damaged(records.began)
     if base:
         records.set_origin(Origin("", base))
         how = "made anew with the base of the runs; what it is merged into is to be said: feature-done --into"
@@ -79,9 +98,9 @@ def origin_again(records: Records) -> Iterator[Did]:
         )
 
 
-def _base(records: Records) -> str:
+def _find_base(records: Records) -> str:
     """The base that the newest run, or the frozen job, names."""
-    if starts := _starts(records):
+    if starts := _list_starts(records):
         return starts[-1].base_commit
     try:
         known = frozen.load(records.frozen)
@@ -90,13 +109,13 @@ def _base(records: Records) -> str:
     return known.base if known else ""
 
 
-def _starts(records: Records) -> list[RunStarted]:
+def _list_starts(records: Records) -> list[RunStarted]:
     """How runs began, oldest first, as far as their journals can be read."""
     events = (event for path in records.journals() for event in sound_part(path.read_bytes())[0])
     return [event for event in events if isinstance(event, RunStarted)]
 
 
-def decisions_again(records: Records, checkout: Checkout, now: str) -> Iterator[Did]:
+def repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterator[RepairStep]:
     """What people decided, as far as it can be read. A lost line may have taken back what came before it.
 
     So rejections stay, and approvals from before the last damage hold for nothing any more: they are asked for again.
@@ -112,28 +131,28 @@ def decisions_again(records: Records, checkout: Checkout, now: str) -> Iterator[
             return
     last = max(at for at, line in enumerate(lines) if line is None)
     found = [(at, decision_of(line)) for at, line in enumerate(lines) if line is not None]
-    decisions = [_lapsed(each) if at < last and each.decision == "approve" else each for at, each in found]
+    decisions = [_lapse(each) if at < last and each.decision == "approve" else each for at, each in found]
     known = {each.text for each in decisions if each.decision == "approve"}
-    decisions += [each for each in _ticked(records, checkout, now) if each.text not in known]
-    kept = _kept(records.decided)
-    _write(records.decided, decisions)
+    decisions += [each for each in _list_ticked(records, checkout, now) if each.text not in known]
+    kept = _keep_damaged(records.decided)
+    _write_decisions(records.decided, decisions)
     lapsed = sorted({each.criterion for each in decisions if not each.content})
     again = f"; approvals of {', '.join(map(str, lapsed))} have to be given again" if lapsed else ""
     how = f"written anew from what can be read; {len(lines) - len(found)} lines are lost{again}"
     yield RepairedRecord("decisions of people", str(records.decided), kept, how)
 
 
-def _lapsed(decision: Decision) -> Decision:
+def _lapse(decision: Decision) -> Decision:
     """An approval of no content: it holds nowhere, but that aigon ticked the box for it stays known."""
     return replace(decision, content="")
 
 
-def _ticked(records: Records, checkout: Checkout, now: str) -> Iterator[Decision]:
+def _list_ticked(records: Records, checkout: Checkout, now: str) -> Iterator[Decision]:
     """Approvals of nothing for the ticked `human` criteria of the spec, as the branch and the work tree have it."""
-    starts = [each for each in _starts(records) if each.feature_id == records.name]
+    starts = [each for each in _list_starts(records) if each.feature_id == records.name]
     for started in starts[-1:]:
         committed = checkout.ask("show", f"refs/heads/{started.branch}:{started.spec_path}")
-        there = work_tree(checkout.root)(started.spec_path)
+        there = open_work_tree(checkout.root)(started.spec_path)
         for raw in (committed.encode() if committed else b"", there or b""):
             for each in parse(raw).criteria:
                 if each.kind == "human" and each.checked:
@@ -141,14 +160,14 @@ def _ticked(records: Records, checkout: Checkout, now: str) -> Iterator[Decision
                     yield Decision(each.number, each.text, "approve", why, "", "", "aigon", now)
 
 
-def _write(path: Path, decisions: list[Decision]) -> None:
+def _write_decisions(path: Path, decisions: list[Decision]) -> None:
     import json
     from dataclasses import asdict
 
     write_atomic(path, b"".join(as_line(json.dumps(asdict(each))) for each in decisions), lasting=True)
 
 
-def candidate_again(records: Records) -> Iterator[Did]:
+def repair_candidate(records: Records) -> Iterator[RepairStep]:
     """`candidate.json` is written by the next set-up of that agent; until then its worktree is nobody's."""
     file = records.folder / CANDIDATE
     if file.exists() and records.candidate() is None:
@@ -158,5 +177,185 @@ def candidate_again(records: Records) -> Iterator[Did]:
         yield RepairedRecord("worktree of an agent", str(file), str(kept), how)
 
 
-def _kept(file: Path) -> str:
+def _keep_damaged(file: Path) -> str:
     return str(keep_damaged(file)) if file.exists() or file.is_symlink() else ""
+
+
+JOURNAL = "journal"
+MAX_ITERATION = 100_000
+"""No iteration has a higher number: a commit that claims one was not made by aigon."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalParts:
+    """A journal: its lines, the events of its `sound` beginning, and the `others` that still can be read after that."""
+
+    lines: Sequence[bytes]
+    sound: Sequence[Event]
+    others: Sequence[Event]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is lost."""
+        return len(self.sound) == len(self.lines)
+
+
+def read_journal_parts(path: Path) -> JournalParts:
+    """The parts of a journal. Raises AigonError (exit 7) where any line of it is from a newer version."""
+    data = path.read_bytes()
+    documents = sound_lines(data)
+    found = iter(decoded((each for each in documents if each is not None), path))
+    events = [None if document is None else next(found) for document in documents]
+    cut = next((at for at, event in enumerate(events) if event is None), len(events))
+    beginning = [event for event in events[:cut] if event is not None]
+    wrong = impossible(beginning)
+    cut = cut if wrong is None else wrong
+    return JournalParts(data.split(b"\n")[:-1], beginning[:cut], [event for event in events[cut:] if event is not None])
+
+
+def repair_journal(path: Path, checkout: Checkout, now: str) -> RepairedRecord | None:
+    """Write a damaged journal anew; what was done, None where it is whole.
+
+    Raises AigonError (exit 7) for one from a newer version.
+    """
+    found = read_journal_parts(path)
+    if found.whole:
+        return None
+    kept = keep_damaged(path)
+    if not found.sound:
+        path.unlink()
+        sync_folder(path.parent)
+        how = (
+            "not even its first event can be read: the next --loop looks at the tree afresh, what was spent is unknown"
+        )
+        return RepairedRecord(JOURNAL, str(path), str(kept), how)
+    state = replay(list(found.sound))
+    published = _list_published(state, checkout)
+    mark = _make_mark(found, state, checkout, kept, now)
+    added = b"".join(as_line(dumps(event)) for event in (*published, mark))
+    write_atomic(path, b"".join(line + b"\n" for line in found.lines[: len(found.sound)]) + added, lasting=True)
+    return RepairedRecord(JOURNAL, str(path), str(kept), _describe_repair(mark))
+
+
+def _describe_repair(mark: RecordMended) -> str:
+    of = f" of after {mark.since}" + (f", up to {mark.until}" if mark.until else "") if mark.since else ""
+    return (
+        f"written anew from its sound beginning; {mark.lost} lines{of} are lost, and what they cost is unknown; "
+        "--resume goes on from the branch"
+    )
+
+
+def _list_published(state: State, checkout: Checkout) -> tuple[Event, ...]:
+    """The iteration whose commit was intended in the last sound lines, if the branch has it."""
+    intended = state.intended
+    tip = checkout.commit_of(f"refs/heads/{state.started.branch}") if intended and state.started else None
+    if not (intended and tip and checkout.commit_of(intended.commit) and checkout.is_ancestor(intended.commit, tip)):
+        return ()
+    return (intended.finished,)
+
+
+def _make_mark(found: JournalParts, state: State, checkout: Checkout, kept: Path, now: str) -> RecordMended:
+    return RecordMended(
+        at=now,
+        number=max((*_list_numbers(found.others), *list_committed_iterations(state.started, checkout), 0)),
+        lost=len(found.lines) - len(found.sound),
+        since=found.sound[-1].at,
+        until=found.others[-1].at if found.others else "",
+        usd=sum(map(_get_cost, found.others)),
+        kept_as=kept.name,
+        checkpoints=tuple(event.commit for event in found.others if isinstance(event, CheckpointIntended)),
+    )
+
+
+def _get_cost(event: Event) -> float:
+    match event:
+        case TurnEnded(turn=turn):
+            return turn.cost or 0.0
+        case Spent(cost=usd):
+            return usd or 0.0
+        case _:
+            return 0.0
+
+
+def _list_numbers(events: Iterable[Event]) -> list[int]:
+    """The numbers of iterations that were finished, or whose commit was about to be published."""
+    return [event.number for event in events if isinstance(event, (IterationFinished, CheckpointIntended))]
+
+
+def list_committed_iterations(started: RunStarted | None, checkout: Checkout) -> list[int]:
+    """The numbers of this run's iterations that commits of the branch name. They identify, they prove nothing."""
+    if started is None:
+        return []
+    key: Callable[[str], str] = lambda name: f"%(trailers:key=Aigon-{name},valueonly,separator=%x20)"  # noqa: E731
+    span = ("--max-count=10000", f"refs/heads/{started.branch}", f"^{started.base_commit}")
+    told = checkout.ask("rev-list", f"--format={key('Run')} {key('Iteration')}", *span) or ""
+    pairs = [line.split() for line in told.splitlines() if not line.startswith("commit ")]
+    own = [pair[1] for pair in pairs if len(pair) == 2 and pair[0] == started.run_id]
+    return [int(number) for number in own if number.isdecimal() and len(number) <= len(str(MAX_ITERATION))]
+
+
+def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairStep]:
+    """The state file as the run with these events leaves it."""
+    how = state_of(path)
+    if how == "newer":
+        yield UnrepairedRecord("state file", str(path), "it is from a newer aigon", "Update aigon")
+        return
+    wanted = _render_state(path, events)
+    if wanted is None or (how == "whole" and path.read_bytes() == wanted):
+        return
+    kept = str(keep_damaged(path)) if how == "damaged" else ""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, wanted)
+    yield RepairedRecord("state file", str(path), kept, "made anew from the journal")
+
+
+def _render_state(path: Path, events: Sequence[Event]) -> bytes | None:
+    sink, state, wanted = StateFileSink(path), State(), None
+    last = last_written(events)
+    for at, event in enumerate(events):
+        state = state.apply(event)
+        sink.remember(event)
+        if at == last:
+            wanted = sink.rendered(event, state)
+    return wanted
+
+
+def repair_views(
+    folder: Path, events: Callable[[], Iterable[Event]], *, behind: bool = True
+) -> Iterator[RepairedRecord]:
+    """The files for people in the folder of a run. With `behind`, those too that only lack what came last.
+
+    `events` is asked twice, so that they need not be in memory.
+    """
+    for name, text in chain(StepSink(folder).rendered(events()), memory(folder, events()).items()):
+        path, wanted = folder / name, text.encode("utf-8", "replace")
+        how = _compare_view(path, wanted)
+        if how == "whole" or (how == "behind" and not behind):
+            continue
+        kept = str(keep_damaged(path)) if how == "damaged" else ""
+        write_view(path, text)
+        yield RepairedRecord("view of a run", str(path), kept, "made anew from the journal")
+
+
+def are_views_intact(folder: Path, titles: Mapping[str, str]) -> bool:
+    """Whether all of these files, by name, are there, and pages of aigon's by their first lines, the title of each."""
+    return all(
+        _compare_view(folder / name, title.encode("utf-8", "replace")) == "behind" for name, title in titles.items()
+    )
+
+
+def _compare_view(path: Path, wanted: bytes) -> str:
+    """`whole`, `absent`, `behind` (a page of aigon's that says something else) or `damaged`."""
+    if not path.is_file() or path.is_symlink():
+        return "damaged" if path.is_symlink() or path.exists() else "absent"
+    there = path.read_bytes()
+    if there == wanted:
+        return "whole"
+    own = b"\0" not in there and there.endswith(b"\n") and there.partition(b"\n")[0] == wanted.partition(b"\n")[0]
+    return "behind" if own else "damaged"
+
+
+def get_run_folder(main: Path, events: Sequence[Event]) -> Path | None:
+    """The folder of the run with these events."""
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    return main / ".aigon" / "runs" / started.run_id if started else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from aigon.errors import AigonError, explained
 from aigon.files.home import known_home
 from aigon.git.main_checkout import Repository, around
+from aigon.job.spec_locations import SpecLocation, list_spec_locations
 from aigon.journal.loop_states import State, Told, states
 from aigon.model.criteria import Spec
 from aigon.process.loops import alive
@@ -15,7 +16,6 @@ from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.text.quoting import folded
 from aigon.views.board.data import STAGES, Card, Column, Ended, Lane, Working
-from aigon.worktrees.specs import Place, list_places
 
 NEWEST_DONE = 6
 """Features that are done and still shown: a board is about what is under way."""
@@ -34,7 +34,7 @@ def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
     return tuple(_column(stage, placed, told, running, everything=everything) for stage in found)
 
 
-Placed = Sequence[Place]
+Placed = Sequence[SpecLocation]
 
 
 def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told]) -> Placed:
@@ -42,7 +42,7 @@ def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told
 
     A spec that its owner keeps elsewhere is known by what its runs left.
     """
-    listed = list_places(repository.root, repository.common_dir)
+    listed = list_spec_locations(repository.root, repository.common_dir)
     here = {each.feature.path: replace(each, feature=_feature(each.feature.path)) for each in listed}
     for each in told:
         path = str(each.state.get("spec") or "")
@@ -52,7 +52,7 @@ def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told
         if (each in running or not known) and (each.root / path).is_file():
             for place in known if each in running else ():
                 del here[place]
-            here[path] = Place(_feature(path), each.root)
+            here[path] = SpecLocation(_feature(path), each.root)
     return list(here.values())
 
 
@@ -73,7 +73,7 @@ def _column(stage: str, placed: Placed, told: Sequence[Told], running: Sequence[
     return Column(stage, cards, len(of_stage) - len(shown))
 
 
-def _card(place: Place, told: Sequence[Told], running: Iterable[Told]) -> Card:
+def _card(place: SpecLocation, told: Sequence[Told], running: Iterable[Told]) -> Card:
     feature, (spec, problem) = place.feature, _spec(place)
     mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
     loops = tuple(_working(each.state) for each in running if each in mine)
@@ -132,7 +132,7 @@ def _heard_of(told: Told) -> str:
     return str(told.state.get("updated_at", ""))
 
 
-def _spec(place: Place) -> tuple[Spec | None, str]:
+def _spec(place: SpecLocation) -> tuple[Spec | None, str]:
     """The spec, or why there is none to be read."""
     from aigon.spec.document import parse
 

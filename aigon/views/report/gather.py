@@ -15,6 +15,7 @@ from aigon.git.forge import forge
 from aigon.git.main_checkout import around
 from aigon.git.person import Checkout
 from aigon.job import branch
+from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
 from aigon.journal.account import Account, Work
 from aigon.journal.history import history
@@ -25,7 +26,6 @@ from aigon.model.changes import FileChange
 from aigon.process.loops import loop_lock
 from aigon.spec.features import ROOT, Feature, feature_at
 from aigon.views.report import sources
-from aigon.worktrees.specs import find_place
 
 FOLDER = ".aigon/reports"
 """Where reports are written, in the main checkout: nobody commits them."""
@@ -131,7 +131,7 @@ def _those_that_ran(home: Path, name: str, known: list[tuple[Candidate, Records]
 def _feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> Feature:
     """By its spec, by a worktree that was made for it, or by its branch: its spec may stand only there."""
     try:
-        return find_place(root, checkout.common_dir, wanted).feature
+        return locate_spec(root, checkout.common_dir, wanted).feature
     except AigonError:
         for each in candidates.every(home):
             if wanted in (each.feature, each.slug) or wanted.lstrip("0") == each.feature.lstrip("0"):

@@ -14,7 +14,7 @@ from aigon.checks.endpoints.plan import LARGEST, VARIABLE, OpenApi, unpacked
 from aigon.checks.finding import shown
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints, Expect, Ready, Request
-from aigon.config.models import load
+from aigon.config.models import parse_configuration
 from aigon.errors import AigonError
 from tests.checks.endpoints.conftest import Checked
 from tests.lab import Lab
@@ -24,7 +24,7 @@ FILE = ".aigon/config.json"
 
 def loaded(**endpoints: Any) -> Endpoints:
     document = {"endpoints": {"command": "server", "requests": ["/"], **endpoints}}
-    config = load([(FILE, json.dumps(document).encode())]).endpoints
+    config = parse_configuration([(FILE, json.dumps(document).encode())]).endpoints
     assert config is not None
     return config
 
@@ -198,7 +198,7 @@ def test_every_example_of_the_page_is_a_configuration_and_every_key_of_it_is_exp
     examples = re.findall(r"(?ms)^```json\n(.*?)^```$", page)
     assert len(examples) == 3
     for example in examples:
-        assert load([(FILE, example.encode())]).endpoints
+        assert parse_configuration([(FILE, example.encode())]).endpoints
     named = set(re.findall(r"(?m)^\| `([a-z.]+)` \|", page))
     kinds: list[tuple[str, type[BaseModel]]] = [("", Endpoints), ("", Request), ("ready.", Ready), ("expect.", Expect)]
     keys = {f"{at}{field.alias or name}" for at, kind in kinds for name, field in kind.model_fields.items()}

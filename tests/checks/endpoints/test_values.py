@@ -14,8 +14,8 @@ from aigon.checks.endpoints.plan import Body, Expect, OpenApi, Plan, Ready, Requ
 from aigon.checks.endpoints.schemas import Schemas
 from aigon.checks.endpoints.subset import differences
 from aigon.checks.endpoints.target import target
-from aigon.config import endpoint_holes, endpoint_paths
-from aigon.config.endpoint_holes import Unsaved
+from aigon.config import endpoint_references
+from aigon.config.endpoint_references import UnsavedValue
 
 JSON: Any = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | some.text(),
@@ -73,7 +73,9 @@ def test_what_only_looks_alike_is_not_the_same(wanted: Any, got: Any) -> None:
 def test_every_place_in_a_document_has_a_path_that_leads_there(value: Any) -> None:
     for steps, each in places(value, ()):
         if all("'" not in str(step) and '"' not in str(step) and "\n" not in str(step) for step in steps):
-            assert endpoint_paths.found(value, endpoint_paths.source(endpoint_paths.shown(steps)).steps) == (each,)
+            assert endpoint_references.resolve_path(
+                value, endpoint_references.parse_source(endpoint_references.format_path(steps)).steps
+            ) == (each,)
 
 
 def places(value: Any, steps: tuple[Any, ...]) -> Any:
@@ -86,18 +88,18 @@ def places(value: Any, steps: tuple[Any, ...]) -> Any:
 @pytest.mark.parametrize("text", ["", "id", "$id", "$.", "$..id", "$[x]", "$[", "headers.", "cookies", "$.a b"])
 def test_what_is_no_place_in_an_answer_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        endpoint_paths.source(text)
+        endpoint_references.parse_source(text)
 
 
 def test_a_saved_value_keeps_its_type_alone_and_is_text_within_text() -> None:
     values = {"id": 7, "who": {"name": "Ada"}, "on": True}
-    assert endpoint_holes.filled(["${id}", "id ${id}", "${who}", "$${id}", "${on}!"], values) == [
+    assert endpoint_references.fill_references(["${id}", "id ${id}", "${who}", "$${id}", "${on}!"], values) == [
         7, "id 7", {"name": "Ada"}, "${id}", "true!"
     ]  # fmt: skip
-    assert endpoint_holes.names({"a": ["${x}", {"b": "$${y} ${z}"}], "c": 1}) == {"x", "z"}
-    assert endpoint_holes.filled("{ user { id } } $id {id}", {}) == "{ user { id } } $id {id}"
-    with pytest.raises(Unsaved):
-        endpoint_holes.filled({"a": ["${nobody}"]}, values)
+    assert endpoint_references.list_references({"a": ["${x}", {"b": "$${y} ${z}"}], "c": 1}) == {"x", "z"}
+    assert endpoint_references.fill_references("{ user { id } } $id {id}", {}) == "{ user { id } } $id {id}"
+    with pytest.raises(UnsavedValue):
+        endpoint_references.fill_references({"a": ["${nobody}"]}, values)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import httpx2
 from aigon.checks.endpoints.answer import LARGEST, Answer
 from aigon.checks.endpoints.plan import Body, Request
 from aigon.checks.endpoints.target import encoded, target
-from aigon.config import endpoint_holes
-from aigon.config.endpoint_holes import Values
+from aigon.config import endpoint_references
+from aigon.config.endpoint_references import SavedValues
 
 FORM = "application/x-www-form-urlencoded"
 DEFAULTS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "aigon"}
@@ -38,10 +38,10 @@ class Line:
     content: bytes
 
 
-def line(request: Request, values: Values) -> Line:
+def line(request: Request, values: SavedValues) -> Line:
     """The request with saved values in it. Raises holes.Unsaved, and ValueError where a value does not fit."""
     content, kind = _content(request.body, values)
-    given = {name.lower(): endpoint_holes.text(value, values) for name, value in request.headers.items()}
+    given = {name.lower(): endpoint_references.fill_text(value, values) for name, value in request.headers.items()}
     headers = {**DEFAULTS, **({"content-type": kind} if kind else {}), **given}
     if any("\r" in value or "\n" in value or "\0" in value for value in headers.values()):
         raise ValueError("a saved value has a line break, which no header can hold")
@@ -49,17 +49,19 @@ def line(request: Request, values: Values) -> Line:
     return Line(request.method, target(request.path, request.query, values), pairs, content)
 
 
-def _content(body: Body | None, values: Values) -> tuple[bytes, str]:
+def _content(body: Body | None, values: SavedValues) -> tuple[bytes, str]:
     """The bytes of a body, and what they are."""
     if body is None:
         return b"", ""
     if body.kind == "json":
-        return json.dumps(endpoint_holes.filled(body.value, values), ensure_ascii=False).encode(
+        return json.dumps(endpoint_references.fill_references(body.value, values), ensure_ascii=False).encode(
             "utf-8", "replace"
         ), "application/json"
     if body.kind == "form":
         return encoded(body.value, values).encode(), FORM  # type: ignore[arg-type]  # pairs, by its kind
-    return endpoint_holes.text(str(body.value), values).encode("utf-8", "replace"), "text/plain; charset=utf-8"
+    return endpoint_references.fill_text(str(body.value), values).encode(
+        "utf-8", "replace"
+    ), "text/plain; charset=utf-8"
 
 
 class Client:

@@ -10,8 +10,8 @@ from aigon.checks.endpoints.program.exchange import Client, Late, Lost, line
 from aigon.checks.endpoints.program.ready import Broken
 from aigon.checks.endpoints.report import Asked
 from aigon.checks.endpoints.schemas import Schemas
-from aigon.config import endpoint_holes
-from aigon.config.endpoint_holes import Values
+from aigon.config import endpoint_references
+from aigon.config.endpoint_references import SavedValues
 from aigon.process import tcp
 
 Complaints = Callable[[str, object], list[str]]
@@ -58,7 +58,7 @@ async def asked(inquiry: Inquiry) -> None:
         await client.close()
 
 
-def _gone(ended: Callable[[], bool], values: Values) -> bool:
+def _gone(ended: Callable[[], bool], values: SavedValues) -> bool:
     """Whether a server that broke a connection ends by it: a launcher takes longer to notice than its server."""
     begun = time.monotonic()
     while not ended() and (taken := time.monotonic() - begun) < DYING:
@@ -84,7 +84,7 @@ async def _one(client: Client, request: Request, values: dict[str, object], comp
         sent = line(request, values)
         answer = await client.ask(sent, request.timeout, _enough(request, values), cookies=request.cookies)
         said = expected.flaws(request.expect, answer, values, complaints)
-    except endpoint_holes.Unsaved as unsaved:
+    except endpoint_references.UnsavedValue as unsaved:
         return Asked(request.name, "error", (f"not asked: no earlier request saved a value as {unsaved}",))
     except ValueError as error:
         return Asked(request.name, "error", (f"not asked: {error}",))
@@ -98,7 +98,7 @@ async def _one(client: Client, request: Request, values: dict[str, object], comp
     return Asked(request.name, "failed" if every else "passed", every, answer.status, answer.seconds)
 
 
-def _enough(request: Request, values: Values) -> Callable[[bytes], bool]:
+def _enough(request: Request, values: SavedValues) -> Callable[[bytes], bool]:
     """Whether these bytes of a stream without end hold every text that is expected of it."""
-    wanted = [endpoint_holes.text(text, values).encode() for text in request.expect.text]
+    wanted = [endpoint_references.fill_text(text, values).encode() for text in request.expect.text]
     return lambda body: all(text in body for text in wanted)

@@ -21,7 +21,7 @@ UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SpecLocation:
     """A feature and where its spec is read: in the work tree at `root`, or on `branch`, where it is `content`."""
 
     feature: Feature
@@ -39,9 +39,9 @@ class Place:
         """Return a file of the project: the spec from its branch, any other from the work tree."""
         if self.branch and path == self.feature.path:
             return self.content
-        from aigon.config.loading import work_tree  # a board needs no configuration, which takes long to import
+        from aigon.config.loading import open_work_tree  # a board needs no configuration, which takes long to import
 
-        return work_tree(self.root)(path)
+        return open_work_tree(self.root)(path)
 
     def parse(self) -> Spec:
         """Return the spec, which has at least one criterion. Raises AigonError (exit 2) otherwise."""
@@ -58,21 +58,21 @@ class Place:
             return self.feature.slug
 
 
-def find_place(root: Path, common_dir: Path, wanted: str) -> Place:
+def locate_spec(root: Path, common_dir: Path, wanted: str) -> SpecLocation:
     """Return the place of the feature meant by an ID, a slug, a title or a path. Raises AigonError (exit 2)."""
     if wanted.endswith(".md") and (found := specs.locate_path(root, wanted)):
-        return Place(found, root)
-    places = list_places(root, common_dir)
+        return SpecLocation(found, root)
+    places = list_spec_locations(root, common_dir)
     feature = features.choose([each.feature for each in places], wanted)
     return next(each for each in places if each.feature == feature)
 
 
-def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
+def find_feature_here(root: Path, common_dir: Path, wanted: str) -> Feature:
     """Return the feature whose spec the work tree at `root` has as far on as any branch, or on its own branch.
 
     Raises AigonError (exit 2) for one that is unknown, or worked on on another branch.
     """
-    place = find_place(root, common_dir, wanted)
+    place = locate_spec(root, common_dir, wanted)
     if not place.branch:
         return place.feature
     with suppress(AigonError):
@@ -86,26 +86,26 @@ def find_here(root: Path, common_dir: Path, wanted: str) -> Feature:
     )
 
 
-def require_open(root: Path, common_dir: Path, wanted: str) -> None:
+def require_open_feature(root: Path, common_dir: Path, wanted: str) -> None:
     """Raise AigonError (exit 2) if the feature is done or cancelled, as far as this checkout can tell."""
     try:
-        feature = find_place(root, common_dir, wanted).feature
+        feature = locate_spec(root, common_dir, wanted).feature
     except AigonError:  # what is wrong with the name is for others to say
         return
     specs.refuse_over(feature)
 
 
-def find_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
+def find_feature_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
     """Like `find_here`; a feature of the inbox or the backlog without an ID has the next free one."""
-    found = find_here(root, common_dir, wanted)
+    found = find_feature_here(root, common_dir, wanted)
     if found.id or found.stage not in UNDER_WAY[:2] or not found.path.startswith(f"{ROOT}/"):
         return found
-    return replace(found, id=next_id(root, common_dir))
+    return replace(found, id=choose_next_id(root, common_dir))
 
 
-def next_id(root: Path, common_dir: Path) -> str:
+def choose_next_id(root: Path, common_dir: Path) -> str:
     """Return the next ID that no spec, branch or record has."""
-    names = [each.feature.name for each in list_places(root, common_dir)]
+    names = [each.feature.name for each in list_spec_locations(root, common_dir)]
     for remote in (False, True):
         names += branch_files.list_feature_branches(common_dir, remote=remote)
     if home := known_home(common_dir):
@@ -113,23 +113,23 @@ def next_id(root: Path, common_dir: Path) -> str:
     return features.next_id(f"{ROOT}/{name}.md" for name in names)
 
 
-def find_owner(root: Path) -> Feature | None:
+def find_checked_out_feature(root: Path) -> Feature | None:
     """Return the feature whose branch is checked out at `root`."""
     head = branch_at(root)
     listed = (specs.feature_of(path) for path in specs.spec_paths(root))
     return next((each for each in listed if head and _is_branch_of(head, each)), None)
 
 
-def list_places(root: Path, common_dir: Path) -> list[Place]:
+def list_spec_locations(root: Path, common_dir: Path) -> list[SpecLocation]:
     """Return every feature once: as the work tree at `root` has it, or its branch if it is further on there."""
-    here = [Place(specs.feature_of(path), root) for path in specs.spec_paths(root)]
+    here = [SpecLocation(specs.feature_of(path), root) for path in specs.spec_paths(root)]
     branches = branch_files.list_feature_branches(common_dir)
     if not branches:
         return here
-    head, owner = branch_at(root), find_owner(root)
-    base = target_of(common_dir, owner)
-    places = _Places(here)
-    for each in _on_branches(root, branches, base):
+    head, owner = branch_at(root), find_checked_out_feature(root)
+    base = find_merge_target(common_dir, owner)
+    places = _SpecLocations(here)
+    for each in _list_on_branches(root, branches, base):
         is_own = _is_branch_of(head, each.feature) or bool(owner and _is_same(owner, each.feature))
         if is_own and each.feature.stage in UNDER_WAY:
             continue
@@ -140,7 +140,7 @@ def list_places(root: Path, common_dir: Path) -> list[Place]:
     return places.all
 
 
-def target_of(common_dir: Path, feature: Feature | None) -> str:
+def find_merge_target(common_dir: Path, feature: Feature | None) -> str:
     """Return the branch that a feature will be merged into, as its record has it; "" if that is not known."""
     home = known_home(common_dir) if feature else None
     if feature is None or home is None:
@@ -167,20 +167,20 @@ def _is_branch_of(branch: str, feature: Feature) -> bool:
     return branch == feature.name or bool(feature.id and of_agent)
 
 
-def _on_branches(root: Path, branches: Sequence[str], base: str) -> list[Place]:
+def _list_on_branches(root: Path, branches: Sequence[str], base: str) -> list[SpecLocation]:
     """Return every spec of the branch `base`, and of each of `branches` the spec of its own feature."""
     folders = [f"{ROOT}/{folder}" for folder in FOLDERS.values()]
     listed = branch_files.list_files(root, [(base, folder) for folder in folders]) if base else {}
     files = [(base, f"{folder}/{name}") for (_, folder), names in listed.items() for name in names]
     files += [(branch, f"{folder}/{branch}.md") for branch in branches if branch != base for folder in folders]
     contents = branch_files.read_files(root, files).items()
-    return [Place(found, root, branch, text) for (branch, path), text in contents if (found := feature_at(path))]
+    return [SpecLocation(found, root, branch, text) for (branch, path), text in contents if (found := feature_at(path))]
 
 
-class _Places:
+class _SpecLocations:
     """Features by ID and by slug."""
 
-    def __init__(self, places: Iterable[Place]) -> None:
+    def __init__(self, places: Iterable[SpecLocation]) -> None:
         self.all = list(places)
 
     def _twin(self, feature: Feature) -> int | None:
@@ -188,20 +188,20 @@ class _Places:
         found = [position for position, each in enumerate(self.all) if _is_same(each.feature, feature)]
         return next((position for position in found if self.all[position].feature.id), found[0] if found else None)
 
-    def replace(self, place: Place) -> None:
+    def replace(self, place: SpecLocation) -> None:
         """Take `place` for the feature, whatever is known of it."""
         if (twin := self._twin(place.feature)) is None:
             self.all.append(place)
         else:
             self.all[twin] = place
 
-    def advance(self, place: Place) -> None:
+    def advance(self, place: SpecLocation) -> None:
         """Take `place` for the feature, unless it is further on where it is known."""
         twin = self._twin(place.feature)
         known = self.all[twin].feature.stage if twin is not None else UNDER_WAY[0]
-        if known in UNDER_WAY and (place.feature.stage not in UNDER_WAY or _rank(place) >= UNDER_WAY.index(known)):
+        if known in UNDER_WAY and (place.feature.stage not in UNDER_WAY or _get_rank(place) >= UNDER_WAY.index(known)):
             self.replace(place)
 
 
-def _rank(place: Place) -> int:
+def _get_rank(place: SpecLocation) -> int:
     return UNDER_WAY.index(place.feature.stage)
