@@ -7,7 +7,7 @@ from pathlib import Path
 from aigon.checks.project import ProjectOnDisk
 from aigon.files.resources import profiles
 from aigon.model.checks import Check
-from aigon.profiles.profile import Profile, available, detect, resolve
+from aigon.profiles.profile import Profile, detect_profile, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
 
 
@@ -45,13 +45,13 @@ def managers(root: Path) -> None:
 
 def shipped() -> dict[str, Profile]:
     """The profiles that ship with aigon."""
-    return available(profiles(), {})
+    return load_profiles(profiles(), {})
 
 
 def resolved(root: Path, overrides: Mapping[str, object] | None = None, path: str = "") -> Resolution:
     """The checks of the project at `root` under the shipped profile that is detected, with `path` as PATH."""
     project = ProjectOnDisk(root, {"PATH": path or f"{root}/bin"})
-    return resolve(detect(shipped().values(), project), project, overrides)
+    return resolve_profile(detect_profile(shipped().values(), project), project, overrides)
 
 
 def check(resolution: Resolution, name: str) -> Check:

@@ -19,7 +19,7 @@ from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError
 from aigon.files.resources import profiles
 from aigon.model.criteria import Criterion
-from aigon.profiles.profile import available, detect, resolve
+from aigon.profiles.profile import detect_profile, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
 from aigon.spec.document import metric_parts, parse, require_criteria
 
@@ -85,9 +85,9 @@ def open_criteria(cwd: Path) -> set[int]:
 
 def resolved(project: Path, own: dict[str, bytes], profile: str = "") -> Resolution:
     """The checks of `project` by the profile that is detected, or by the one named."""
-    known = available(profiles(), own)
+    known = load_profiles(profiles(), own)
     on_disk = ProjectOnDisk(project, {"PATH": ENV["PATH"]})
-    return resolve(known[profile] if profile else detect(known.values(), on_disk), on_disk)
+    return resolve_profile(known[profile] if profile else detect_profile(known.values(), on_disk), on_disk)
 
 
 def test_on_the_base_the_feature_is_red_and_the_rest_is_green(tmp_path: Path) -> None:

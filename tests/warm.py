@@ -325,8 +325,8 @@ def _read_what_ships() -> None:
     from aigon.text import globs
 
     shipped = resources.profiles()
-    profile.available(shipped, {})
-    for pattern in (pattern for rule in profile.protections(shipped, {}) for pattern in rule.paths):
+    profile.load_profiles(shipped, {})
+    for pattern in (pattern for rule in profile.load_protections(shipped, {}) for pattern in rule.paths):
         globs.compiled(pattern)
     leaks.leak("docs/credentials.json", b"")
     price_tables.load_shipped_prices()

@@ -9,7 +9,7 @@ from aigon.agents.environment import kept_from, listed
 from aigon.agents.first_ready import NEVER
 from aigon.agents.obstacles import Obstacles, is_root, obstacles
 from aigon.agents.versions import Question, Said, asked, compared, installed_version, numbers
-from aigon.checks.node import node_of
+from aigon.checks.interpreters import find_node
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import AgentHealth
 from aigon.model.turns import Agent
@@ -55,7 +55,7 @@ def _examined(patient: Patient, root: Path, env: Mapping[str, str]) -> _Examined
         return _Examined(patient, at)
     kind = patient.kind
     allowed = not patient.foreign or ({*kind.version} <= _PLAIN and not Path(at.path).is_relative_to(root))
-    node = node_of(at.path) if kind.needs.get("node") else None
+    node = find_node(at.path) if kind.needs.get("node") else None
     place = shutil.which(node, path={**env, **patient.agent.env}.get("PATH")) if node else None
     known = installed_version(at.path)
     version = (at.path, *kind.version) if kind.version and allowed and not known else ()

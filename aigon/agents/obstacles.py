@@ -11,7 +11,7 @@ from pathlib import Path
 from aigon.agents.adapters import adapter_of
 from aigon.agents.environment import kept_from, listed
 from aigon.agents.login_file import LARGEST, is_empty, is_expired
-from aigon.checks.node import node_of
+from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.files import bounded
 from aigon.judge.settings import program
@@ -102,7 +102,7 @@ def _of_node(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
     wanted = kind.needs.get("node", "")
     if not wanted:
         return ""
-    node = node_of(path)
+    node = find_node(path)
     if node is None or shutil.which(node, path=env.get("PATH")):
         return ""
     return f"it needs Node {wanted} or newer, and there is no `{node}`"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.checks import one_check
+from aigon.checks import execution
 from aigon.errors import environment
 from aigon.git.blobs import Entry
 from aigon.isolation.dependencies import fingerprint
@@ -41,21 +41,23 @@ class Dependencies:
     due: tuple[Setup, ...] = ()
 
 
-def folders(root: Path, setups: Iterable[Setup]) -> dict[str, str]:
+def find_dependency_folders(root: Path, setups: Iterable[Setup]) -> dict[str, str]:
     """The dependency folders that are there, by relative path, with a name for what they hold.
 
     A link to one (`worktree.link`) is one, too: where it leads is a part of its name.
     """
     places = dict.fromkeys(setup.makes for setup in setups if setup.makes)
     found = {place: fingerprint(root / place) for place in places}
-    return {place: f"{_leads_to(root / place)}{name}" for place, name in found.items() if name}
+    return {place: f"{_link_target(root / place)}{name}" for place, name in found.items() if name}
 
 
-def _leads_to(place: Path) -> str:
+def _link_target(place: Path) -> str:
     return f"{place.resolve()}\0" if place.is_symlink() else ""
 
 
-def needed(root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, Entry]) -> Dependencies:
+def choose_dependencies(
+    root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, Entry]
+) -> Dependencies:
     """Which folders a room gets; `before` are those that were there before any agent ran, `tree` the tree's files.
 
     Raises AigonError (exit 7) for a folder that has changed and that no set-up command of the project makes.
@@ -63,17 +65,17 @@ def needed(root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree:
     own = tuple(setup for setup in setups if not setup.lock)
     if own:
         return Dependencies(each_time=own)
-    now = folders(root, setups)
+    now = find_dependency_folders(root, setups)
     lent = tuple(place for place, name in before.items() if now.get(place) == name and not _in_tree(place, tree))
     changed = [place for place in before if place not in lent and not _in_tree(place, tree)]
-    return Dependencies(lent, due=tuple(_setup(place, setups, tree) for place in changed))
+    return Dependencies(lent, due=tuple(_find_setup(place, setups, tree) for place in changed))
 
 
 def _in_tree(place: str, tree: Mapping[str, Entry]) -> bool:
     return any(path == place or path.startswith(f"{place}/") for path in tree)
 
 
-def _setup(place: str, setups: Sequence[Setup], tree: Mapping[str, Entry]) -> Setup:
+def _find_setup(place: str, setups: Sequence[Setup], tree: Mapping[str, Entry]) -> Setup:
     for setup in setups:
         if setup.makes == place and setup.lock in tree and shutil.which(setup.argv[0]):
             return setup
@@ -84,21 +86,21 @@ def _setup(place: str, setups: Sequence[Setup], tree: Mapping[str, Entry]) -> Se
     )
 
 
-def set_up(inside: World, setup: Setup, folder: Path) -> None:
+def run_setup(inside: World, setup: Setup, folder: Path) -> None:
     """Run a set-up command in a room. Raises AigonError (exit 7) with the end of what it printed."""
     check = Check(
         "setup", "script", setup.argv, parser="text", timeout=TIMEOUT, cwd=setup.cwd, source="setup", remember=False
     )
-    finding = one_check.run(inside, check, folder).finding
+    finding = execution.run_check(inside, check, folder).finding
     if finding.status != "pass":
         raise environment(
             f"The set-up for the clean room failed: {finding.summary}",
-            where=one_check.shown(check),
+            where=execution.render_command(check),
             hint=f'Its output is in {finding.log}; another command: "proof": {{"setup": "..."}} in .aigon/config.json',
         )
 
 
-def kept(home: Path, setup: Setup, tree: Mapping[str, Entry], setups: Sequence[Setup], seen_as: Path) -> Path:
+def locate_kept(home: Path, setup: Setup, tree: Mapping[str, Entry], setups: Sequence[Setup], seen_as: Path) -> Path:
     """Where the folder that a set-up makes is kept: by the command, the lock files, and the place it was made for."""
     files = sorted({each.lock for each in setups} | {path for path in tree if path.startswith("requirements")})
     parts = [*setup.argv, str(seen_as), *(f"{path} {tree[path].sha}" for path in files if path in tree)]
@@ -106,7 +108,7 @@ def kept(home: Path, setup: Setup, tree: Mapping[str, Entry], setups: Sequence[S
     return home / "dependencies" / name / setup.makes
 
 
-def keep(made: Path, place: Path) -> None:
+def keep_folder(made: Path, place: Path) -> None:
     """Move a folder that was made in a room to where it is kept, and let the oldest ones go."""
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, place)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from aigon.checks.parsers import parse, together
-from aigon.checks.pytest_arguments import asked
-from aigon.checks.report_file import LARGEST, too_large, whole
+from aigon.checks.pytest_arguments import read_pytest_request
+from aigon.checks.reports import LARGEST_REPORT, is_complete, is_too_large
 from aigon.model.checks import Check, CheckStatus, ParsedOutput, TestCounts, TestResult
 
 NO_FORMAT = (None, "text")
@@ -14,7 +14,8 @@ ROLES_OF_TESTS = ("tests", "script", "endpoints")
 """Whose checks have to run a test if they run a test runner at all."""
 Doubt = tuple[CheckStatus, str]
 TOO_LARGE = (
-    f"it exited 0 but left a report larger than {LARGEST >> 20} MiB, which is not read, so nothing shows what ran; "
+    f"it exited 0 but left a report larger than {LARGEST_REPORT >> 20} MiB, which is not read, so nothing shows "
+    "what ran; "
     "let the tool report less output"
 )
 _UNREAD = ParsedOutput(understood=False)
@@ -30,12 +31,12 @@ class Evidence:
     doubt: Doubt | None = None
 
 
-def printed(check: Check, output: bytes) -> ParsedOutput:
+def read_output(check: Check, output: bytes) -> ParsedOutput:
     """What the check's parser makes of the output alone."""
     return parse(check.parser, output, None) if check.parser else ParsedOutput(understood=False)
 
 
-def of_own_report(check: Check, output: bytes, content: bytes | None, clean: Callable[[bytes], bytes]) -> Evidence:
+def weigh_own_report(check: Check, output: bytes, content: bytes | None, clean: Callable[[bytes], bytes]) -> Evidence:
     """Of a check that was told where to put its report. `clean` takes out what differs from place to place."""
     text = content and clean(content)
     reading = parse(check.parser, output, text) if check.parser else ParsedOutput(understood=False)
@@ -43,13 +44,13 @@ def of_own_report(check: Check, output: bytes, content: bytes | None, clean: Cal
     # to some parsers silence is a reading of its own.
     name = "junit" if check.parser in NO_FORMAT else str(check.parser)
     alone = parse(name, b"-", text) if text else ParsedOutput(understood=False)
-    lacking = not whole(content) or (check.parser not in NO_FORMAT and not alone.understood)
+    lacking = not is_complete(content) or (check.parser not in NO_FORMAT and not alone.understood)
     doubt = _of_own(check, alone, _why(content) if lacking else "") or _of_tests(check, reading)
     return Evidence(reading, alone.tests, alone.understood and alone.counts is not None, doubt)
 
 
 def _why(content: bytes | None) -> str:
-    if too_large(content):
+    if is_too_large(content):
         return TOO_LARGE
     return "it exited 0 without a readable report, so nothing shows that anything ran"
 
@@ -58,16 +59,16 @@ def _of_own(check: Check, alone: ParsedOutput, lacking: str) -> Doubt | None:
     if lacking:
         return "error", lacking
     argv = [part for part in check.argv if "{report}" not in part]
-    decides = asked(argv).decides if check.parser == "pytest" else check.role == "tests"
+    decides = read_pytest_request(argv).decides if check.parser == "pytest" else check.role == "tests"
     return _contradiction(alone) if decides else None
 
 
-def of_hidden_reports(
+def weigh_hidden_reports(
     check: Check, output: bytes, contents: Iterable[bytes], clean: Callable[[bytes], bytes], *, green: bool
 ) -> Evidence:
     """Of an opaque command that exited 0 (`green`) or not, and of the reports that runs of pytest in it left behind."""
-    said = printed(check, output)
-    read = [(too_large(content), _hidden(content, output, clean)) for content in contents]
+    said = read_output(check, output)
+    read = [(is_too_large(content), _hidden(content, output, clean)) for content in contents]
     sound = [reading for _, reading in read if reading.understood]
     found = together(sound) if sound else ParsedOutput(understood=False)
     reading = _described(check, said, found, green=green)
@@ -78,13 +79,13 @@ def of_hidden_reports(
     return Evidence(reading, found.tests or printed_tests, bool(sound or printed_tests), doubt)
 
 
-def of_placed_reports(
+def weigh_placed_reports(
     check: Check, output: bytes, contents: Iterable[bytes], clean: Callable[[bytes], bytes], *, green: bool
 ) -> Evidence:
     """Of a command that exited 0 (`green`) or not, and of the reports that it placed itself; they are put together."""
-    said = printed(check, output)
+    said = read_output(check, output)
     name = check.parser or "junit"
-    read = [(too_large(text), parse(name, b"-", clean(text)) if whole(text) else _UNREAD) for text in contents]
+    read = [(is_too_large(text), parse(name, b"-", clean(text)) if is_complete(text) else _UNREAD) for text in contents]
     sound = [reading for _, reading in read if reading.understood]
     found = together(sound) if sound else _UNREAD
     reading = said
@@ -109,7 +110,7 @@ def _of_placed(check: Check, *, unread: int, lacking: bool) -> Doubt | None:
 
 def _hidden(content: bytes, output: bytes, clean: Callable[[bytes], bytes]) -> ParsedOutput:
     """A report as pytest's; with the names that the output gives to what failed."""
-    if not whole(content):
+    if not is_complete(content):
         return _UNREAD
     text = clean(content)
     alone = parse("pytest", b"-", text)
@@ -131,18 +132,18 @@ def _described(check: Check, said: ParsedOutput, found: ParsedOutput, *, green: 
     if counts.failed + counts.errors or check.parser == "pytest":
         return found
     summary = said.summary or (found.summary if green else "")
-    return replace(said, summary=summary, counts=said.counts or (counts if ran(counts) else None))
+    return replace(said, summary=summary, counts=said.counts or (counts if has_run(counts) else None))
 
 
 def _of_hidden(check: Check, found: ParsedOutput, *, unread: int) -> Doubt | None:
-    wanted = asked(check.argv)
+    wanted = read_pytest_request(check.argv)
     if unread:
         return "error", "it exited 0 but left a test report that cannot be read, so nothing shows that a test ran"
     if wanted.runs and not found.understood:
         return "error", "it exited 0 without a test report, so nothing shows that a test ran"
     if wanted.decides and (doubt := _contradiction(found)):
         return doubt
-    empty = found.counts is not None and not ran(found.counts)
+    empty = found.counts is not None and not has_run(found.counts)
     if empty and check.role in ROLES_OF_TESTS and not wanted.lists:
         return "fail", found.summary
     return None
@@ -156,11 +157,11 @@ def _contradiction(found: ParsedOutput) -> Doubt | None:
 
 
 def _of_tests(check: Check, reading: ParsedOutput) -> Doubt | None:
-    if check.role == "tests" and reading.counts is not None and not ran(reading.counts):
+    if check.role == "tests" and reading.counts is not None and not has_run(reading.counts):
         return "fail", reading.summary or "no tests collected"
     return None
 
 
-def ran(counts: TestCounts) -> bool:
+def has_run(counts: TestCounts) -> bool:
     """Whether any test was run."""
     return counts.passed + counts.failed + counts.errors > 0

@@ -8,7 +8,7 @@ from aigon.text.shell_words import Simple, simple_commands
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PytestRequest:
     """`runs`: exit 0 without a run of pytest cannot be. `decides`: exit 0 means that pytest itself exited 0.
 
     `lists`: it only wants to know which tests there are (`--collect-only`).
@@ -46,10 +46,10 @@ _DEEPEST = 8
 """Programs that start one another."""
 
 
-def asked(argv: Sequence[str]) -> Asked:
+def read_pytest_request(argv: Sequence[str]) -> PytestRequest:
     """What a command line asks. A script that branches, or is in a file, asks nothing that can be told by reading."""
     if not argv or any("PYTEST_ADDOPTS" in word for word in argv):
-        return Asked()
+        return PytestRequest()
     if (script := _script(argv)) is None:
         return _together([_of(Simple(tuple(argv), "", ""))], stops=False, after=())
     commands = simple_commands(script)
@@ -65,15 +65,15 @@ def _script(argv: Sequence[str]) -> str | None:
     return argv[place + 1] if place else ""
 
 
-def _together(runs: Sequence[tuple[str, ...] | None], *, stops: bool, after: Sequence[Simple]) -> Asked:
+def _together(runs: Sequence[tuple[str, ...] | None], *, stops: bool, after: Sequence[Simple]) -> PytestRequest:
     lists = any(run is not None and _has(run, _LISTS) for run in runs)
     told = [n for n, run in enumerate(runs) if run is not None and not _has(run, (*_INSTEAD, *_LISTS, *_UNREPORTED))]
     if not after:
-        return Asked(bool(told), bool(told), lists and not told)
+        return PytestRequest(bool(told), bool(told), lists and not told)
     certain = [n for n in told if not any(_may_skip(command.before) for command in after[: n + 1])]
     certain = [n for n in certain if "&" not in after[n].after.replace("&&", "")]
     decides = any(_reaches_the_end(after[n:], stops) for n in certain)
-    return Asked(bool(certain), decides, lists and not certain)
+    return PytestRequest(bool(certain), decides, lists and not certain)
 
 
 def _may_skip(operator: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from aigon.checks import one_check
+from aigon.checks import execution
 from aigon.compare.new_tests_seen import Seen, load, save, seen
 from aigon.compare.new_tests_stand import Stand, stand_of
 from aigon.compare.new_tests_warm import warmed
@@ -135,7 +135,7 @@ class Bench:
             world = replace(stand.world, rooms=folder, bytecode=self._bytecode(stand))
             rooms = rooms_for(stand.job, world, tree, stand.record.folders, logs)
         with opened(stand.job, world, rooms, tree) as (inside, _):
-            found = tuple(seen(one_check.run(inside, check, logs)) for check in stand.job.checks)
+            found = tuple(seen(execution.run_check(inside, check, logs)) for check in stand.job.checks)
         self._require_going_on()
         return found
 

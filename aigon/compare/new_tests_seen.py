@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from aigon.checks.result import Result
 from aigon.files.store import write_atomic
+from aigon.job.results import Result
 from aigon.model.checks import CheckStatus, Problem, TestResult
 
 KEPT = 200

@@ -68,7 +68,9 @@ def _worktree(main: Checkout, record: Frozen, held: ExitStack) -> Checkout:
 def _moved(record: Frozen, root: Path, plan: ProofPlan) -> Frozen:
     """The same for another checkout of the repository, with the dependencies that this one has."""
     checks = tuple(_in(check, record.root, str(root)) for check in record.checks)
-    return replace(record, root=str(root), checks=checks, folders=dependencies.folders(root, plan.setups))
+    return replace(
+        record, root=str(root), checks=checks, folders=dependencies.find_dependency_folders(root, plan.setups)
+    )
 
 
 def _in(check: Check, old: str, new: str) -> Check:

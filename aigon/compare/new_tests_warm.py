@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.checks import one_check
+from aigon.checks import execution
 from aigon.compare.new_tests_job import ADDOPTS
 from aigon.compare.new_tests_stand import Stand
 from aigon.isolation import bytecode
@@ -29,7 +29,7 @@ def warmed(stand: Stand, folder: Path) -> Bytecode | None:
     rooms = rooms_for(stand.job, world, stand.record.base, stand.record.folders, folder)
     with opened(stand.job, world, rooms, stand.record.base) as (inside, room):
         for check in checks:
-            one_check.run(inside, check, folder)
+            execution.run_check(inside, check, folder)
         return bytecode.taken(room, folder / "bytecode", rooms.needs.lent)
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.checks.result import Result
 from aigon.compile.proposals import Base
+from aigon.job.results import Result
 from aigon.loop.criteria import bound_findings, by_command, commands, printed_number
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion

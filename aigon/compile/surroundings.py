@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 
 from aigon.checks.coverage_command import coverage
+from aigon.checks.execution import render_command
 from aigon.checks.manifests import node_runner
-from aigon.checks.one_check import shown
 from aigon.compile.own_programs import entries
 from aigon.compile.proposals import Surroundings
 from aigon.model.checks import Check, Project
@@ -36,7 +36,7 @@ def surroundings(project: Project, checks: Sequence[Check], path: str, texts: It
     runners = _runners(project, checks, tests, python)
     return Surroundings(
         checks={check.name: check.role for check in checks},
-        shown={check.name: shown(check) for check in checks},
+        shown={check.name: render_command(check) for check in checks},
         files=tuple(files),
         tests=tests,
         runners=runners,

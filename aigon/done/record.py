@@ -30,12 +30,14 @@ def record_of(subject: Subject, workspace: Workspace, job: Job) -> frozen.Frozen
     known = frozen.load(subject.chosen.records.frozen)
     root, base = subject.place.root, subject.base
     if known is None:
-        return frozen.Frozen(base, str(root), "", job.checks, folders=dependencies.folders(root, job.proof.setups))
+        return frozen.Frozen(
+            base, str(root), "", job.checks, folders=dependencies.find_dependency_folders(root, job.proof.setups)
+        )
     theirs: Mapping[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
     known = replace(known, theirs={**known.theirs, **theirs})
     if known.root == str(root):
         return known
-    return replace(known, root=str(root), folders=dependencies.folders(root, job.proof.setups))
+    return replace(known, root=str(root), folders=dependencies.find_dependency_folders(root, job.proof.setups))
 
 
 def checks_of(subject: Subject, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aigon.checks.running import Result
+from aigon.job.results import Result
 from aigon.model.changes import Concern
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Verdict

@@ -1,6 +1,6 @@
 """What the loops of an arena know from one another of the base, at which all of them look: what failed there.
 
-Passes are remembered for everybody (`aigon.checks.remembered`). A failure is one only here, for the commit that all
+Passes are remembered for everybody (`aigon.checks.passes`). A failure is one only here, for the commit that all
 have in common and as long as the arena lasts, and never for the loop that found it: it looks again when it comes back.
 """
 
@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from aigon.checks.kept_result import document_of, result_of
-from aigon.checks.result import Result
 from aigon.files.store import write_atomic
+from aigon.job.results import Result, decode_result, encode_result
 from aigon.process.check_slots import waited
 from aigon.process.stop import Stop
 
@@ -46,7 +45,7 @@ class BaseLooks:
     def keep(self, key: str, result: Result, root: Path) -> None:
         """Keep a failure that was found in the work tree at `root`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        document = {**document_of(result, root), "by": self._label}
+        document = {**encode_result(result, root), "by": self._label}
         write_atomic(self._folder / f"{key}.json", json.dumps(document).encode())
 
     def first(self, name: str, said: Mapping[str, str]) -> dict[str, str]:
@@ -66,7 +65,7 @@ class BaseLooks:
         """
         try:
             document = json.loads((self._folder / f"{key}.json").read_bytes())
-            found = None if document["by"] == self._label else result_of(document, root, log)
+            found = None if document["by"] == self._label else decode_result(document, root, log)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return found if found and found.finding.status == "fail" else None

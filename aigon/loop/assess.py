@@ -3,11 +3,11 @@
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from aigon.checks.copy import PlaceOf, check_copy
-from aigon.checks.one_check import cache_key, forget
-from aigon.checks.running import Plan, Result, run_checks
+from aigon.checks.passes import build_cache_key, forget_pass
+from aigon.checks.schedule import ChooseWorld, Schedule, open_check_copy, run_checks
 from aigon.job.assessment import Look
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CriterionJudged, Event, Notice
@@ -55,11 +55,11 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
 
 def _run_all(
     job: Job, world: World, snapshot: Snapshot, state: State
-) -> Generator[Event, State, tuple[Plan, list[Result], tuple[Result, ...]]]:
+) -> Generator[Event, State, tuple[Schedule, list[Result], tuple[Result, ...]]]:
     """Run the checks and the commands of criteria; return how, and the results of both."""
     each = [check for check in job.checks if check.when == "each"]
     asked = criteria.commands(job.spec.criteria)
-    with check_copy(job, world, job.checks, snapshot.number) as place_of:
+    with open_check_copy(job, world, job.checks, snapshot.number) as place_of:
         plan = _plan(job, world, snapshot, state, place_of)
         sharing.wait_for_others(world, plan, job.checks)
         results = yield from run_checks(world, (*each, *asked), plan)
@@ -89,8 +89,8 @@ def _undecided(verdict: Verdict) -> Verdict:
     return replace(verdict, status="unclear", reason="the run was stopped before this was decided")
 
 
-def _plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: PlaceOf) -> Plan:
-    return Plan(
+def _plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: ChooseWorld) -> Schedule:
+    return Schedule(
         number=snapshot.number,
         folder=world.iteration_folder(snapshot.number),
         content_key=lambda paths: snapshot.content().key(paths),
@@ -106,23 +106,23 @@ def _plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: Pl
 
 
 def _final(
-    job: Job, world: World, plan: Plan, results: Sequence[Result]
+    job: Job, world: World, plan: Schedule, results: Sequence[Result]
 ) -> Generator[Event, State, tuple[Result, ...]]:
     """Checks marked `final` run once everything else that ran is green; skipped, they are no pass."""
     final: list[Check] = [check for check in job.checks if check.when == "final"]
     known = job.demand.known_failures
     if any(result.finding.status != "pass" and result.finding.check not in known for result in results):
-        from aigon.checks.one_check import skipped
+        from aigon.checks.execution import make_skipped
 
-        return tuple(Result(skipped(check, "runs when everything else is green")) for check in final)
+        return tuple(Result(make_skipped(check, "runs when everything else is green")) for check in final)
     return (yield from run_checks(world, final, plan))
 
 
-def _forget(job: Job, world: World, plan: Plan) -> None:
+def _forget(job: Job, world: World, plan: Schedule) -> None:
     """Passes beside a failed git check were on other files than their names say."""
     for check in job.checks:
         if check.remember:
-            forget(world, cache_key(world, check, plan.content_key(check.paths)))
+            forget_pass(world, build_cache_key(world, check, plan.content_key(check.paths)))
 
 
 def _decisions_matter(job: Job) -> bool:

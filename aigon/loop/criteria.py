@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
-from aigon.checks.one_check import CRITERION
-from aigon.checks.running import Result
+from aigon.checks.execution import CRITERION
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.journal.decisions import applying
 from aigon.journal.decisions import verdict as decided
 from aigon.model.checks import Check, Finding

@@ -2,10 +2,10 @@
 
 from collections.abc import Generator, Sequence
 
-from aigon.checks.result import Result
 from aigon.errors import environment
 from aigon.job.assessment import Look
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import Event, Notice

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from aigon.checks import one_check
-from aigon.checks.running import Plan, key_of
+from aigon.checks.passes import save_pass
+from aigon.checks.schedule import Schedule, choose_cache_key
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.model.checks import Check
@@ -20,17 +20,17 @@ def at_base(job: Job, world: World) -> bool:
     return bool(world.base) and job.use_cache and is_the_base(job, world, world.workspace.tree())
 
 
-def wait_for_others(world: World, plan: Plan, checks: Sequence[Check]) -> None:
+def wait_for_others(world: World, plan: Schedule, checks: Sequence[Check]) -> None:
     """At the base, wait for whoever is running the same checks; what he saw is known then."""
     if plan.base:
-        plan.base.claim(filter(None, (key_of(world, check, plan) for check in checks)), world.stop)
+        plan.base.claim(filter(None, (choose_cache_key(world, check, plan) for check in checks)), world.stop)
 
 
-def settle(world: World, plan: Plan, *, sound: bool) -> None:
+def settle(world: World, plan: Schedule, *, sound: bool) -> None:
     """What was seen stands for others, where the files were still those of the tree afterwards."""
     for key, result in (plan.later or ()) if sound else ():
         if result.finding.status == "pass":
-            one_check.remember(world, key, result)
+            save_pass(world, key, result)
         elif result.finding.status == "fail" and plan.base and not world.stop.now:
             plan.base.keep(key, result, world.workspace.root)
     if plan.base:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aigon.agents.adapters import adapter_of
 from aigon.agents.environment import for_agent
-from aigon.checks.report_file import content
+from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
 from aigon.files.displaced import real_folders
 from aigon.isolation.run_grants import perhaps_refused
@@ -100,7 +100,7 @@ def _run_folder(world: World, before: str, finished: int) -> None:
 def _report(ask: TurnRequest) -> bytes:
     """What the program left in its file; nothing where it left none, or a link or a pipe in its place."""
     try:
-        return (content(Path(ask.output_file)) or b"")[:REPORT]
+        return (read_report(Path(ask.output_file)) or b"")[:REPORT]
     except OSError:
         return b""
 

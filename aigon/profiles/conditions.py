@@ -1,11 +1,13 @@
-"""Conditions on a project: what is there, never what happens when it is run."""
+"""Conditions on a project: what is there, never what happens when it is run. In YAML see KINDS."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from aigon.errors import AigonError, usage
 from aigon.model.checks import Project
+from aigon.text.documents import Node
 from aigon.text.entries import Format, values
 
 SEARCHED = 200
@@ -18,7 +20,7 @@ class Always:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class PathExists:
     """A file or a folder stands at `path`."""
 
     path: str
@@ -26,14 +28,14 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
-class Glob:
+class GlobMatches:
     """A file matches one of the patterns."""
 
     patterns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextMatches:
     """A file that matches one of the glob patterns holds a match of the regular expression `matching`."""
 
     patterns: tuple[str, ...]
@@ -41,7 +43,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryMatches:
     """A configuration file has a value under `keys` (`*` is any key).
 
     null, false and a blank text are no value; an empty table is one. `matching` and `not_matching` are regular
@@ -57,41 +59,43 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class HasTool:
     """The program `name` is found."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class HasModule:
     """The project's interpreter can import `name`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class AnyOf:
     """One of the parts holds."""
 
     parts: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class AllOf:
     """Every part holds."""
 
     parts: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Negation:
     """The part does not hold."""
 
     part: "Condition"
 
 
-Condition = Always | Present | Glob | Text | Entry | Tool | Module | Any | All | Not
+Condition = (
+    Always | PathExists | GlobMatches | TextMatches | EntryMatches | HasTool | HasModule | AnyOf | AllOf | Negation
+)
 
 
 def holds(condition: Condition, project: Project) -> bool:
@@ -99,40 +103,40 @@ def holds(condition: Condition, project: Project) -> bool:
     match condition:
         case Always():
             return True
-        case Present(path=path, kind=kind):
+        case PathExists(path=path, kind=kind):
             return project.kind(path) == kind
-        case Glob(patterns=patterns):
+        case GlobMatches(patterns=patterns):
             return any(project.glob(pattern) for pattern in patterns)
-        case Text():
-            return _text(condition, project)
-        case Entry():
-            return _entry(condition, project)
-        case Tool(name=name):
+        case TextMatches():
+            return _text_holds(condition, project)
+        case EntryMatches():
+            return _entry_holds(condition, project)
+        case HasTool(name=name):
             return project.tool(name) is not None
-        case Module(name=name):
+        case HasModule(name=name):
             return project.module(name)
-        case Any(parts=parts):
+        case AnyOf(parts=parts):
             return any(holds(part, project) for part in parts)
-        case All(parts=parts):
+        case AllOf(parts=parts):
             return all(holds(part, project) for part in parts)
-        case Not(part=part):
+        case Negation(part=part):
             return not holds(part, project)
 
 
-def _text(condition: Text, project: Project) -> bool:
+def _text_holds(condition: TextMatches, project: Project) -> bool:
     names = [name for pattern in condition.patterns for name in project.glob(pattern)[:SEARCHED]]
     contents = ((project.read(name) or b"").decode("utf-8", "replace") for name in names)
     return any(re.search(condition.matching, content) for content in contents)
 
 
-def _entry(entry: Entry, project: Project) -> bool:
+def _entry_holds(entry: EntryMatches, project: Project) -> bool:
     if entry.patterns:
         names = [name for pattern in entry.patterns for name in project.glob(pattern)[:SEARCHED]]
-        return any(_entry_of(name, entry, project, strict=False) for name in names)
-    return _entry_of(entry.file, entry, project, strict=True)
+        return any(_entry_holds_in(name, entry, project, strict=False) for name in names)
+    return _entry_holds_in(entry.file, entry, project, strict=True)
 
 
-def _entry_of(file: str, entry: Entry, project: Project, *, strict: bool) -> bool:
+def _entry_holds_in(file: str, entry: EntryMatches, project: Project, *, strict: bool) -> bool:
     """Whether one file has it. What only matches a pattern may be broken on purpose, as a test's data is."""
     raw = project.read(file)
     if raw is None:
@@ -141,12 +145,12 @@ def _entry_of(file: str, entry: Entry, project: Project, *, strict: bool) -> boo
         found = values(entry.format, raw, entry.keys)
     except (ValueError, RecursionError) as error:
         if strict:
-            raise _broken(entry, error) from None
+            raise _unreadable(entry, error) from None
         return False
     return any(_fits(value, entry) for value in found if _is_set(value))
 
 
-def _broken(entry: Entry, error: Exception) -> AigonError:
+def _unreadable(entry: EntryMatches, error: Exception) -> AigonError:
     what = f"{entry.file} is not valid {entry.format.upper()}: {error}".splitlines()[0]
     return usage(what, where=entry.file, hint="Put it right: which checks this project has is read from it")
 
@@ -155,8 +159,71 @@ def _is_set(value: object) -> bool:
     return bool(value.strip()) if isinstance(value, str) else value is not None and value is not False
 
 
-def _fits(value: object, entry: Entry) -> bool:
+def _fits(value: object, entry: EntryMatches) -> bool:
     texts = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
     if entry.not_matching and any(re.search(entry.not_matching, text) for text in texts):
         return False
     return not entry.matching or any(re.search(entry.matching, text) for text in texts)
+
+
+def parse_condition(node: Node) -> Condition:
+    """The condition in a document: a mapping with exactly one key, which names its kind."""
+    pairs = node.fields(KINDS)
+    if len(pairs) != 1:
+        raise node.wrong("must have exactly one key", f"One of {', '.join(KINDS)}; join several with any: or all:")
+    [(kind, child)] = pairs.items()
+    return KINDS[kind](child)
+
+
+def _parse_always(node: Node) -> Condition:
+    if not node.flag():
+        raise node.wrong("can only be true")
+    return Always()
+
+
+def _parse_parts(node: Node) -> tuple[Condition, ...]:
+    parts = tuple(parse_condition(item) for item in node.items())
+    if not parts:
+        raise node.wrong("must name at least one condition")
+    return parts
+
+
+def _parse_text(node: Node) -> Condition:
+    fields = node.fields(("glob", "matching"), required=("glob", "matching"))
+    return TextMatches(fields["glob"].texts(), fields["matching"].pattern())
+
+
+def _parse_entry(kind: Format, node: Node) -> Condition:
+    place = ("section", "key") if kind == "ini" else ("key",)
+    fields = node.fields(("file", "glob", *place, "matching", "not_matching"), required=(place[0],))
+    if ("file" in fields) == ("glob" in fields):
+        raise node.wrong("needs either the key 'file' or the key 'glob'")
+    wanted = {name: fields[name].pattern() for name in ("matching", "not_matching") if name in fields}
+    file = fields["file"].inside() if "file" in fields else ""
+    patterns = fields["glob"].texts() if "glob" in fields else ()
+    return EntryMatches(kind, file, _parse_keys(kind, fields), **wanted, patterns=patterns)
+
+
+def _parse_keys(kind: Format, fields: Mapping[str, Node]) -> tuple[str, ...]:
+    if kind != "ini":
+        return tuple(fields["key"].text().split("."))
+    # Section names hold dots and colons of their own (`tool:pytest`), so they are not split.
+    return tuple(fields[name].text() for name in ("section", "key") if name in fields)
+
+
+KINDS: Mapping[str, Callable[[Node], Condition]] = {
+    "always": _parse_always,
+    "file": lambda node: PathExists(node.inside(), "file"),
+    "folder": lambda node: PathExists(node.inside(), "folder"),
+    "glob": lambda node: GlobMatches(node.texts()),
+    "text": _parse_text,
+    "toml": lambda node: _parse_entry("toml", node),
+    "json": lambda node: _parse_entry("json", node),
+    "ini": lambda node: _parse_entry("ini", node),
+    "tool": lambda node: HasTool(node.text()),
+    "module": lambda node: HasModule(node.text()),
+    "any": lambda node: AnyOf(_parse_parts(node)),
+    "all": lambda node: AllOf(_parse_parts(node)),
+    "not": lambda node: Negation(parse_condition(node)),
+}
+"""The kinds of condition by their key in YAML."""

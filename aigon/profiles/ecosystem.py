@@ -1,15 +1,14 @@
 """An ecosystem (Python, Node): which commands can stand for a role, under which conditions. Read from YAML."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from aigon.errors import usage
-from aigon.model.checks import ROLES, Role
+from aigon.model.checks import ROLES, Project, Role
 from aigon.profiles import protection
-from aigon.profiles.condition_document import KINDS, parse
-from aigon.profiles.conditions import Condition, Module, Tool
+from aigon.profiles.conditions import KINDS, Condition, HasModule, HasTool, holds, parse_condition
 from aigon.text.documents import Node, nearest
 
 KEYS = (
@@ -34,7 +33,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CommandCandidate:
     """One command for a role. `condition` says that the project has it configured, `needs` that it can run."""
 
     condition: Condition
@@ -62,7 +61,7 @@ class RoleChoice:
 
     role: Role
     absent: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CommandCandidate, ...]
     name: str
 
 
@@ -110,94 +109,94 @@ class Ecosystem:
         return tuple(sorted((c for c in self.roles.values() if c.role == role), key=lambda c: c.name != role))
 
 
-def read(name: str, node: Node) -> Ecosystem:
+def read_ecosystem(name: str, node: Node) -> Ecosystem:
     """The ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
     fields = node.fields(KEYS, required=("title", "detect", "absent", "roles"))
-    variables = _variables(fields["variables"]) if "variables" in fields else {}
+    variables = _read_variables(fields["variables"]) if "variables" in fields else {}
     return Ecosystem(
         name,
         fields["title"].text(),
-        parse(fields["detect"]),
+        parse_condition(fields["detect"]),
         fields["absent"].text(),
-        roles(fields["roles"], tuple(variables)),
+        read_roles(fields["roles"], tuple(variables)),
         variables,
         node.file,
-        protection.read(fields["protect"]) if "protect" in fields else (),
-        tuple(_setup(item) for item in fields["setup"].items()) if "setup" in fields else (),
+        protection.read_rules(fields["protect"]) if "protect" in fields else (),
+        tuple(_read_setup(item) for item in fields["setup"].items()) if "setup" in fields else (),
         {name: place.inside() for name, place in fields["caches"].pairs().items()} if "caches" in fields else {},
         fields["fallback"].flag() if "fallback" in fields else False,
         fields["manifests"].texts() if "manifests" in fields else (),
-        parse(fields["workspace"]) if "workspace" in fields else None,
+        parse_condition(fields["workspace"]) if "workspace" in fields else None,
         fields["outputs"].texts() if "outputs" in fields else (),
     )
 
 
-def _setup(node: Node) -> Setup:
+def _read_setup(node: Node) -> Setup:
     fields = node.fields(("lock", "argv", "makes"), required=("lock", "argv", "makes"))
-    return Setup(fields["lock"].inside(), _argv(fields["argv"]), fields["makes"].inside())
+    return Setup(fields["lock"].inside(), _read_argv(fields["argv"]), fields["makes"].inside())
 
 
-def roles(node: Node, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
+def read_roles(node: Node, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
     """The choices under `roles:` in an ecosystem or a profile, by the names of their checks."""
-    return {name: _choice(name, child, variables) for name, child in node.pairs().items()}
+    return {name: _read_choice(name, child, variables) for name, child in node.pairs().items()}
 
 
-def role_of(name: str) -> Role | None:
+def find_role(name: str) -> Role | None:
     """The role that a check's name speaks of: `tests` for `tests` and `tests-e2e`."""
     return next((role for role in ROLES if name == role or name.startswith(f"{role}-")), None)
 
 
-def _variables(node: Node) -> dict[str, tuple[tuple[Condition, str], ...]]:
-    return {name: tuple(_value(item) for item in child.items()) for name, child in node.pairs().items()}
+def _read_variables(node: Node) -> dict[str, tuple[tuple[Condition, str], ...]]:
+    return {name: tuple(_read_value(item) for item in child.items()) for name, child in node.pairs().items()}
 
 
-def _value(node: Node) -> tuple[Condition, str]:
+def _read_value(node: Node) -> tuple[Condition, str]:
     fields = node.fields(("if", "value"), required=("if", "value"))
-    return parse(fields["if"]), fields["value"].text()
+    return parse_condition(fields["if"]), fields["value"].text()
 
 
-def _choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoice:
-    role = role_of(name)
+def _read_choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoice:
+    role = find_role(name)
     if role is None or not _NAME.fullmatch(name):
         hint = f"A role, or one more check for it such as 'lint-format'. {nearest(name, ROLES)}"
         raise usage(f"Unknown key {node.path!r}", where=node.file, hint=hint)
     required = ("absent", "candidates") if name == role else ("candidates",)
     fields = node.fields(("absent", "timeout", "writes", "candidates"), required=required)
-    shared = settings({key: fields[key] for key in ("timeout", "writes") if key in fields})
-    candidates = tuple(_candidate(item, shared, variables) for item in fields["candidates"].items())
+    shared = read_settings({key: fields[key] for key in ("timeout", "writes") if key in fields})
+    candidates = tuple(_read_candidate(item, shared, variables) for item in fields["candidates"].items())
     return RoleChoice(role, fields["absent"].text() if "absent" in fields else "", candidates, name)
 
 
-def _candidate(node: Node, shared: Mapping[str, Any], variables: tuple[str, ...]) -> Candidate:
+def _read_candidate(node: Node, shared: Mapping[str, Any], variables: tuple[str, ...]) -> CommandCandidate:
     fields = node.fields(("if", "argv", "shown", "hint", "needs", *SETTINGS), required=("if", "argv"))
     for key in ("argv", "hint", "needs"):
         if key in fields:
             _check_placeholders(fields[key], (*OWN, *variables))
-    given = {**shared, **settings(fields)}
-    return Candidate(
-        parse(fields["if"]),
-        _argv(fields["argv"]),
+    given = {**shared, **read_settings(fields)}
+    return CommandCandidate(
+        parse_condition(fields["if"]),
+        _read_argv(fields["argv"]),
         hint=fields["hint"].text() if "hint" in fields else "",
-        needs=tuple(_need(item) for item in fields["needs"].items()) if "needs" in fields else (),
+        needs=tuple(_read_need(item) for item in fields["needs"].items()) if "needs" in fields else (),
         shown=fields["shown"].text() if "shown" in fields else "",
         **given,
     )
 
 
-def _argv(node: Node) -> tuple[str, ...]:
+def _read_argv(node: Node) -> tuple[str, ...]:
     argv = node.texts()
     if isinstance(node.value, str) or not argv:
         raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
     return argv
 
 
-def _need(node: Node) -> Need:
+def _read_need(node: Node) -> Need:
     """A need is a condition with `hint`, and with `name` where the condition itself names no tool or module."""
     pairs = node.fields((*KINDS, "name", "hint"), required=("hint",))
-    condition = parse(Node({k: n.value for k, n in pairs.items() if k in KINDS}, node.file, node.path))
+    condition = parse_condition(Node({k: n.value for k, n in pairs.items() if k in KINDS}, node.file, node.path))
     if "name" in pairs:
         return Need(pairs["name"].text(), condition, pairs["hint"].text())
-    if not isinstance(condition, Tool | Module):
+    if not isinstance(condition, HasTool | HasModule):
         raise node.wrong("needs the key 'name'", "It is what people are told is missing")
     return Need(condition.name, condition, pairs["hint"].text())
 
@@ -208,12 +207,12 @@ def _check_placeholders(node: Node, known: tuple[str, ...]) -> None:
             raise node.wrong(f"has the unknown placeholder {{{name}}}", nearest(name, (*known, "tool:NAME")))
 
 
-def settings(fields: Mapping[str, Node]) -> dict[str, Any]:
+def read_settings(fields: Mapping[str, Node]) -> dict[str, Any]:
     """What `fields` say about how a check is run: the fields of a Candidate and of a Check by their names."""
     return {key: read(fields[key]) for key, read in SETTINGS.items() if key in fields}
 
 
-def _env(node: Node) -> dict[str, str]:
+def _read_env(node: Node) -> dict[str, str]:
     return {name: child.text() for name, child in node.pairs().items()}
 
 
@@ -225,8 +224,67 @@ SETTINGS: Mapping[str, Callable[[Node], object]] = {
     "when": lambda node: node.choice(WHEN),
     "paths": Node.texts,
     "cwd": Node.inside,
-    "env": _env,
+    "env": _read_env,
     "reports": Node.texts,
     "writes": Node.texts,
 }
 """How a check is run, as candidates and a project's own `checks` may say it."""
+
+DEPTH = 3
+"""Folders deep that projects are looked for: `packages/web`, `services/billing/api`."""
+NOT_PROJECTS = {
+    *("bench", "benchmark", "benchmarks", "demo", "demos", "doc", "docs", "e2e", "example", "examples", "fixture"),
+    *("fixtures", "fuzz", "playground", "playgrounds", "sample", "samples", "sandbox", "scaffold", "skeleton"),
+    *("template", "templates", "test", "testdata", "tests"),
+    *("3rdparty", "contrib", "deps", "extern", "external", "externals", "node_modules", "submodules"),
+    *("third-party", "third_party", "thirdparty", "vendor", "vendored"),
+}
+"""Folders whose manifests belong to data, documentation or other people's code."""
+
+
+def find_project_folders(project: Project, ecosystems: Iterable[Ecosystem]) -> tuple[str, ...]:
+    """Folders below the root that are projects of their own, outer ones only; members of a workspace are not."""
+    found = {
+        folder for each in ecosystems if not _is_workspace(each, project) for folder in _find_folders(each, project)
+    }
+    return tuple(sorted(folder for folder in found if not any(_is_in(folder, other) for other in found)))
+
+
+def has_root_manifest(project: Project, ecosystems: Iterable[Ecosystem]) -> bool:
+    """Whether a manifest stands at the root itself."""
+    return any(project.glob(name) for each in ecosystems for name in each.manifests)
+
+
+def find_setups(project: Project, ecosystems: Iterable[Ecosystem]) -> Iterator[Setup]:
+    """The set-ups of every ecosystem for the root and for the projects below: by their own lock file or the root's."""
+    for each in ecosystems:
+        yield from each.setups
+        for folder in dict.fromkeys(_list_manifest_folders(each, project)):
+            for setup in each.setups:
+                makes = f"{folder}/{setup.makes}"
+                if project.kind(f"{folder}/{setup.lock}") == "file":
+                    yield replace(setup, lock=f"{folder}/{setup.lock}", makes=makes, cwd=folder)
+                elif project.kind(setup.lock) == "file":
+                    yield replace(setup, makes=makes)
+
+
+def _is_workspace(ecosystem: Ecosystem, project: Project) -> bool:
+    return ecosystem.workspace is not None and holds(ecosystem.workspace, project)
+
+
+def _find_folders(ecosystem: Ecosystem, project: Project) -> Iterator[str]:
+    for folder in _list_manifest_folders(ecosystem, project):
+        parts = folder.split("/")
+        if len(parts) <= DEPTH and not NOT_PROJECTS.intersection(parts):
+            yield folder
+
+
+def _list_manifest_folders(ecosystem: Ecosystem, project: Project) -> Iterator[str]:
+    for name in ecosystem.manifests:
+        for path in project.glob(f"**/{name}"):
+            if folder := path.rpartition("/")[0]:
+                yield folder
+
+
+def _is_in(folder: str, other: str) -> bool:
+    return folder.startswith(f"{other}/")

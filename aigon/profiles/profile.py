@@ -3,19 +3,76 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Check, Project, Role
 from aigon.profiles import ecosystem as ecosystems
 from aigon.profiles import protection
-from aigon.profiles.condition_document import parse
-from aigon.profiles.conditions import Always, Condition, holds
+from aigon.profiles.conditions import Always, Condition, holds, parse_condition
 from aigon.profiles.ecosystem import Ecosystem
-from aigon.profiles.extending import Documents
-from aigon.profiles.overrides import overridden
-from aigon.profiles.resolution import Absent, Resolution, choose
+from aigon.profiles.resolution import Absent, Resolution, apply_overrides, choose_check
 from aigon.text.documents import Node, nearest
 from aigon.text.yaml import parsed
+
+MERGED = ("ecosystems", "roles", "timeouts", "variables", "caches")
+"""Keys whose mappings are put together key by key; of all others the document's own value stands alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDocuments:
+    """Documents by their path without suffix (`library`, `ecosystems/python`): those shipped and a project's own."""
+
+    shipped: Mapping[str, bytes]
+    own: Mapping[str, bytes]
+
+    def names(self) -> list[str]:
+        """All of them; a project's own replaces a shipped one of its name."""
+        return list({**self.shipped, **self.own})
+
+    def read(self, name: str) -> Node:
+        """The document as it counts. Raises AigonError (usage): malformed, or it extends nothing."""
+        return self._read(name, name in self.own, ())
+
+    def _read(self, name: str, own: bool, extended_by: tuple[str, ...]) -> Node:
+        node = parsed(self.own[name], f".aigon/profiles/{name}.yaml") if own else self._shipped(name)
+        pairs = node.pairs()
+        if "extends" not in pairs:
+            return node
+        wanted = _sibling(name, pairs["extends"].text())
+        # A project's document of a shipped one's name extends that one; any other name is its own before a shipped one.
+        theirs = wanted in self.own and wanted != name
+        if not theirs and (wanted not in self.shipped or not own):
+            raise pairs["extends"].wrong(f"names nothing to extend: {wanted!r}", self._near(name, wanted))
+        if theirs and wanted in extended_by:
+            raise pairs["extends"].wrong(f"goes round in a circle: {' extends '.join((*extended_by, name, wanted))}")
+        return Node(_merge(self._read(wanted, theirs, (*extended_by, name)), node), node.file)
+
+    def _near(self, name: str, wanted: str) -> str:
+        """Documents of the same sort, but for the one that asks."""
+        alike = [n for n in self.names() if ("/" in n) == ("/" in name) and (n != name or n in self.shipped)]
+        return nearest(wanted, alike)
+
+    def _shipped(self, name: str) -> Node:
+        return parsed(self.shipped[name], f"profiles/{name}.yaml")
+
+
+def _sibling(name: str, wanted: str) -> str:
+    """`wanted` in the folder that `name` is in: an ecosystem extends an ecosystem."""
+    folder, _, _ = name.rpartition("/")
+    return f"{folder}/{wanted}" if folder else wanted
+
+
+def _merge(base: Node, node: Node) -> dict[str, Any]:
+    below: dict[str, Any] = {key: child.value for key, child in base.pairs().items()}
+    said: dict[str, Any] = {key: child.value for key, child in node.pairs().items() if key != "extends"}
+    both = {key: {**below[key], **said[key]} for key in MERGED if _are_mappings(below.get(key), said.get(key))}
+    return {**below, **said, **both}
+
+
+def _are_mappings(*values: object) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
 
 FOLDER = "ecosystems/"
 PROTECTION = "protection"
@@ -29,7 +86,7 @@ EVERY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProfilePart:
     """An ecosystem and the roles that a profile takes from it."""
 
     ecosystem: Ecosystem
@@ -44,67 +101,67 @@ class Profile:
     name: str
     description: str
     detect: Condition | None
-    parts: tuple[Part, ...]
+    parts: tuple[ProfilePart, ...]
     priority: int = 0
     timeouts: Mapping[Role, float] = field(default_factory=dict)
     file: str = ""
     turn: float | None = None
 
 
-def available(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Profile]:
+def load_profiles(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Profile]:
     """Every profile by name. A project's own comes in by the same door and replaces a shipped one of its name.
 
     The keys are paths without suffix: `library`, `ecosystems/python`. Raises AigonError (usage) for the first
     document that is malformed.
     """
-    documents = Documents(shipped, own)
-    shared = shared_parts(shipped, own)
+    documents = ProfileDocuments(shipped, own)
+    shared = load_ecosystems(shipped, own)
     names = [name for name in documents.names() if not name.startswith(FOLDER) and name != PROTECTION]
-    return {name: _profile(name, documents.read(name), shared) for name in names}
+    return {name: _read_profile(name, documents.read(name), shared) for name in names}
 
 
-def shared_parts(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Ecosystem]:
+def load_ecosystems(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Ecosystem]:
     """Every ecosystem by name. Raises AigonError (usage) for the first document that is malformed."""
-    return dict(_ecosystems(tuple(_of_ecosystems(shipped)), tuple(_of_ecosystems(own))))
+    return dict(_read_ecosystems(tuple(_select_ecosystems(shipped)), tuple(_select_ecosystems(own))))
 
 
-def _of_ecosystems(documents: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+def _select_ecosystems(documents: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
     return ((name, content) for name, content in documents.items() if name.startswith(FOLDER))
 
 
 @lru_cache(maxsize=4)
-def _ecosystems(
+def _read_ecosystems(
     shipped: tuple[tuple[str, bytes], ...], own: tuple[tuple[str, bytes], ...]
 ) -> tuple[tuple[str, Ecosystem], ...]:
     """They are asked for several times in a run, and reading them all takes a while."""
-    documents = Documents(dict(shipped), dict(own))
+    documents = ProfileDocuments(dict(shipped), dict(own))
     shorts = ((name, name.removeprefix(FOLDER)) for name in documents.names())
-    return tuple((short, ecosystems.read(short, documents.read(name))) for name, short in shorts)
+    return tuple((short, ecosystems.read_ecosystem(short, documents.read(name))) for name, short in shorts)
 
 
-def protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[protection.Rule, ...]:
+def load_protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[protection.Rule, ...]:
     """What an agent may change: the rules for any project, then those of every ecosystem, whether it is here or not."""
-    node = Documents(shipped, own).read(PROTECTION)
-    general = protection.read(node.fields(("protect",), ("protect",))["protect"])
-    return (*general, *(rule for each in shared_parts(shipped, own).values() for rule in each.protect))
+    node = ProfileDocuments(shipped, own).read(PROTECTION)
+    general = protection.read_rules(node.fields(("protect",), ("protect",))["protect"])
+    return (*general, *(rule for each in load_ecosystems(shipped, own).values() for rule in each.protect))
 
 
-def load(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:
+def parse_profile(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:
     """The profile in a YAML document; `shared` are the ecosystems it may use. Raises AigonError (usage)."""
-    return _profile(name, parsed(document, file or f"profiles/{name}.yaml"), shared or {})
+    return _read_profile(name, parsed(document, file or f"profiles/{name}.yaml"), shared or {})
 
 
-def _profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
+def _read_profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
     fields = node.fields(KEYS, required=("description",))
-    parts = list(_parts(fields["ecosystems"], shared)) if "ecosystems" in fields else []
+    parts = list(_read_parts(fields["ecosystems"], shared)) if "ecosystems" in fields else []
     pairs = fields["timeouts"].fields((*ROLES, TURN)) if "timeouts" in fields else {}
     timeouts = {each: node.seconds() for each, node in pairs.items()}
     if "roles" in fields:
-        parts.append(_own_part(name, fields["roles"]))
+        parts.append(_read_own_part(name, fields["roles"]))
     return Profile(
         name,
         fields["description"].text(),
-        parse(fields["detect"]) if "detect" in fields else None,
+        parse_condition(fields["detect"]) if "detect" in fields else None,
         tuple(parts),
         fields["priority"].whole() if "priority" in fields else 0,
         {role: timeouts[role] for role in ROLES if role in timeouts},
@@ -113,27 +170,27 @@ def _profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
     )
 
 
-def _parts(node: Node, shared: Mapping[str, Ecosystem]) -> Iterable[Part]:
+def _read_parts(node: Node, shared: Mapping[str, Ecosystem]) -> Iterable[ProfilePart]:
     """The ecosystems that the profile names, in its order; where it says `*` the others stand."""
     named = node.pairs()
     for name, child in named.items():
         if name == EVERY:
             roles = tuple(item.choice(ROLES) for item in child.items())
-            yield from (Part(each, roles) for other, each in shared.items() if other not in named)
+            yield from (ProfilePart(each, roles) for other, each in shared.items() if other not in named)
         elif name in shared:
             offered = tuple(dict.fromkeys(choice.role for choice in shared[name].roles.values()))
-            yield Part(shared[name], tuple(item.choice(offered) for item in child.items()))
+            yield ProfilePart(shared[name], tuple(item.choice(offered) for item in child.items()))
         else:
             raise child.wrong("is not an ecosystem", nearest(name, shared))
 
 
-def _own_part(name: str, node: Node) -> Part:
+def _read_own_part(name: str, node: Node) -> ProfilePart:
     """Roles that stand in the profile itself: an ecosystem that is always there."""
-    own = ecosystems.roles(node)
-    return Part(Ecosystem(name, name, Always(), "", own, {}, node.file), tuple({c.role for c in own.values()}))
+    own = ecosystems.read_roles(node)
+    return ProfilePart(Ecosystem(name, name, Always(), "", own, {}, node.file), tuple({c.role for c in own.values()}))
 
 
-def named(profiles: Mapping[str, Profile], name: str) -> Profile:
+def find_profile(profiles: Mapping[str, Profile], name: str) -> Profile:
     """The profile called `name`. Raises AigonError (usage) that names the nearest."""
     if name not in profiles:
         where = f"--profile, AIGON_PROFILE or profile in {CONFIG}"
@@ -141,7 +198,7 @@ def named(profiles: Mapping[str, Profile], name: str) -> Profile:
     return profiles[name]
 
 
-def detect(profiles: Iterable[Profile], project: Project) -> Profile:
+def detect_profile(profiles: Iterable[Profile], project: Project) -> Profile:
     """The matching profile with the highest priority. Raises AigonError (usage) for none, and for a tie."""
     matching = [p for p in profiles if p.detect is not None and holds(p.detect, project)]
     if not matching:
@@ -155,7 +212,7 @@ def detect(profiles: Iterable[Profile], project: Project) -> Profile:
     return next(profile for profile in matching if profile.name == best[0])
 
 
-def resolve(
+def resolve_profile(
     profile: Profile, project: Project, overrides: Mapping[str, object] | None = None, file: str = CONFIG
 ) -> Resolution:
     """The checks that this project has. `overrides` is the key `checks` of `file`, as it stands there.
@@ -166,34 +223,34 @@ def resolve(
     present = [part for part in profile.parts if holds(part.ecosystem.detect, project)]
     # What stands in for others gives a check only where no other ecosystem has one for that role.
     ordered = sorted(present, key=lambda part: part.ecosystem.fallback)
-    checks: list[tuple[Part, Check]] = []
+    checks: list[tuple[ProfilePart, Check]] = []
     absent: list[Absent] = []
     for part in ordered:
         covered = {check.role for _, check in checks} if part.ecosystem.fallback else set()
-        lacking = [_resolved(profile, part, role, project, checks) for role in part.roles if role not in covered]
+        lacking = [_resolve_role(profile, part, role, project, checks) for role in part.roles if role not in covered]
         if not part.ecosystem.fallback or len(present) == 1:
             absent += [each for each in lacking if each]
     standing_in = {check.role for part, check in checks if part.ecosystem.fallback}
     absent = [each for each in absent if each.role not in standing_in]
     if not present:
-        absent = _nothing(profile)
+        absent = _explain_absence(profile)
     outputs = tuple(line for part in present for line in part.ecosystem.outputs)
-    resolution = Resolution(profile.name, _unique(checks), tuple(absent), outputs)
-    return overridden(resolution, overrides, project, file) if overrides else resolution
+    resolution = Resolution(profile.name, _make_unique(checks), tuple(absent), outputs)
+    return apply_overrides(resolution, overrides, project, file) if overrides else resolution
 
 
-def _resolved(
-    profile: Profile, part: Part, role: Role, project: Project, checks: list[tuple[Part, Check]]
+def _resolve_role(
+    profile: Profile, part: ProfilePart, role: Role, project: Project, checks: list[tuple[ProfilePart, Check]]
 ) -> Absent | None:
     """Add the checks that an ecosystem has for a role; where there is none, why."""
     timeout = profile.timeouts.get(role)
-    found = [choose(choice, part.ecosystem, project, timeout) for choice in part.ecosystem.choices(role)]
+    found = [choose_check(choice, part.ecosystem, project, timeout) for choice in part.ecosystem.choices(role)]
     there = [(part, each) for each in found if isinstance(each, Check)]
     checks += there
     return None if there else next((each for each in found if isinstance(each, Absent) and each.why), None)
 
 
-def _unique(found: list[tuple[Part, Check]]) -> tuple[Check, ...]:
+def _make_unique(found: list[tuple[ProfilePart, Check]]) -> tuple[Check, ...]:
     """By role; of several that are called alike the first stays so, the others also name their ecosystem."""
     seen: set[str] = set()
     checks = []
@@ -203,7 +260,7 @@ def _unique(found: list[tuple[Part, Check]]) -> tuple[Check, ...]:
     return tuple(sorted(checks, key=lambda check: ROLES.index(check.role)))
 
 
-def _nothing(profile: Profile) -> list[Absent]:
+def _explain_absence(profile: Profile) -> list[Absent]:
     """None of the ecosystems is in the project: every role is absent for that reason."""
     titles = [part.ecosystem.title for part in profile.parts if not part.ecosystem.fallback]
     why = next((part.ecosystem.absent for part in profile.parts), "") if len(titles) == 1 else ""

@@ -87,7 +87,7 @@ class Protection:
             return ()
         for rule in self.rules:
             if rule.means(path):
-                found += _less(rule, found)
+                found += _subtract_keys(rule, found)
                 if not rule.keys:
                     break
         return tuple(found)
@@ -104,19 +104,19 @@ class Protection:
         """The rule by which the base's version of a file is laid over the tree; a new file may be one in disguise."""
         if self.rules_of(path):
             return self.rule(path, lambda rule: rule.relaid)
-        return SHADOW if new and shadows(path) and not self.allowed(path) else None
+        return SHADOW if new and is_shadowing(path) and not self.allowed(path) else None
 
     def part(self, path: str) -> FilePart:
         """What a file is for, whatever the spec allows."""
         rule = next((rule for rule in self.rules if rule.part != "other" and rule.means(path)), None)
         if rule and not rule.keys:
             return rule.part
-        if shadows(path):
+        if is_shadowing(path):
             return "config"
         return "other" if any(matches(f"**/{pattern}", path) for pattern in (*PROSE, *ASSETS)) else "product"
 
 
-def _less(rule: Rule, before: Sequence[Rule]) -> list[Rule]:
+def _subtract_keys(rule: Rule, before: Sequence[Rule]) -> list[Rule]:
     """`rule` on what no rule before it is about; nothing where that is all of it."""
     claimed = [key for each in before for key in each.keys]
     if not rule.keys:
@@ -128,7 +128,7 @@ def _less(rule: Rule, before: Sequence[Rule]) -> list[Rule]:
 SHADOW = Rule((), "review", "config", source="a module named like one of Python's own")
 
 
-def shadows(path: str) -> bool:
+def is_shadowing(path: str) -> bool:
     """Whether a module at the root (or in `src`) would be imported in place of one of Python's or the test runner's."""
     top = path.removeprefix("src/").removesuffix(".py").partition("/")[0]
     runners = (
@@ -146,12 +146,12 @@ def shadows(path: str) -> bool:
     return path.endswith(".py") and (top in sys.stdlib_module_names or top in runners)
 
 
-def read(node: Node) -> tuple[Rule, ...]:
+def read_rules(node: Node) -> tuple[Rule, ...]:
     """The rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
-    return tuple(_rule(item) for item in node.items())
+    return tuple(_read_rule(item) for item in node.items())
 
 
-def _rule(node: Node) -> Rule:
+def _read_rule(node: Node) -> Rule:
     fields = node.fields(("paths", "level", "part", "keys"), required=("paths",))
     return Rule(
         fields["paths"].texts(),
@@ -162,7 +162,7 @@ def _rule(node: Node) -> Rule:
     )
 
 
-def described(rules: Sequence[Rule]) -> list[dict[str, object]]:
+def describe_rules(rules: Sequence[Rule]) -> list[dict[str, object]]:
     """The rules as data for people and scripts."""
     return [
         {"paths": list(r.paths), "level": r.level, "part": r.part, "keys": list(r.keys), "source": r.source}

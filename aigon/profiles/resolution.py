@@ -1,11 +1,23 @@
-"""From what an ecosystem offers for a role to the one check that fits this project, or to why there is none."""
+"""From what an ecosystem offers for a role, and what the project's configuration says, to its checks."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from aigon.model.checks import Check, Project, Role
+from aigon.errors import usage
+from aigon.model.checks import ROLES, Check, Project, Role
 from aigon.profiles.conditions import holds
-from aigon.profiles.ecosystem import PLACEHOLDER, Candidate, Ecosystem, RoleChoice
+from aigon.profiles.ecosystem import (
+    PLACEHOLDER,
+    SETTINGS,
+    CommandCandidate,
+    Ecosystem,
+    RoleChoice,
+    find_role,
+    read_settings,
+)
+from aigon.text.documents import Node, nearest
 
 Variables = Mapping[str, str]
 TIMEOUT = 600.0
@@ -39,24 +51,24 @@ class Resolution:
     outputs: tuple[str, ...] = ()
 
 
-def choose(choice: RoleChoice, ecosystem: Ecosystem, project: Project, timeout: float | None) -> Check | Absent:
+def choose_check(choice: RoleChoice, ecosystem: Ecosystem, project: Project, timeout: float | None) -> Check | Absent:
     """The check of the first candidate that fits. `timeout` (seconds) is the profile's word and wins."""
     for candidate in choice.candidates:
         if holds(candidate.condition, project):
-            return _check(choice, candidate, ecosystem, project, timeout)
+            return _make_check(choice, candidate, ecosystem, project, timeout)
     return Absent(choice.role, choice.absent, ecosystem.title)
 
 
-def _check(
-    choice: RoleChoice, candidate: Candidate, ecosystem: Ecosystem, project: Project, timeout: float | None
+def _make_check(
+    choice: RoleChoice, candidate: CommandCandidate, ecosystem: Ecosystem, project: Project, timeout: float | None
 ) -> Check:
-    variables = values(ecosystem, project)
-    argv = arguments(candidate.argv, project, variables)
-    missing, hint = _missing(candidate, argv, project)
+    variables = resolve_variables(ecosystem, project)
+    argv = fill_arguments(candidate.argv, project, variables)
+    missing, hint = _find_missing(candidate, argv, project)
     return Check(
         choice.name,
         choice.role,
-        absolute(argv, project),
+        locate_program(argv, project),
         parser=candidate.parser,
         timeout=timeout or candidate.timeout or TIMEOUT,
         exclusive=candidate.exclusive,
@@ -66,14 +78,14 @@ def _check(
         env=candidate.env,
         source=ecosystem.file,
         missing=missing,
-        hint=filled(hint, project, variables),
+        hint=fill_placeholders(hint, project, variables),
         reports=candidate.reports,
         writes=candidate.writes,
         shown=candidate.shown,
     )
 
 
-def values(ecosystem: Ecosystem, project: Project) -> Variables:
+def resolve_variables(ecosystem: Ecosystem, project: Project) -> Variables:
     """What the ecosystem's own placeholders stand for in this project; empty where no condition holds."""
     return {
         name: next((value for condition, value in choices if holds(condition, project)), "")
@@ -81,19 +93,19 @@ def values(ecosystem: Ecosystem, project: Project) -> Variables:
     }
 
 
-def arguments(argv: tuple[str, ...], project: Project, variables: Variables) -> tuple[str, ...]:
+def fill_arguments(argv: tuple[str, ...], project: Project, variables: Variables) -> tuple[str, ...]:
     """`argv` with its placeholders filled; an argument that only a placeholder made empty is left out."""
-    pairs = ((each, filled(each, project, variables)) for each in argv)
+    pairs = ((each, fill_placeholders(each, project, variables)) for each in argv)
     return tuple(full for each, full in pairs if full or not each)
 
 
-def filled(text: str, project: Project, variables: Variables) -> str:
+def fill_placeholders(text: str, project: Project, variables: Variables) -> str:
     """`text` with its placeholders replaced, but for `{report}` and `{scratch}`: those are for whoever runs it."""
-    found = {m[0]: _value(m[1], m[2], project, variables) for m in PLACEHOLDER.finditer(text)}
+    found = {m[0]: _placeholder_value(m[1], m[2], project, variables) for m in PLACEHOLDER.finditer(text)}
     return PLACEHOLDER.sub(lambda m: m[0] if (value := found[m[0]]) is None else value, text)
 
 
-def _value(name: str, of: str | None, project: Project, variables: Variables) -> str | None:
+def _placeholder_value(name: str, of: str | None, project: Project, variables: Variables) -> str | None:
     if name == "tool" and of:
         return project.tool(of) or of
     if name == "python":
@@ -101,14 +113,14 @@ def _value(name: str, of: str | None, project: Project, variables: Variables) ->
     return variables.get(name)
 
 
-def absolute(argv: tuple[str, ...], project: Project) -> tuple[str, ...]:
+def locate_program(argv: tuple[str, ...], project: Project) -> tuple[str, ...]:
     """`argv` with the place of its program: looked up now, so that what an agent leaves on PATH changes nothing."""
     return (argv[0] if "/" in argv[0] else project.tool(argv[0]) or argv[0], *argv[1:])
 
 
-def _missing(candidate: Candidate, argv: tuple[str, ...], project: Project) -> tuple[str, str]:
+def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: Project) -> tuple[str, str]:
     """The first thing that is not installed, and how to get it; two empty texts when all is there."""
-    for name in unfound(argv, candidate.argv, project):
+    for name in find_missing_programs(argv, candidate.argv, project):
         return name, candidate.hint or f"Install {name} and put it on PATH"
     for need in candidate.needs:
         if not holds(need.condition, project):
@@ -116,8 +128,73 @@ def _missing(candidate: Candidate, argv: tuple[str, ...], project: Project) -> t
     return "", ""
 
 
-def unfound(argv: tuple[str, ...], template: tuple[str, ...], project: Project) -> list[str]:
+def find_missing_programs(argv: tuple[str, ...], template: tuple[str, ...], project: Project) -> list[str]:
     """The programs of a command that are not there: the tools its template names, and the one it starts."""
     named = [m[2] for each in template for m in PLACEHOLDER.finditer(each) if m[2]]
     started = [] if "/" in argv[0] else [argv[0]]
     return [name for name in (*named, *started) if project.tool(name) is None]
+
+
+_CHECK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+OVERRIDE_KEYS = ("command", "enabled", "role", *SETTINGS)
+
+
+def apply_overrides(resolution: Resolution, checks: Mapping[str, object], project: Project, file: str) -> Resolution:
+    """`resolution` with changed, added and removed checks. Raises AigonError (usage) naming `file` and the key."""
+    for name, node in Node(checks, file, "checks").pairs().items():
+        if not _CHECK_NAME.fullmatch(name):
+            raise node.wrong("is not a name for a check", "Letters, digits, '.', '_' and '-'")
+        given = {key: child for key, child in node.fields(OVERRIDE_KEYS).items() if child.value is not None}
+        if "enabled" in given and not given["enabled"].flag():
+            resolution = _turn_off(resolution, name, file)
+        else:
+            resolution = _turn_on(resolution, name, node, given, project)
+    return resolution
+
+
+def _turn_off(resolution: Resolution, name: str, file: str) -> Resolution:
+    """Turned off: it is among the absent ones from here on, never silently gone."""
+    gone = [check for check in resolution.checks if check.name == name]
+    if not gone and find_role(name) is None:
+        hint = nearest(name, (check.name for check in resolution.checks))
+        raise usage(f"There is no check {name!r} to turn off", where=file, hint=hint)
+    absent = tuple(Absent(check.role, f"{name} is turned off in {file}") for check in gone)
+    rest = tuple(check for check in resolution.checks if check.name != name)
+    return replace(resolution, checks=rest, absent=resolution.absent + absent)
+
+
+def _turn_on(resolution: Resolution, name: str, node: Node, given: Mapping[str, Node], project: Project) -> Resolution:
+    old = next((check for check in resolution.checks if check.name == name), None)
+    if old is None and "command" not in given:
+        if find_role(name) is None:
+            raise node.wrong("needs the key 'command'", nearest(name, (c.name for c in resolution.checks)))
+        return resolution  # says how a check is run that this project does not have (yet)
+    check = _change_check(old or Check(name, find_role(name) or "script", ()), given, project, node.file)
+    checks = tuple(check if each is old else each for each in resolution.checks)
+    absent = tuple(each for each in resolution.absent if old or each.role != check.role)
+    return replace(resolution, checks=checks if old else (*checks, check), absent=absent)
+
+
+def _change_check(check: Check, given: Mapping[str, Node], project: Project, file: str) -> Check:
+    changes: dict[str, Any] = read_settings(given)
+    if "role" in given:
+        changes["role"] = given["role"].choice(ROLES)
+    if "command" in given:
+        # The old parser and report belonged to the old command.
+        env = {name: value for name, value in check.env.items() if "{report}" not in value}
+        check = replace(check, env=env, reports=(), shown="", writes=())
+        changes = {"parser": "text", **_read_command(given["command"], project), **changes}
+    if "env" in changes:
+        changes["env"] = {**check.env, **changes["env"]}
+    return replace(check, **{"source": file, **changes})
+
+
+def _read_command(node: Node, project: Project) -> dict[str, Any]:
+    """A text is for bash; a list is a program and its arguments, looked up like the programs of a profile."""
+    template = ("bash", "-c", node.value) if isinstance(node.value, str) else node.texts()
+    if not "".join(template).strip() or not template[-1].strip():
+        raise node.wrong("must not be empty")
+    argv = fill_arguments(template, project, {})
+    missing = next(iter(find_missing_programs(argv, template, project)), "")
+    hint = f"Install {missing} and put it on PATH, or change {node.path}" if missing else ""
+    return {"argv": locate_program(argv, project), "missing": missing, "hint": hint}

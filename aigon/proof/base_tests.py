@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from aigon.checks.pytest_arguments import asked
+from aigon.checks.pytest_arguments import read_pytest_request
 from aigon.model.checks import Problem, TestResult
 
 MOST = 50
@@ -20,7 +20,7 @@ _GONE = "it was in the base and is not there any more"
 
 def expects_report(argv: Sequence[str]) -> bool:
     """Whether a command runs pytest by its own words, so that exit 0 without a test report shows nothing."""
-    return asked(argv).runs
+    return read_pytest_request(argv).runs
 
 
 def lost(

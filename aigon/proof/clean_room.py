@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.checks.one_check import CRITERION
-from aigon.checks.running import Result
+from aigon.checks.execution import CRITERION
 from aigon.git import blobs
 from aigon.isolation import bytecode
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.loop import criteria
 from aigon.model.checks import Check, Finding, Problem

@@ -15,8 +15,7 @@ from aigon.job.job import ProofPlan
 from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.profiles import profile
-from aigon.profiles.ecosystem import Setup
-from aigon.profiles.places import everywhere
+from aigon.profiles.ecosystem import Setup, find_setups
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.hook_programs import started
 from aigon.spec import frontmatter
@@ -45,7 +44,7 @@ LARGEST = 256 * 1024
 def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check]) -> Protection:
     """The rules as they hold before any agent runs. Raises AigonError (exit 2) for what is malformed."""
     own = tuple(_own(each) for each in config.protect)
-    shipped = profile.protections(profiles(), profiles(root / ".aigon" / "profiles"))
+    shipped = profile.load_protections(profiles(), profiles(root / ".aigon" / "profiles"))
     programs = (*_judge(root, config), *_hooks(root, config))
     rules = (*own, *programs, *_package_scripts(root, checks), *_scripts(root, spec, checks))
     rules = (*rules, *_made(root, checks), *shipped)
@@ -54,10 +53,10 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
 
 def proof_of(root: Path, config: Config) -> ProofPlan:
     """How everything is run once more. Raises AigonError (exit 2) for what is malformed or contradicts itself."""
-    parts = profile.shared_parts(profiles(), profiles(root / ".aigon" / "profiles")).values()
+    parts = profile.load_ecosystems(profiles(), profiles(root / ".aigon" / "profiles")).values()
     own, setup = config.proof, config.proof.setup
     argv = ("bash", "-ec", setup) if isinstance(setup, str) else tuple(setup or ())
-    setups = (Setup("", argv, ""),) if argv else tuple(everywhere(ProjectOnDisk(root, os.environ), parts))
+    setups = (Setup("", argv, ""),) if argv else tuple(find_setups(ProjectOnDisk(root, os.environ), parts))
     caches = {name: place for part in parts for name, place in part.caches.items()}
     network = config.sandbox.checks_network
     if network == "closed" and own.mode == "in-place":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from aigon.profiles.protection import Protection, Rule, described
+from aigon.profiles.protection import Protection, Rule, describe_rules
 
 SHOWN = 6
 """Files named per line; the rest is counted."""
@@ -11,7 +11,7 @@ SHOWN = 6
 def document(protection: Protection, tracked: Iterable[str]) -> dict[str, object]:
     """The rules, what the spec allows, and the files that are there by what follows a change of them."""
     return {
-        "rules": described(protection.rules),
+        "rules": describe_rules(protection.rules),
         "allow": list(protection.allow),
         "files": {title: files for title, files in _by_effect(protection, tracked).items() if files},
     }

@@ -105,7 +105,9 @@ def frozen_of(job: Job, world: World) -> Frozen:
     """The record of what decides; before any run it is what there is now."""
     known = load(world.frozen) if world.frozen else None
     root = world.workspace.root
-    return known or Frozen(job.base_commit, str(root), "", folders=dependencies.folders(root, job.proof.setups))
+    return known or Frozen(
+        job.base_commit, str(root), "", folders=dependencies.find_dependency_folders(root, job.proof.setups)
+    )
 
 
 def _attempt(

@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from aigon.checks import dependencies
-from aigon.checks.running import Result
 from aigon.errors import AigonError, environment
 from aigon.files.store import write_whole
 from aigon.job.assessment import Look
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
@@ -47,7 +47,7 @@ def _folders(job: Job, world: World) -> dict[str, str]:
 
     An agent of that one may have written there by now.
     """
-    found = dependencies.folders(world.workspace.root, job.proof.setups)
+    found = dependencies.find_dependency_folders(world.workspace.root, job.proof.setups)
     shared = {place: name for place, name in found.items() if (world.workspace.root / place).is_symlink()}
     if not (world.base and shared):
         return found

@@ -5,14 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.checks.dependencies import Dependencies, keep, kept, needed, set_up
-from aigon.checks.running import Plan, Result, run_checks
+from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
+from aigon.checks.schedule import Schedule, run_checks
 from aigon.git import blobs
 from aigon.isolation import clean_room, mechanisms
 from aigon.isolation.checkouts import others, tools
 from aigon.isolation.clean_room import Room
 from aigon.isolation.mechanisms import Isolation
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.job.world import Place, World
 from aigon.model.checks import Check
 
@@ -33,15 +34,15 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
     """
     root = world.workspace.root
     entries = blobs.entries(world.workspace.trusted, tree)
-    needs = needed(root, job.proof.setups, before, entries)
+    needs = choose_dependencies(root, job.proof.setups, before, entries)
     rooms = Rooms(mechanisms.best(root, job.proof.isolation, job.proof.network), needs, logs)
     for setup in needs.due:
         seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _folder(job, world)
-        place = kept(world.home, setup, entries, job.proof.setups, seen_as)
+        place = locate_kept(world.home, setup, entries, job.proof.setups, seen_as)
         if not place.exists():
             with opened(job, world, rooms, tree) as (inside, room):
-                set_up(_online(inside, room), setup, logs)
-                keep(room.root / setup.makes, place)
+                run_setup(_online(inside, room), setup, logs)
+                keep_folder(room.root / setup.makes, place)
         place.parent.touch()  # in use: others that make theirs let it be
         needs = replace(needs, given={**needs.given, setup.makes: place})
         rooms = replace(rooms, needs=needs)
@@ -71,7 +72,7 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         if world.bytecode:
             world.bytecode.put(room, rooms.needs.lent)
         for setup in rooms.needs.each_time:
-            set_up(_online(inside, room), setup, rooms.logs)
+            run_setup(_online(inside, room), setup, rooms.logs)
         yield inside, room
 
 
@@ -86,7 +87,7 @@ def _folder(job: Job, world: World) -> Path:
     return (world.rooms or world.home / "rooms") / job.name
 
 
-def run_in(inside: World, checks: Sequence[Check], plan: Plan) -> dict[str, Result]:
+def run_in(inside: World, checks: Sequence[Check], plan: Schedule) -> dict[str, Result]:
     """Run checks, by name, without telling every step: to those who watch, a proof is one check."""
     running = run_checks(inside, checks, plan)
     try:
@@ -97,6 +98,6 @@ def run_in(inside: World, checks: Sequence[Check], plan: Plan) -> dict[str, Resu
         return {result.finding.check: result for result in results}
 
 
-def plan_for(job: Job, logs: Path, durations: Mapping[str, float]) -> Plan:
+def plan_for(job: Job, logs: Path, durations: Mapping[str, float]) -> Schedule:
     """Every check, whatever another says; nothing that was remembered counts."""
-    return Plan(0, logs, lambda _paths: "", durations, job.slots, stop_on_first_failure=False, use_cache=False)
+    return Schedule(0, logs, lambda _paths: "", durations, job.slots, stop_on_first_failure=False, use_cache=False)

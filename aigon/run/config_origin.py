@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.checks.finding import shown
-from aigon.checks.project_checks import DEFAULT_SCRIPT, Checks, checks_of
+from aigon.checks.execution import render_command
+from aigon.checks.project_checks import DEFAULT_SCRIPT, ProjectChecks, resolve_checks
 from aigon.config.loading import (
     PROJECT_FILE,
     get_user_file,
@@ -89,8 +89,8 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
     sources = _sources(root, given)
     options = Options("", **{name: each.value for name, each in given.items()})  # type: ignore[arg-type]
     limits.limits(sources.merged, options)  # a limit that cannot be is refused here as it is by a run
-    resolved = checks_of(root, sources.merged, None, options, env)
-    before = checks_of(root, sources.merged.model_copy(update={"checks": {}}), None, options, env)
+    resolved = resolve_checks(root, sources.merged, None, options, env)
+    before = resolve_checks(root, sources.merged.model_copy(update={"checks": {}}), None, options, env)
     found = [*_of_model(root, sources, resolved), *_of_machine(sources, env)]
     return (*found, *_of_checks(sources, resolved, {check.name: check for check in before.checks}))
 
@@ -107,7 +107,7 @@ def _sources(root: Path, given: Mapping[str, Given]) -> Sources:
     )
 
 
-def _of_model(root: Path, sources: Sources, resolved: Checks) -> Iterator[Value]:
+def _of_model(root: Path, sources: Sources, resolved: ProjectChecks) -> Iterator[Value]:
     """The keys of the configuration in its own order; those of `checks` are told with what they lead to."""
     for leaf in _leaves(sources):
         if leaf.keys[0] == "checks" or (leaf.keys == ("$schema",) and leaf.value is None):
@@ -143,7 +143,7 @@ def _value(sources: Sources, leaf: ConfigValue) -> Value:
     return Value(format_key(leaf.keys), redact_value(leaf.keys, leaf.value, leaf.free), sources.origin(leaf.keys))
 
 
-def _folders(root: Path, resolved: Checks) -> Iterator[Value]:
+def _folders(root: Path, resolved: ProjectChecks) -> Iterator[Value]:
     """The projects that were found in folders, where nobody named any."""
     below = {folder: name for folder, name in resolved.folders.items() if folder != "."}
     if not below:
@@ -152,7 +152,7 @@ def _folders(root: Path, resolved: Checks) -> Iterator[Value]:
         yield Value(format_key(("paths", folder, "profile")), name, f"{DETECTED} ({_file_of(root, name)})")
 
 
-def _script(resolved: Checks) -> bool:
+def _script(resolved: ProjectChecks) -> bool:
     return any(check.source == DEFAULT_SCRIPT for check in resolved.checks)
 
 
@@ -163,7 +163,7 @@ def _of_machine(sources: Sources, env: Mapping[str, str]) -> Iterator[Value]:
     yield Value("stateHome", str(state_home()), "AIGON_STATE_HOME" if env.get("AIGON_STATE_HOME") else DEFAULT)
 
 
-def _of_checks(sources: Sources, resolved: Checks, before: Mapping[str, Check]) -> Iterator[Value]:
+def _of_checks(sources: Sources, resolved: ProjectChecks, before: Mapping[str, Check]) -> Iterator[Value]:
     """The checks as they run, then what is said about checks that this project does not have."""
     for check in resolved.checks:
         yield from _of_check(sources, check, before.get(check.name))
@@ -191,7 +191,7 @@ def _of_check(sources: Sources, check: Check, before: Check | None) -> Iterator[
 
 
 def _settings(check: Check) -> Iterator[tuple[KeyPath, object]]:
-    yield ("command",), shown(check)
+    yield ("command",), render_command(check)
     yield ("role",), check.role
     yield ("parser",), check.parser
     yield ("timeout",), convert_to_json(check.timeout)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aigon.checks.one_check import shown
+from aigon.checks.execution import render_command
 from aigon.config.loading import open_work_tree
 from aigon.files.home import known_home
 from aigon.git.person import Checkout
@@ -155,7 +155,7 @@ def _check(check: Check) -> dict[str, object]:
     return {
         "name": check.name,
         "role": check.role,
-        "command": shown(check),
+        "command": render_command(check),
         "timeout": check.timeout,
         "exclusive": check.exclusive,
         "when": check.when,
@@ -167,7 +167,9 @@ def _text(
     prepared: Prepared, job: Job, document: dict[str, object], prompt: str, tracked: Sequence[str], granted: str
 ) -> str:
     judge = document["judge"]
-    checks = [f"  {c.name}: {shown(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or ["  none"]
+    checks = [f"  {c.name}: {render_command(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or [
+        "  none"
+    ]
     absent = [f"  {each.text}" for each in prepared.checks.absent]
     criteria = [f"  {c.number}. {c.text}\n     {how_decided(c, job.checks, str(judge))}" for c in job.spec.criteria]
     model = f" ({job.agent.model})" if job.agent.model else ""

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from aigon.agents.command_agents import kinds_here
 from aigon.agents.install_commands import Place, install
-from aigon.checks.one_check import shown
-from aigon.checks.project_checks import Checks, checks_of, unchecked
+from aigon.checks.execution import render_command
+from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
 from aigon.config.loading import PROJECT_FILE, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.config.schemas import SCHEMA_FOLDER as SCHEMAS
@@ -39,7 +39,7 @@ class Initialised:
     schemas committed.
     """
 
-    checks: Checks
+    checks: ProjectChecks
     written: tuple[str, ...]
     kept: tuple[str, ...]
     commands: tuple[CommandFileResult, ...] = ()
@@ -56,7 +56,7 @@ class Initialised:
             "paths": dict(self.checks.folders),
             "other_projects": list(self.others),
             "checks": [
-                {"name": c.name, "role": c.role, "command": shown(c), "cwd": c.cwd, "source": c.source}
+                {"name": c.name, "role": c.role, "command": render_command(c), "cwd": c.cwd, "source": c.source}
                 for c in self.checks.checks
             ],
             "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks.checks if c.missing],
@@ -70,7 +70,7 @@ class Initialised:
 
     def text(self) -> str:
         """For people."""
-        found = [f"  {c.name}: {shown(c)}{_where(c)}" for c in self.checks.checks if not c.missing]
+        found = [f"  {c.name}: {render_command(c)}{_where(c)}" for c in self.checks.checks if not c.missing]
         missing = [f"  {c.name}: {c.missing} is not installed. {c.hint}" for c in self.checks.checks if c.missing]
         absent = [f"  {each.text}" for each in self.checks.absent]
         lines = [*self._profiles(), "Checks:", *(found or ([] if missing else ["  none found"])), *missing, *absent]
@@ -158,20 +158,20 @@ def initialise(
     """
     _refuse_agents(checkout.root, agents)
     config = load_configuration(open_work_tree(checkout.root))
-    checks = checks_of(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
+    checks = resolve_checks(checkout.root, config, None, Options("", profile=profile), dict(os.environ))
     written: list[str] = []
     kept: list[str] = []
     (written if _write_config(checkout.root, checks, agents) else kept).append(PROJECT_FILE)
     (written if _write_ignores(checkout.root) else kept).append(".gitignore")
     placed, elsewhere = _write_commands(checkout.root, config) if commands else ((), ())
-    others = unchecked(checkout.root, config, checks, os.environ) if not profile else ()
+    others = find_unchecked_folders(checkout.root, config, checks, os.environ) if not profile else ()
     other = config.profile if profile and config.profile != profile else None
     schemas = bool(checkout.git("ls-files", "--", SCHEMAS))
     unignored = unignored_outputs(checkout, checks)
     return Initialised(checks, tuple(written), tuple(kept), placed, elsewhere, others, other or "", schemas, unignored)
 
 
-def unignored_outputs(checkout: Checkout, checks: Checks) -> tuple[str, ...]:
+def unignored_outputs(checkout: Checkout, checks: ProjectChecks) -> tuple[str, ...]:
     """Return the lines that .gitignore lacks about what the project's tools and checks leave in the work tree."""
     samples = {line: f"{line}file" if line.endswith("/") else line for line in checks.outputs}
     ignored = checkout.ask("check-ignore", "--", *samples.values()) if samples else ""
@@ -196,7 +196,7 @@ def _configured(agents: Mapping[str, Sequence[str]]) -> dict[str, object]:
     return {"agents": {name: {"adapter": "command", "command": [*argv]} for name, argv in agents.items()}}
 
 
-def _write_config(root: Path, checks: Checks, agents: Mapping[str, Sequence[str]]) -> bool:
+def _write_config(root: Path, checks: ProjectChecks, agents: Mapping[str, Sequence[str]]) -> bool:
     path = root / PROJECT_FILE
     if path.exists():
         return False

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.agents.configured import loop_command
-from aigon.checks.one_check import shown
-from aigon.checks.project_checks import Checks, checks_of, require_named, require_tools
+from aigon.checks.execution import render_command
+from aigon.checks.project_checks import ProjectChecks, require_named, require_tools, resolve_checks
 from aigon.compile.proposals import Surroundings
 from aigon.compile.rules.rules import bound_check
 from aigon.config import price_tables as prices
@@ -47,7 +47,7 @@ class Prepared:
     config: Config
     feature: Feature
     spec: Spec
-    checks: Checks
+    checks: ProjectChecks
     agent: Agent | None
     judge: JudgeSettings | None
     env: dict[str, str]
@@ -103,7 +103,7 @@ def prepare(
     check_env = {**environment.for_checks(env, config.env.pass_), "PATH": build_tool_path(root, env.get("PATH", ""))}
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
-    checks = checks_of(root, config, spec, options, env)
+    checks = resolve_checks(root, config, spec, options, env)
     spec = _bind_criteria(spec, checks)
     require_named(spec, feature.path, checks.checks)
     return Prepared(
@@ -140,11 +140,11 @@ def _one_turn(main: Path, feature: Feature, options: Options) -> str:
     return f"this is one turn; to go on until everything is proven: {again}"
 
 
-def _bind_criteria(spec: Spec, checks: Checks) -> Spec:
+def _bind_criteria(spec: Spec, checks: ProjectChecks) -> Spec:
     """Return the spec with criteria such as "`make test` passes" bound to the check that runs the command."""
     around = Surroundings(
         checks={check.name: check.role for check in checks.checks},
-        shown={check.name: shown(check) for check in checks.checks},
+        shown={check.name: render_command(check) for check in checks.checks},
     )
     names = {
         c.number: name

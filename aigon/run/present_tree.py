@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.checks.result import Result
-from aigon.checks.running import Plan, run_checks
+from aigon.checks.schedule import Schedule, run_checks
 from aigon.files.displaced import displace
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
+from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.journal.state import State
 from aigon.model.checks import Check
@@ -109,7 +109,7 @@ def _quiet(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
-    plan = Plan(
+    plan = Schedule(
         number=0,
         folder=world.folder,
         content_key=lambda _paths: "",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.checks.one_check import shown
+from aigon.checks.execution import render_command
 from aigon.checks.project_checks import require_tools
 from aigon.errors import Exit
 from aigon.files.home import known_home
@@ -74,7 +74,10 @@ class Planned:
         """The checks with what they came to, then what aigon itself looked at."""
         found = {finding.check: finding for finding in findings}
         own = [finding for finding in findings if finding.check not in {check.name for check in self.checks}]
-        return [*(Row(c, found.get(c.name), shown(c)) for c in self.checks), *(Row(None, each) for each in own)]
+        return [
+            *(Row(c, found.get(c.name), render_command(c)) for c in self.checks),
+            *(Row(None, each) for each in own),
+        ]
 
 
 NAMED = 8

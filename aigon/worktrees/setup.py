@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.agents.configured import loop_command
-from aigon.checks.editable import installed_from
+from aigon.checks.interpreters import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment, usage
@@ -180,7 +180,7 @@ def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:
 def _require_own_packages(main: Path, candidate: Candidate) -> None:
     """Raise AigonError (exit 7) where the worktree's tests would import the main checkout's files."""
     path = build_tool_path(Path(candidate.path))
-    if found := installed_from(main, {**os.environ, "PATH": path}):
+    if found := find_editable_installs(main, {**os.environ, "PATH": path}):
         raise environment(
             f"{', '.join(found)} is installed editable from {main}: tests in a worktree would test that checkout",
             where=candidate.path,

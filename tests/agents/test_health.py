@@ -14,7 +14,7 @@ from aigon.agents.first_ready import candidates, first_ready, said, why_none
 from aigon.agents.health import Patient, health
 from aigon.agents.obstacles import obstacles, refuses_root, seen
 from aigon.agents.versions import asked, compared, installed_version, version_in
-from aigon.checks.node import node_of
+from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, read_agent_type
 from aigon.model.diagnosis import AgentHealth
@@ -217,8 +217,8 @@ def test_which_node_a_program_starts_is_read_off_its_first_line(tmp_path: Path) 
         "\x7fELF\x02\x01\x01\x00\x00": None,
     }.items():
         (tmp_path / "program").write_text(line)
-        assert node_of(str(tmp_path / "program")) == node, line
-    assert node_of(str(tmp_path / "absent")) == "node"
+        assert find_node(str(tmp_path / "program")) == node, line
+    assert find_node(str(tmp_path / "absent")) == "node"
 
 
 @pytest.mark.parametrize(

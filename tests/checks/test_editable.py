@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.editable import installed_from
+from aigon.checks.interpreters import find_editable_installs
 
 
 @pytest.fixture
@@ -50,20 +50,20 @@ def test_a_package_that_is_installed_editable_from_the_checkout_is_named(main: P
     (site / "broken-1.dist-info").mkdir()
     (site / "broken-1.dist-info/direct_url.json").write_text("[1]")
     (site / "__editable__.my_app-1.0.pth").write_text(f"{main}/src\n")
-    assert installed_from(main, env(tmp_path / "venv")) == ("my-app", "plugin")
+    assert find_editable_installs(main, env(tmp_path / "venv")) == ("my-app", "plugin")
 
 
 @pytest.mark.parametrize("name", ["old-app.egg-link", "__editable__.old_app-1.0.pth", "old_app.pth"])
 def test_older_ways_are_seen_too(main: Path, tmp_path: Path, name: str) -> None:
     (venv(tmp_path / "venv") / name).write_text(f"{main}/src\n.\n")
-    assert installed_from(main, env(tmp_path / "venv")) == ("old-app",)
+    assert find_editable_installs(main, env(tmp_path / "venv")) == ("old-app",)
 
 
 def test_only_what_the_path_leads_to_counts(main: Path, tmp_path: Path) -> None:
     install(venv(tmp_path / "first"), "fine", tmp_path / "other")
     install(venv(tmp_path / "second"), "shadowed", main)
-    assert installed_from(main, env(tmp_path / "first", tmp_path / "second")) == ()
-    assert installed_from(main, env(tmp_path / "second", tmp_path / "first")) == ("shadowed",)
+    assert find_editable_installs(main, env(tmp_path / "first", tmp_path / "second")) == ()
+    assert find_editable_installs(main, env(tmp_path / "second", tmp_path / "first")) == ("shadowed",)
 
 
 def test_pytest_is_the_interpreter_that_its_first_line_names(main: Path, tmp_path: Path) -> None:
@@ -72,14 +72,14 @@ def test_pytest_is_the_interpreter_that_its_first_line_names(main: Path, tmp_pat
     script.parent.mkdir(parents=True)
     script.write_text(f"#!{tmp_path}/tools/bin/python\nimport pytest\n")
     script.chmod(0o755)
-    assert installed_from(main, env(tmp_path / "scripts")) == ("mine",)
+    assert find_editable_installs(main, env(tmp_path / "scripts")) == ("mine",)
 
 
 def test_a_link_to_the_main_checkouts_environment_is_followed(main: Path, tmp_path: Path) -> None:
     install(venv(main / ".venv"), "mine", main)
     (tmp_path / "worktree").mkdir()
     (tmp_path / "worktree/.venv").symlink_to(main / ".venv")
-    assert installed_from(main, env(tmp_path / "worktree/.venv")) == ("mine",)
+    assert find_editable_installs(main, env(tmp_path / "worktree/.venv")) == ("mine",)
 
 
 def test_a_worktree_inside_of_the_checkout_is_not_the_checkout(main: Path) -> None:
@@ -87,8 +87,8 @@ def test_a_worktree_inside_of_the_checkout_is_not_the_checkout(main: Path) -> No
     inside.mkdir(parents=True)
     (inside / ".git").write_text(f"gitdir: {main}/.git/worktrees/one\n")
     install(venv(inside / ".venv"), "mine", inside)
-    assert installed_from(main, env(inside / ".venv")) == ()
+    assert find_editable_installs(main, env(inside / ".venv")) == ()
 
 
 def test_without_python_nothing_is_found(main: Path) -> None:
-    assert installed_from(main, {"PATH": str(main)}) == ()
+    assert find_editable_installs(main, {"PATH": str(main)}) == ()

@@ -5,8 +5,8 @@ import textwrap
 
 import pytest
 
-from aigon.checks.one_check import CRITERION
-from aigon.checks.running import Result
+from aigon.checks.execution import CRITERION
+from aigon.job.results import Result
 from aigon.job.world import Place
 from aigon.model.checks import Check, Finding, TestCounts
 from tests.compare.bench import job_of, looked, only, plan, ran, results_of, script, spec_of, world_of

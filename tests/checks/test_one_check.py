@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.one_check import shown
+from aigon.checks.execution import render_command
 from aigon.model.checks import Check
 from tests.compare.bench import alive, plan, ran, results_of, script, world_of
 from tests.lab import Lab, until
@@ -208,7 +208,7 @@ def test_half_a_file_in_the_memory_of_passes_is_no_pass(lab: Lab) -> None:
     ],
 )
 def test_a_command_is_shown_as_a_person_would_type_it(argv: tuple[str, ...], wanted: str) -> None:
-    assert shown(Check("x", "script", argv)) == wanted
+    assert render_command(Check("x", "script", argv)) == wanted
 
 
 def test_a_red_check_always_says_something(lab: Lab) -> None:

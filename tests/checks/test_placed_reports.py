@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.checks import one_check
+from aigon.checks import execution
 from aigon.model.checks import Check, Finding, TestCounts
 from tests.compare.bench import world_of
 from tests.lab import Lab
@@ -14,7 +14,7 @@ FAILED = '<testsuite><testcase classname="B" name="two"><failure message="no"/><
 def finding(lab: Lab, script: str, role: str = "tests") -> Finding:
     check = Check("tests", role, ("bash", "-c", script), parser="junit", reports=("build/**/*.xml", "out.xml"))  # type: ignore[arg-type]
     with world_of(lab) as world:
-        return one_check.run(world, check, lab.home / "logs").finding
+        return execution.run_check(world, check, lab.home / "logs").finding
 
 
 def test_all_reports_of_a_run_are_put_together(lab: Lab) -> None:

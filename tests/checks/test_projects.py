@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.project import ProjectOnDisk
-from aigon.checks.project_checks import Checks, checks_of, unchecked
+from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
 from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import profiles
 from aigon.job.options import Options
-from aigon.profiles.places import everywhere
-from aigon.profiles.profile import shared_parts
+from aigon.profiles.ecosystem import find_setups
+from aigon.profiles.profile import load_ecosystems
 from tests.lab import Lab
 from tests.projects import environment, files, managers
 
@@ -21,16 +21,16 @@ BACKEND = {"backend/pyproject.toml": "[tool.pytest.ini_options]\n", "backend/tes
 FRONTEND = {"frontend/package.json": json.dumps({"scripts": {"test": "node --test", "build": "true"}})}
 
 
-def checks(root: Path, config: Mapping[str, object] | None = None, profile: str | None = None) -> Checks:
+def checks(root: Path, config: Mapping[str, object] | None = None, profile: str | None = None) -> ProjectChecks:
     managers(root)
-    return checks_of(root, configured(config), None, Options("", profile=profile), {"PATH": f"{root}/bin"})
+    return resolve_checks(root, configured(config), None, Options("", profile=profile), {"PATH": f"{root}/bin"})
 
 
 def configured(document: Mapping[str, object] | None) -> Config:
     return parse_configuration([("config.json", json.dumps(document or {}).encode())])
 
 
-def places(found: Checks) -> list[tuple[str, str]]:
+def places(found: ProjectChecks) -> list[tuple[str, str]]:
     return [(check.name, check.cwd) for check in found.checks]
 
 
@@ -49,7 +49,7 @@ def test_a_root_with_tests_of_its_own_is_the_project_and_the_others_are_named(tm
     files(tmp_path, FRONTEND | {"pyproject.toml": "[tool.pytest.ini_options]\n", "test_a.py": ""})
     found = checks(tmp_path)
     assert (places(found)[0], found.folders) == (("tests", "."), {})
-    assert unchecked(tmp_path, configured(None), found, {"PATH": ""}) == ("frontend",)
+    assert find_unchecked_folders(tmp_path, configured(None), found, {"PATH": ""}) == ("frontend",)
 
 
 def test_a_root_that_has_only_a_linter_keeps_it_beside_its_projects(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_path_that_cannot_be_is_said(tmp_path: Path, paths: Mapping[str, objec
 def test_dependencies_of_projects_in_folders_are_known_to_the_clean_room(tmp_path: Path) -> None:
     files(tmp_path, FRONTEND | {"frontend/package-lock.json": "", "package.json": "{}", "package-lock.json": ""})
     files(tmp_path, {"packages/a/package.json": "{}"})
-    setups = everywhere(ProjectOnDisk(tmp_path, {}), shared_parts(profiles(), {}).values())
+    setups = find_setups(ProjectOnDisk(tmp_path, {}), load_ecosystems(profiles(), {}).values())
     npm = {(each.lock, each.makes, each.cwd) for each in setups if each.argv[:2] == ("npm", "ci")}
     assert ("package-lock.json", "node_modules", ".") in npm
     assert ("frontend/package-lock.json", "frontend/node_modules", "frontend") in npm

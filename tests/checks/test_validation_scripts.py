@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aigon.checks.project_checks import Checks, checks_of, require_tools
+from aigon.checks.project_checks import ProjectChecks, require_tools, resolve_checks
 from aigon.config.models import parse_configuration
 from aigon.errors import AigonError
 from aigon.job.options import Options
@@ -16,22 +16,22 @@ from tests.lab import Lab, scrubbed
 TESTED: dict[str, Any] = {"tests": {"command": "true"}}
 
 
-def checks(lab: Lab, options: Options | None = None, extra: str = "", **config: Any) -> Checks:
+def checks(lab: Lab, options: Options | None = None, extra: str = "", **config: Any) -> ProjectChecks:
     """The checks of `lab` under this configuration; `extra` is more of the spec."""
     document = json.dumps({"profile": "generic", **config}).encode()
     spec = spec_of("x <!-- verify: true -->", extra=extra)
-    return checks_of(
+    return resolve_checks(
         lab.root, parse_configuration([("config.json", document)]), spec, options or Options("42"), scrubbed(lab.home)
     )
 
 
-def script_of(found: Checks) -> tuple[str, str]:
+def script_of(found: ProjectChecks) -> tuple[str, str]:
     """File name and source of the validation script."""
     (script,) = [check for check in found.checks if check.name == "script"]
     return Path(script.argv[-1]).name, script.source
 
 
-def names(found: Checks) -> list[str]:
+def names(found: ProjectChecks) -> list[str]:
     return [check.name for check in found.checks]
 
 

@@ -6,11 +6,12 @@ from typing import TypeVar
 
 import psutil
 
-from aigon.checks.running import Plan, Result, run_checks
+from aigon.checks.schedule import Schedule, run_checks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Look
 from aigon.job.job import Job
+from aigon.job.results import Result
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event
@@ -60,9 +61,9 @@ def plan(
     use_cache: bool = True,
     known: tuple[str, ...] = (),
     key: Callable[[tuple[str, ...]], str] | None = None,
-) -> Plan:
+) -> Schedule:
     """How to run them; without a `key` of its own the work tree is snapshotted for it."""
-    return Plan(
+    return Schedule(
         number=1,
         folder=world.folder / "001",
         content_key=key or snapshot(world).content().key,
@@ -94,13 +95,15 @@ def drain(generator: Generator[Event, State, R], state: State | None = None) -> 
         return result, events
 
 
-def ran(world: World, checks: Sequence[Check], how: Plan | None = None) -> dict[str, Finding]:
+def ran(world: World, checks: Sequence[Check], how: Schedule | None = None) -> dict[str, Finding]:
     """The finding of each check."""
     results, _ = drain(run_checks(world, checks, how or plan(world)))
     return {result.finding.check: result.finding for result in results}
 
 
-def results_of(world: World, checks: Sequence[Check], how: Plan | None = None) -> tuple[tuple[Result, ...], list[str]]:
+def results_of(
+    world: World, checks: Sequence[Check], how: Schedule | None = None
+) -> tuple[tuple[Result, ...], list[str]]:
     """The results in order, and the names of the checks that were started, in the order of their start."""
     results, events = drain(run_checks(world, checks, how or plan(world)))
     finished = [event.finding.check for event in events if isinstance(event, CheckFinished)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.checks import one_check
+from aigon.checks import execution
 from aigon.compare.cross_checks import cross_checks
 from aigon.compare.cross_checks_laid import laid
 from aigon.compare.new_tests import new_tests
@@ -66,7 +66,7 @@ def test_two_files_of_one_name_stand_side_by_side_and_what_was_run_is_not_run_ag
     found = crossed(side, **names)
     assert found["cc", "cx-opus"] == CrossCheck("cc", "cx-opus", 1, ("tests.test_two::test_two",))
     assert found["cx-opus", "cc"] == CrossCheck("cx-opus", "cc", 1)
-    monkeypatch.setattr(one_check, "run", lambda *_: pytest.fail("a check was run"))
+    monkeypatch.setattr(execution, "run_check", lambda *_: pytest.fail("a check was run"))
     assert crossed(side, **names) == found
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks import one_check
+from aigon.checks import execution
 from aigon.compare.new_tests import new_tests
 from aigon.compare.new_tests_warm import warmed
 from aigon.compare.rules.evidence import NewTests
@@ -58,7 +58,7 @@ def test_a_candidate_without_test_files_of_its_own_added_none_and_nothing_is_run
 ) -> None:
     side = rivals(lab)
     side.add("cc", {"app.py": TWO})
-    monkeypatch.setattr(one_check, "run", lambda *_: pytest.fail("a check was run"))
+    monkeypatch.setattr(execution, "run_check", lambda *_: pytest.fail("a check was run"))
     assert found(side) == NewTests()
 
 
@@ -67,7 +67,7 @@ def test_what_was_run_once_is_not_run_again(lab: Lab, monkeypatch: pytest.Monkey
     side = rivals(lab)
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})
     first = found(side)
-    monkeypatch.setattr(one_check, "run", lambda *_: pytest.fail("a check was run"))
+    monkeypatch.setattr(execution, "run_check", lambda *_: pytest.fail("a check was run"))
     assert found(side) == first and first.red_on_base
 
 

@@ -22,9 +22,9 @@ from aigon.errors import AigonError
 from aigon.files.resources import profiles
 from aigon.model.checks import ROLES
 from aigon.profiles import ecosystem, profile
-from aigon.profiles.condition_document import KINDS
+from aigon.profiles.conditions import KINDS
 from aigon.profiles.ecosystem import SETTINGS
-from aigon.profiles.extending import Documents
+from aigon.profiles.profile import ProfileDocuments
 from aigon.spec.document import known_failures, parse
 from aigon.text.documents import Node
 from aigon.text.yaml import parsed
@@ -126,11 +126,11 @@ def refused(kind: str, document: object) -> str:
     text = json.dumps(document).encode()
     name = "ecosystems/mine" if kind == "ecosystem" else "mine"
     try:
-        node = Documents(SHIPPED, {name: text}).read(name)
+        node = ProfileDocuments(SHIPPED, {name: text}).read(name)
         if kind == "ecosystem":
-            ecosystem.read("mine", node)
+            ecosystem.read_ecosystem("mine", node)
         else:
-            profile._profile("mine", node, profile.shared_parts(SHIPPED, {}))
+            profile._read_profile("mine", node, profile.load_ecosystems(SHIPPED, {}))
     except AigonError as error:
         return str(error)
     return ""
@@ -145,7 +145,7 @@ def known_keys(kind: str, document: Schema, *place: str | int) -> set[str]:
     inside["zzz"] = 1
     try:
         node = Node(changed, "x")
-        ecosystem.read("x", node) if kind == "ecosystem" else profile._profile("x", node, {})
+        ecosystem.read_ecosystem("x", node) if kind == "ecosystem" else profile._read_profile("x", node, {})
     except AigonError as error:
         return set(re.split(r", ", error.hint.partition("Known: ")[2]))
     raise AssertionError("an unknown key was taken")

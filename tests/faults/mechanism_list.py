@@ -343,7 +343,7 @@ KEPT_IN = (
         "tests/fuzz/test_sizes.py::test_a_huge_file_is_refused_by_its_size_and_not_read",
     ),
     Mechanism(
-        "huge files", "a report that is too large is no pass", "aigon/checks/report_file.py",
+        "huge files", "a report that is too large is no pass", "aigon/checks/reports.py",
         'return len(content or b"") > LARGEST', "return False",
         "tests/fuzz/test_sizes.py::test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass",
     ),

@@ -11,7 +11,7 @@ from aigon.agents.adapters import modules
 from aigon.agents.adapters._resets import after, resets_at
 from aigon.agents.api_agent.tool import Tool
 from aigon.checks import parsers
-from aigon.checks.endpoints.answer import Answer
+from aigon.checks.endpoints.answer import HttpAnswer
 from aigon.compile.proposals import Surroundings
 from aigon.compile.rules import question
 from aigon.git.hidden import hidden
@@ -156,7 +156,7 @@ def proposals(data: bytes) -> None:
 
 def answer(data: bytes) -> None:
     """A server's answer, under headers that say anything."""
-    found = Answer(200, (("content-type", f"text/html; charset={data[:20].decode('latin-1')}"),), data)
+    found = HttpAnswer(200, (("content-type", f"text/html; charset={data[:20].decode('latin-1')}"),), data)
     found.gist()
     try:
         found.json()

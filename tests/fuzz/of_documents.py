@@ -9,9 +9,9 @@ from types import ModuleType
 
 from aigon.agents import command_file
 from aigon.agents.api_agent.servers import FILE, servers
-from aigon.checks.endpoints.data import either
-from aigon.checks.endpoints.data import value as document
-from aigon.checks.endpoints.plan import unpacked
+from aigon.checks.endpoints.plan import unpack_plan
+from aigon.checks.endpoints.schemas import parse_document as document
+from aigon.checks.endpoints.schemas import parse_unnamed
 from aigon.checks.project import ProjectOnDisk
 from aigon.config import price_tables
 from aigon.config.models import Config, parse_configuration
@@ -99,21 +99,21 @@ def _shipped() -> Mapping[str, bytes]:
 def own_profile(data: bytes) -> None:
     """A project's profile, its own ecosystem, a shipped one's name, and one that extends itself."""
     for name in ("library", "mine"):
-        found = profile.available(_shipped(), {name: data})
+        found = profile.load_profiles(_shipped(), {name: data})
         with tempfile.TemporaryDirectory() as folder:
-            profile.resolve(found[name], ProjectOnDisk(Path(folder), {}))
+            profile.resolve_profile(found[name], ProjectOnDisk(Path(folder), {}))
 
 
 def own_ecosystem(data: bytes) -> None:
     """A project's ecosystem, with its rules of protection."""
     shipped = {name: _shipped()[name] for name in ("ecosystems/make", "protection")}
-    profile.shared_parts(shipped, {"ecosystems/make": data})
-    profile.protections(shipped, {"ecosystems/mine": data})
+    profile.load_ecosystems(shipped, {"ecosystems/make": data})
+    profile.load_protections(shipped, {"ecosystems/mine": data})
 
 
 def protection(data: bytes) -> None:
     """A project's rules for any project."""
-    profile.protections(_shipped(), {"protection": data})
+    profile.load_protections(_shipped(), {"protection": data})
 
 
 def overridden(data: bytes) -> None:
@@ -121,7 +121,9 @@ def overridden(data: bytes) -> None:
     found = parse_configuration([(".aigon/config.json", data)])
     checks = {name: each.model_dump(exclude_unset=True) for name, each in found.checks.items()}
     with tempfile.TemporaryDirectory() as folder:
-        profile.resolve(profile.available(_shipped(), {})["generic"], ProjectOnDisk(Path(folder), {}), checks)
+        profile.resolve_profile(
+            profile.load_profiles(_shipped(), {})["generic"], ProjectOnDisk(Path(folder), {}), checks
+        )
 
 
 def kind(data: bytes) -> None:
@@ -168,23 +170,23 @@ def conditions(data: bytes) -> None:
             Path(folder, name).write_bytes(data)
             project = ProjectOnDisk(Path(folder), {})
             for found in _known().values():
-                profile.resolve(found, project)
+                profile.resolve_profile(found, project)
 
 
 @cache
 def _known() -> Mapping[str, profile.Profile]:
-    return profile.available(_shipped(), {})
+    return profile.load_profiles(_shipped(), {})
 
 
 def schema(data: bytes) -> None:
     """A document beside the endpoints: a schema, OpenAPI, in JSON or YAML."""
     document("a.yaml", data.decode("utf-8", "replace"))
-    either(data.decode("utf-8", "replace"))
+    parse_unnamed(data.decode("utf-8", "replace"))
 
 
 def plan(data: bytes) -> None:
     """What the check of endpoints is started with."""
-    unpacked(data.decode("latin-1"))
+    unpack_plan(data.decode("latin-1"))
 
 
 def _tools() -> Sequence[bytes]:
@@ -194,9 +196,9 @@ def _tools() -> Sequence[bytes]:
 
 
 def _plans() -> Sequence[bytes]:
-    from aigon.checks.endpoints.plan import Plan, Request, packed
+    from aigon.checks.endpoints.plan import EndpointPlan, PlannedRequest, pack_plan
 
-    return (packed(Plan((Request("a", "GET", "/"),))).encode(), packed(Plan()).encode())
+    return (pack_plan(EndpointPlan((PlannedRequest("a", "GET", "/"),))).encode(), pack_plan(EndpointPlan()).encode())
 
 
 def known(module: ModuleType) -> str:

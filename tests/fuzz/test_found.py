@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.endpoints.data import value
+from aigon.checks.endpoints.schemas import parse_document
 from aigon.config.models import parse_configuration
 from aigon.errors import AigonError, Exit, explained, usage
 from aigon.files.home import known_home, repository_home
@@ -70,7 +70,7 @@ def test_absurd_frontmatter_and_documents_of_endpoints_are_refused_too() -> None
         frontmatter(DEEP.decode())
     for text in (DEEP.decode(), BOMB.decode(), "a: !!int x\n"):
         with pytest.raises(ValueError, match=r"nested|stands for|not of its type"):
-            value("a.yaml", text)
+            parse_document("a.yaml", text)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks import report_file
-from aigon.checks.evidence import of_hidden_reports, of_own_report, of_placed_reports
+from aigon.checks import reports
+from aigon.checks.evidence import weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.config import loading, models
 from aigon.errors import AigonError, Exit
 from aigon.files import bounded
@@ -71,13 +71,13 @@ def test_a_pipe_in_place_of_a_file_is_no_file_and_nobody_waits_for_it(tmp_path: 
 def test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass(tmp_path: Path) -> None:
     good = b'<testsuites><testsuite tests="1"><testcase classname="a" name="b"/></testsuite></testsuites>'
     report = tmp_path / "report.xml"
-    report.write_bytes(good + b"\n" * report_file.LARGEST)
-    content = report_file.content(report) or b""
+    report.write_bytes(good + b"\n" * reports.LARGEST_REPORT)
+    content = reports.read_report(report) or b""
     check = Check("tests", "tests", ("x", "{report}"), "pytest")
     for evidence in (
-        of_own_report(check, b"1 passed", content, lambda text: text.strip()),
-        of_hidden_reports(check, b"1 passed", [content], lambda text: text.strip(), green=True),
-        of_placed_reports(check, b"1 passed", [good, content], lambda text: text.strip(), green=True),
+        weigh_own_report(check, b"1 passed", content, lambda text: text.strip()),
+        weigh_hidden_reports(check, b"1 passed", [content], lambda text: text.strip(), green=True),
+        weigh_placed_reports(check, b"1 passed", [good, content], lambda text: text.strip(), green=True),
     ):
         assert evidence.doubt and evidence.doubt[0] == "error" and "larger than 16 MiB" in evidence.doubt[1]
 

@@ -8,7 +8,7 @@ import pytest
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.errors import AigonError
-from aigon.profiles.profile import detect
+from aigon.profiles.profile import detect_profile
 from tests.projects import files, shipped
 
 Files = Mapping[str, str]
@@ -20,7 +20,7 @@ def package(**content: object) -> Files:
 
 def detected(root: Path, contents: Files) -> str:
     files(root, contents)
-    return detect(shipped().values(), ProjectOnDisk(root, {"PATH": f"{root}/bin"})).name
+    return detect_profile(shipped().values(), ProjectOnDisk(root, {"PATH": f"{root}/bin"})).name
 
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.project_checks import checks_of
+from aigon.checks.project_checks import resolve_checks
 from aigon.config.models import parse_configuration
 from aigon.job.options import Options
 from tests.checks.parsers.captured import read
@@ -56,11 +56,11 @@ def test_folders_of_cmake_belong_to_the_root_that_it_builds_and_are_projects_els
         tmp_path,
         {"CMakeLists.txt": TESTED, "lib/CMakeLists.txt": LISTS, "support/package.json": '{"scripts": {"test": "x"}}'},
     )
-    assert checks_of(tmp_path, NOTHING, None, OPTIONS, {"PATH": ""}).folders == {}
+    assert resolve_checks(tmp_path, NOTHING, None, OPTIONS, {"PATH": ""}).folders == {}
     (tmp_path / "CMakeLists.txt").unlink()
-    assert set(checks_of(tmp_path, NOTHING, None, OPTIONS, {"PATH": ""}).folders) == {"lib", "support"}
+    assert set(resolve_checks(tmp_path, NOTHING, None, OPTIONS, {"PATH": ""}).folders) == {"lib", "support"}
     files(tmp_path, {"app/pubspec.yaml": ""})
-    assert "lib" not in checks_of(tmp_path, NOTHING, None, OPTIONS, {"PATH": ""}).folders
+    assert "lib" not in resolve_checks(tmp_path, NOTHING, None, OPTIONS, {"PATH": ""}).folders
 
 
 @pytest.mark.skipif(

@@ -6,7 +6,7 @@ import pytest
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.errors import AigonError
-from aigon.profiles.profile import available, resolve, shared_parts
+from aigon.profiles.profile import load_ecosystems, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
 from tests.projects import files, program
 
@@ -39,7 +39,7 @@ SHIPPED = {"ecosystems/zig": ZIG, "ecosystems/make": MAKE, "all": ALL}
 def resolved(root: Path, own: dict[str, bytes], name: str = "all") -> Resolution:
     for tool in ("zig", "make"):
         program(root / "bin" / tool)
-    return resolve(available(SHIPPED, own)[name], ProjectOnDisk(root, {"PATH": f"{root}/bin"}))
+    return resolve_profile(load_profiles(SHIPPED, own)[name], ProjectOnDisk(root, {"PATH": f"{root}/bin"}))
 
 
 def names(resolution: Resolution) -> list[str]:
@@ -84,7 +84,7 @@ def test_a_role_that_a_fallback_has_is_absent_nowhere(tmp_path: Path) -> None:
     }
     files(tmp_path, {"build.zig": "", "Makefile": ""})
     program(tmp_path / "bin/make")
-    found = resolve(available(shipped, {})["all"], ProjectOnDisk(tmp_path, {"PATH": f"{tmp_path}/bin"}))
+    found = resolve_profile(load_profiles(shipped, {})["all"], ProjectOnDisk(tmp_path, {"PATH": f"{tmp_path}/bin"}))
     assert ("build" in names(found), found.absent) == (True, ())
 
 
@@ -100,7 +100,7 @@ roles:
     found = resolved(tmp_path, {"ecosystems/zig": own})
     assert names(found) == ["tests", "lint"]
     assert {check.source for check in found.checks} == {".aigon/profiles/ecosystems/zig.yaml"}
-    assert shared_parts(SHIPPED, {"ecosystems/zig": own})["zig"].title == "Zig"
+    assert load_ecosystems(SHIPPED, {"ecosystems/zig": own})["zig"].title == "Zig"
 
 
 def test_a_profile_takes_over_what_it_does_not_say_and_adds_to_mappings(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_profile_takes_over_what_it_does_not_say_and_adds_to_mappings(tmp_path
     own = {"slow": b"extends: all\ntimeouts: {tests: 1h}\n", "quick": b"extends: slow\ntimeouts: {build: 5}\n"}
     found = resolved(tmp_path, own, "quick")
     assert [(c.name, c.timeout) for c in found.checks] == [("tests", 3600.0), ("build", 5.0)]
-    assert available(SHIPPED, own)["quick"].description == "All"
+    assert load_profiles(SHIPPED, own)["quick"].description == "All"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_profile_takes_over_what_it_does_not_say_and_adds_to_mappings(tmp_path
 )
 def test_what_cannot_be_extended_is_said_with_its_file(own: dict[str, bytes], what: str) -> None:
     with pytest.raises(AigonError) as caught:
-        available(SHIPPED, own)
+        load_profiles(SHIPPED, own)
     assert (caught.value.what[: len(what)], caught.value.where) == (what, f".aigon/profiles/{list(own)[-1]}.yaml")
 
 
@@ -134,6 +134,6 @@ def test_a_value_in_any_of_several_files_is_a_condition_and_a_broken_one_among_t
     ecosystem = ZIG.replace(b'{glob: "**/*.zig"}', b'{json: {glob: "packages/*/p.json", key: scripts.test}}')
     files(tmp_path, {"build.zig": "", "packages/a/p.json": "{broken", "packages/b/p.json": '{"scripts": {}}'})
     known = {**SHIPPED, "ecosystems/zig": ecosystem}
-    assert resolve(available(known, {})["all"], ProjectOnDisk(tmp_path, {"PATH": ""})).checks == ()
+    assert resolve_profile(load_profiles(known, {})["all"], ProjectOnDisk(tmp_path, {"PATH": ""})).checks == ()
     files(tmp_path, {"packages/c/p.json": '{"scripts": {"test": "x"}}'})
-    assert names(resolve(available(known, {})["all"], ProjectOnDisk(tmp_path, {"PATH": ""}))) == ["tests"]
+    assert names(resolve_profile(load_profiles(known, {})["all"], ProjectOnDisk(tmp_path, {"PATH": ""}))) == ["tests"]

@@ -7,7 +7,7 @@ import pytest
 from aigon.checks.project import ProjectOnDisk
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import profiles
-from aigon.profiles.profile import available, detect, load, named, resolve
+from aigon.profiles.profile import detect_profile, find_profile, load_profiles, parse_profile, resolve_profile
 from tests.projects import files, program, shipped
 
 OWN = b"""
@@ -30,7 +30,7 @@ roles:
 
 def refused(document: str | bytes, file: str = "") -> AigonError:
     with pytest.raises(AigonError) as caught:
-        load("ours", document.encode() if isinstance(document, str) else document, file=file)
+        parse_profile("ours", document.encode() if isinstance(document, str) else document, file=file)
     assert caught.value.code is Exit.USAGE
     return caught.value
 
@@ -39,7 +39,7 @@ def test_a_profile_of_a_projects_own_needs_no_shared_ecosystem(tmp_path: Path) -
     files(tmp_path, {"go.mod": "", "a/a_test.go": ""})
     go = program(tmp_path / "bin/go")
     project = ProjectOnDisk(tmp_path, {"PATH": f"{tmp_path}/bin"})
-    [check] = resolve(load("ours", OWN), project).checks
+    [check] = resolve_profile(parse_profile("ours", OWN), project).checks
     assert (check.name, check.argv, check.timeout) == ("tests", (go, "test", "./..."), 1200.0)
     assert (check.when, check.exclusive, check.paths) == ("final", True, ("**/*.go",))
     assert (check.missing, check.source) == ("", "profiles/ours.yaml")
@@ -47,18 +47,18 @@ def test_a_profile_of_a_projects_own_needs_no_shared_ecosystem(tmp_path: Path) -
 
 def test_what_is_configured_but_not_installed_is_a_check_that_says_how_to_get_it(tmp_path: Path) -> None:
     files(tmp_path, {"go.mod": "", "a_test.go": ""})
-    [check] = resolve(load("ours", OWN), ProjectOnDisk(tmp_path, {"PATH": str(tmp_path)})).checks
+    [check] = resolve_profile(parse_profile("ours", OWN), ProjectOnDisk(tmp_path, {"PATH": str(tmp_path)})).checks
     assert (check.missing, check.hint, check.argv[0]) == ("go", "Install Go", "go")
 
 
 def test_what_the_project_does_not_have_is_absent_with_the_reason(tmp_path: Path) -> None:
-    resolution = resolve(load("ours", OWN), ProjectOnDisk(tmp_path, {"PATH": ""}))
+    resolution = resolve_profile(parse_profile("ours", OWN), ProjectOnDisk(tmp_path, {"PATH": ""}))
     assert resolution.checks == ()
     assert [(absent.role, absent.why) for absent in resolution.absent] == [("tests", "no Go tests")]
 
 
 def test_a_profile_of_a_projects_own_replaces_the_shipped_one_of_its_name() -> None:
-    both = available(profiles(), {"library": OWN, "ours": OWN})
+    both = load_profiles(profiles(), {"library": OWN, "ours": OWN})
     assert (both["library"].description, both["library"].file) == ("Ours", ".aigon/profiles/library.yaml")
     assert set(both) == {*shipped(), "ours"}
 
@@ -67,37 +67,37 @@ def test_an_ecosystem_of_a_projects_own_comes_in_by_the_same_door(tmp_path: Path
     ecosystem = OWN.replace(b"description: Ours", b"title: Go\nabsent: no go.mod")
     ecosystem = ecosystem.replace(b"priority: 50\ntimeouts: {tests: 20m}\n", b"")
     own = {"ecosystems/go": ecosystem, "go": b"description: Go\necosystems: {go: [tests], python: [lint]}\n"}
-    resolution = resolve(available(profiles(), own)["go"], ProjectOnDisk(tmp_path, {"PATH": ""}))
+    resolution = resolve_profile(load_profiles(profiles(), own)["go"], ProjectOnDisk(tmp_path, {"PATH": ""}))
     assert [absent.role for absent in resolution.absent] == ["tests", "lint"]
     assert resolution.absent[0].why == "nothing here of Go or Python"
 
 
 def test_the_highest_priority_that_matches_is_taken(tmp_path: Path) -> None:
-    both = available(profiles(), {"ours": OWN})
-    assert detect(both.values(), ProjectOnDisk(tmp_path, {})).name == "generic"
+    both = load_profiles(profiles(), {"ours": OWN})
+    assert detect_profile(both.values(), ProjectOnDisk(tmp_path, {})).name == "generic"
     files(tmp_path, {"go.mod": ""})
-    assert detect(both.values(), ProjectOnDisk(tmp_path, {})).name == "ours"
+    assert detect_profile(both.values(), ProjectOnDisk(tmp_path, {})).name == "ours"
 
 
 def test_two_profiles_that_match_equally_well_have_to_be_chosen_from(tmp_path: Path) -> None:
     files(tmp_path, {"go.mod": ""})
-    both = available(profiles(), {"ours": OWN, "another": OWN})
+    both = load_profiles(profiles(), {"ours": OWN, "another": OWN})
     with pytest.raises(AigonError, match="another and ours match equally well") as caught:
-        detect(both.values(), ProjectOnDisk(tmp_path, {}))
+        detect_profile(both.values(), ProjectOnDisk(tmp_path, {}))
     assert "--profile another" in caught.value.hint
 
 
 def test_a_profile_without_detection_is_only_taken_by_name(tmp_path: Path) -> None:
-    quiet = available({}, {"quiet": b"description: Quiet\n"})
+    quiet = load_profiles({}, {"quiet": b"description: Quiet\n"})
     with pytest.raises(AigonError, match="No profile matches") as caught:
-        detect(quiet.values(), ProjectOnDisk(tmp_path, {}))
+        detect_profile(quiet.values(), ProjectOnDisk(tmp_path, {}))
     assert "--profile" in caught.value.hint
-    assert named(quiet, "quiet").description == "Quiet"
+    assert find_profile(quiet, "quiet").description == "Quiet"
 
 
 def test_an_unknown_profile_is_answered_with_the_nearest() -> None:
     with pytest.raises(AigonError, match="no profile 'libary'") as caught:
-        named(shipped(), "libary")
+        find_profile(shipped(), "libary")
     assert "Did you mean 'library'?" in caught.value.hint
 
 
@@ -142,7 +142,7 @@ def test_a_value_that_is_wrong_is_named_by_its_path(old: str, new: str, what: st
 
 def test_a_profile_that_uses_an_unknown_ecosystem_names_the_nearest() -> None:
     with pytest.raises(AigonError, match="pyton is not an ecosystem") as caught:
-        available(profiles(), {"ours": b"description: x\necosystems: {pyton: [tests]}\n"})
+        load_profiles(profiles(), {"ours": b"description: x\necosystems: {pyton: [tests]}\n"})
     assert "Did you mean 'python'?" in caught.value.hint
 
 

@@ -10,7 +10,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import profiles
 from aigon.profiles.ecosystem import Ecosystem
-from aigon.profiles.profile import PROTECTION, available, detect
+from aigon.profiles.profile import PROTECTION, detect_profile, load_profiles
 from tests.projects import environment, files, managers, names, package, resolved, shipped
 
 
@@ -65,9 +65,9 @@ def test_two_own_profiles_that_match_equally_well_are_a_usage_error(tmp_path: Pa
     files(
         tmp_path, {"Makefile": "", ".aigon/profiles/a.yaml": own.format("A"), ".aigon/profiles/b.yaml": own.format("B")}
     )
-    all_ = available(profiles(), profiles(tmp_path / ".aigon/profiles"))
+    all_ = load_profiles(profiles(), profiles(tmp_path / ".aigon/profiles"))
     with pytest.raises(AigonError, match="a and b match equally well") as caught:
-        detect(all_.values(), ProjectOnDisk(tmp_path, {}))
+        detect_profile(all_.values(), ProjectOnDisk(tmp_path, {}))
     assert (caught.value.code, "--profile a" in caught.value.hint) == (Exit.USAGE, True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from aigon.checks.parsers import parse
 from aigon.checks.project import ProjectOnDisk
 from aigon.model.checks import Check, ParsedOutput, TestCounts
-from aigon.profiles.profile import resolve
+from aigon.profiles.profile import resolve_profile
 from tests.projects import check, environment, files, names, program, resolved, shipped
 
 BUILD_SYSTEM = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
@@ -136,7 +136,7 @@ def test_a_unittest_run_that_a_test_ends_leaves_no_report_that_can_be_read(tmp_p
 def test_pytest_really_runs_and_reports(tmp_path: Path) -> None:
     files(tmp_path, {"test_a.py": "def test_it() -> None:\n    pass\n"})
     project = ProjectOnDisk(tmp_path, {"VIRTUAL_ENV": sys.prefix, "PATH": os.defpath})
-    tests = check(resolve(shipped()["generic"], project), "tests")
+    tests = check(resolve_profile(shipped()["generic"], project), "tests")
     report = tmp_path / "report.xml"
     argv = [each.replace("{report}", str(report)) for each in tests.argv]
     env = {"PATH": os.defpath, **tests.env}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.checks.pytest_arguments import asked
+from aigon.checks.pytest_arguments import read_pytest_request
 from aigon.model.checks import Problem, TestResult
 from aigon.proof.base_tests import MOST, expects_report, less, lost
 
@@ -58,26 +58,29 @@ def gone(base: Tests, now: Tests) -> list[tuple[str, str]]:
     ],
 )
 def test_a_command_runs_pytest_where_its_own_words_say_so(script: str, runs: bool, decides: bool) -> None:
-    found = asked(("bash", "-c", script))
+    found = read_pytest_request(("bash", "-c", script))
     assert (found.runs, found.decides) == (runs, decides)
     assert expects_report(("bash", "-c", script)) is runs
 
 
 def test_a_command_line_needs_no_shell() -> None:
-    assert asked(("/venv/bin/pytest", "-q")).decides and asked(("/venv/bin/python", "-m", "pytest")).decides
+    assert (
+        read_pytest_request(("/venv/bin/pytest", "-q")).decides
+        and read_pytest_request(("/venv/bin/python", "-m", "pytest")).decides
+    )
     for opaque in (("make", "test"), ("bash", "check.sh"), ("/x/check.sh",), ("bash", "-l"), ()):
         assert not expects_report(opaque)
 
 
 def test_under_a_shell_that_stops_at_the_first_failure_every_line_decides() -> None:
-    assert asked(("bash", "-e", "-c", "pytest\nruff check\n")).decides
-    assert asked(("bash", "-euc", "pytest; ruff check")).decides
-    assert not asked(("bash", "-e", "-c", "pytest && echo ok\nruff check\n")).decides
+    assert read_pytest_request(("bash", "-e", "-c", "pytest\nruff check\n")).decides
+    assert read_pytest_request(("bash", "-euc", "pytest; ruff check")).decides
+    assert not read_pytest_request(("bash", "-e", "-c", "pytest && echo ok\nruff check\n")).decides
 
 
 def test_who_only_asks_for_a_list_of_tests_gets_one() -> None:
-    assert asked(("bash", "-c", "pytest --collect-only -q | wc -l")).lists
-    assert not asked(("bash", "-c", "pytest --co && pytest")).lists
+    assert read_pytest_request(("bash", "-c", "pytest --collect-only -q | wc -l")).lists
+    assert not read_pytest_request(("bash", "-c", "pytest --co && pytest")).lists
 
 
 def test_a_test_of_the_base_that_is_not_passed_is_named_with_what_became_of_it() -> None:

@@ -1,20 +1,22 @@
-"""What is asked of a server, decided before any agent runs, and how it gets to the program that asks."""
+"""What the program that asks a server is told, and what it reports."""
 
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from aigon.model.checks import TestResult
+
 VARIABLE = "AIGON_ENDPOINTS"
 """The variable that holds the plan; it is gone before the server starts."""
-LARGEST = 120_000
+LARGEST_PLAN = 120_000
 """Characters of that variable: Linux takes 128 KiB for one (MAX_ARG_STRLEN)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class RequestBody:
     """What is sent: any JSON, pairs of a form, or a text."""
 
     kind: Literal["json", "form", "text"]
@@ -22,7 +24,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Expect:
+class Expectation:
     """`status` holds numbers and classes (`2xx`); `json` is empty or holds the one value; `schema` names a document."""
 
     status: tuple[str, ...] = ("2xx",)
@@ -33,7 +35,7 @@ class Expect:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PlannedRequest:
     """One request. `save` are the places of values, by their names; `timeout` is in seconds."""
 
     name: str
@@ -41,15 +43,15 @@ class Request:
     path: str = "/"
     query: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: Body | None = None
+    body: RequestBody | None = None
     cookies: bool = True
-    expect: Expect = Expect()
+    expect: Expectation = Expectation()
     save: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class Readiness:
     """Without a path the server is ready when its port accepts connections. `timeout` is in seconds."""
 
     path: str = ""
@@ -58,7 +60,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenApi:
+class OpenApiPlan:
     """A document by the name under which the plan holds it, or by a path on the server; more options for the tool."""
 
     file: str = ""
@@ -67,54 +69,105 @@ class OpenApi:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EndpointPlan:
     """`documents` are texts of files by path, and schemas that stand in the configuration itself by `#` and a number.
 
     `programs` are folders, relative to the server's, that are searched before PATH. Times are in seconds.
     """
 
-    requests: tuple[Request, ...] = ()
-    openapi: OpenApi | None = None
+    requests: tuple[PlannedRequest, ...] = ()
+    openapi: OpenApiPlan | None = None
     documents: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     port: int | None = None
-    ready: Ready = Ready()
+    ready: Readiness = Readiness()
     stop: float = 5.0
     timeout: float = 300.0
     programs: tuple[str, ...] = ()
 
 
-def packed(plan: Plan) -> str:
+def pack_plan(plan: EndpointPlan) -> str:
     """The plan as one word without braces, in which nobody fills in anything."""
     document = json.dumps(asdict(plan), separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(document, 9)).decode()
 
 
-def unpacked(word: str) -> Plan:
+def unpack_plan(word: str) -> EndpointPlan:
     """The plan that `packed` made a word of. Raises ValueError for anything else."""
     try:
-        return _plan(json.loads(zlib.decompress(base64.b64decode(word, validate=True))))
+        return _decode_plan(json.loads(zlib.decompress(base64.b64decode(word, validate=True))))
     except (zlib.error, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not a plan: {error}") from error
 
 
-def _plan(document: dict[str, Any]) -> Plan:
+def _decode_plan(document: dict[str, Any]) -> EndpointPlan:
     openapi = document.pop("openapi")
-    return Plan(
-        tuple(_request(each) for each in document.pop("requests")),
-        _of(OpenApi, openapi) if openapi else None,
-        ready=_of(Ready, document.pop("ready")),
+    return EndpointPlan(
+        tuple(_decode_request(each) for each in document.pop("requests")),
+        _with_tuples(OpenApiPlan, openapi) if openapi else None,
+        ready=_with_tuples(Readiness, document.pop("ready")),
         programs=tuple(document.pop("programs")),
         **document,
     )
 
 
-def _request(document: dict[str, Any]) -> Request:
+def _decode_request(document: dict[str, Any]) -> PlannedRequest:
     body, expect = document.pop("body"), document.pop("expect")
     query = tuple((name, value) for name, value in document.pop("query"))
-    return Request(**document, query=query, body=Body(**body) if body else None, expect=_of(Expect, expect))
+    return PlannedRequest(
+        **document, query=query, body=RequestBody(**body) if body else None, expect=_with_tuples(Expectation, expect)
+    )
 
 
-def _of(kind: Any, document: dict[str, Any]) -> Any:
+def _with_tuples(kind: Any, document: dict[str, Any]) -> Any:
     """A value whose only lists are tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in document.items()})
+
+
+MARK = "endpoints"
+"""The value of `aigon` in a report: the program and its reader are of one version."""
+PASSED, FAILED, BROKEN, FAULT = 0, 1, 2, 3
+"""Exit codes: all as expected; something was not; the server did not come up, or ended; a fault of aigon's own."""
+LARGEST_JUNIT = 4 * 1024 * 1024
+"""Characters of schemathesis's own report that are passed on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOutcome:
+    """One request and what came of it. `error`: it could not be asked at all. `said` is what was not as expected;
+    `broke` says that the connection broke."""
+
+    name: str
+    result: TestResult
+    said: tuple[str, ...] = ()
+    status: int | None = None
+    seconds: float = 0.0
+    broke: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SchemathesisRun:
+    """What schemathesis did: its exit code, and its report in JUnit's format."""
+
+    exit_code: int | None
+    junit: str = ""
+
+
+def encode_report(
+    asked: Sequence[RequestOutcome], exercised: SchemathesisRun | None, broken: str
+) -> Mapping[str, object]:
+    """The report; `broken` says what kept everything from being asked."""
+    return {
+        "aigon": MARK,
+        "broken": broken,
+        "requests": [asdict(each) for each in asked],
+        "schemathesis": asdict(exercised) if exercised else None,
+    }
+
+
+def choose_exit_code(asked: Sequence[RequestOutcome], exercised: SchemathesisRun | None, broken: str) -> int:
+    """What the program exits with."""
+    if broken:
+        return BROKEN
+    red = any(each.result != "passed" for each in asked) or (exercised is not None and exercised.exit_code != 0)
+    return FAILED if red else PASSED

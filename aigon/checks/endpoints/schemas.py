@@ -1,9 +1,12 @@
-"""JSON Schemas: which of them an answer has to fit, and where they name one another."""
+"""Documents in JSON or YAML: JSON Schemas, which refer to one another, and OpenAPI."""
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+from aigon.text import yaml_nodes
 
 _HOME = "aigon://documents/"
 """Where documents lie, so that one can name another by its relative path; nothing is ever fetched from there."""
@@ -25,7 +28,7 @@ class Schemas:
             for name, value in documents.items()
             if isinstance(value, dict | bool)
         }
-        named = [(_uri(name), each) for name, each in made.items()]
+        named = [(_make_uri(name), each) for name, each in made.items()]
         named += [(identity, each) for each in made.values() if (identity := each.id())]
         registry: SchemaRegistry = referencing.Registry()
         self._registry = registry.with_resources(named).crawl()
@@ -39,7 +42,7 @@ class Schemas:
         if not isinstance(schema, dict | bool):
             return "a schema is an object, true or false"
         try:
-            _kind(schema).check_schema(schema)
+            _choose_validator(schema).check_schema(schema)
         except jsonschema.SchemaError as error:
             return f"{error.json_path}: {error.message[:_LONGEST]}"
         lost = "" if _has_ids(schema) else self._lost(name, schema)
@@ -49,8 +52,8 @@ class Schemas:
         """The first reference in a document that leads nowhere; empty for none."""
         import referencing.exceptions as missing
 
-        resolver = self._registry.resolver(_identity(schema) or _uri(name))
-        for reference in references(schema):
+        resolver = self._registry.resolver(_read_id(schema) or _make_uri(name))
+        for reference in find_references(schema):
             try:
                 resolver.lookup(reference)
             except (missing.Unresolvable, ValueError):
@@ -62,9 +65,9 @@ class Schemas:
         import referencing.exceptions as missing
 
         schema = self._documents[name]
-        schema = {"$ref": _uri(name)} if isinstance(schema, dict) else schema
-        kind = _kind(self._documents[name])
-        validator = kind(schema, registry=self._registry, format_checker=_formats())
+        schema = {"$ref": _make_uri(name)} if isinstance(schema, dict) else schema
+        kind = _choose_validator(self._documents[name])
+        validator = kind(schema, registry=self._registry, format_checker=_make_format_checker())
         found = []
         try:
             for error in validator.iter_errors(value):
@@ -78,7 +81,7 @@ class Schemas:
         return found
 
 
-def references(document: object) -> Iterator[str]:
+def find_references(document: object) -> Iterator[str]:
     """Every `$ref` in a document, as it stands there. What several places share is looked at once."""
     seen: set[int] = set()
     left = [document]
@@ -92,7 +95,7 @@ def references(document: object) -> Iterator[str]:
         left += each.values() if isinstance(each, dict) else each
 
 
-def elsewhere(reference: str) -> str:
+def referenced_file(reference: str) -> str:
     """The file that a reference names, relative to its own; empty for a place in the same document."""
     return reference.partition("#")[0]
 
@@ -103,13 +106,13 @@ def is_address(reference: str) -> bool:
     return bool(parts.scheme or parts.netloc)
 
 
-def _uri(name: str) -> str:
+def _make_uri(name: str) -> str:
     from urllib.parse import quote
 
     return urljoin(_HOME, quote(name))
 
 
-def _identity(schema: object) -> str:
+def _read_id(schema: object) -> str:
     identity = schema.get("$id") if isinstance(schema, dict) else None
     return identity if isinstance(identity, str) else ""
 
@@ -117,17 +120,17 @@ def _identity(schema: object) -> str:
 def _has_ids(schema: object) -> bool:
     """Whether parts of it have names of their own, to which their references are relative."""
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    return any(_identity(part) or _has_ids(part) for part in parts)
+    return any(_read_id(part) or _has_ids(part) for part in parts)
 
 
-def _kind(schema: object) -> Any:
+def _choose_validator(schema: object) -> Any:
     from jsonschema.validators import Draft202012Validator, validator_for  # type: ignore[import-untyped]
 
     return validator_for(schema, default=Draft202012Validator)
 
 
 @cache
-def _formats() -> Any:
+def _make_format_checker() -> Any:
     """The formats that are checked: the same ones whatever else is installed beside aigon."""
     from jsonschema import FormatChecker
 
@@ -143,3 +146,74 @@ def _is_moment(value: object) -> bool:
     if not isinstance(value, str):
         return True
     return value[10:11] in ("T", "t", " ") and datetime.fromisoformat(value).tzinfo is not None
+
+
+MOST_VALUES = 2_000_000
+"""Values in a document of YAML, each alias counted as what it names: the largest descriptions of APIs have half."""
+
+
+def parse_document(name: str, text: str) -> object:
+    """What a document says. Raises ValueError, for people, where it is neither JSON nor, by its name, YAML."""
+    if name.endswith((".yaml", ".yml")):
+        return _parse_yaml(text)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def parse_unnamed(text: str) -> object:
+    """What a document without a name says. Raises ValueError."""
+    try:
+        return parse_document("", text)
+    except ValueError:
+        return _parse_yaml(text)
+
+
+def _parse_yaml(text: str) -> object:
+    import yaml
+
+    try:
+        return yaml_nodes.value(text, _make_loader(yaml), most=MOST_VALUES)
+    except (yaml.YAMLError, yaml_nodes.Absurd) as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+
+
+def _make_loader(yaml: Any) -> Any:
+    """YAML's safe types less its dates, which JSON does not have."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        pass
+
+    resolvers = yaml.SafeLoader.yaml_implicit_resolvers
+    Loader.yaml_implicit_resolvers = {
+        first: [each for each in known if each[0] != "tag:yaml.org,2002:timestamp"]
+        for first, known in resolvers.items()
+    }
+    return Loader
+
+
+def find_base_path(document: object) -> str:
+    """The path that stands before all paths: that of the first server, or `basePath`; empty for none."""
+    if not isinstance(document, dict):
+        return ""
+    if isinstance(base := document.get("basePath"), str):
+        return _url_path(base)
+    servers = document.get("servers")
+    first = servers[0] if isinstance(servers, list) and servers else None
+    url = first.get("url") if isinstance(first, dict) else None
+    return _url_path(_fill_defaults(url, first.get("variables"))) if isinstance(url, str) and first else ""
+
+
+def _fill_defaults(url: str, variables: object) -> str:
+    for name, each in variables.items() if isinstance(variables, dict) else ():
+        url = url.replace(f"{{{name}}}", str(each.get("default", "")) if isinstance(each, dict) else "")
+    return url
+
+
+def _url_path(url: str) -> str:
+    try:
+        path = urlsplit(url).path.rstrip("/")
+    except ValueError:
+        return ""
+    return path if not path or path.startswith("/") else f"/{path}"

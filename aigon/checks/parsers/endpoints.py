@@ -6,7 +6,7 @@ Only the report counts: what is printed beside it is the server's own.
 import re
 from collections.abc import Iterator
 
-from aigon.checks.endpoints.report import MARK
+from aigon.checks.endpoints.plan import MARK
 from aigon.checks.parsers import _json
 from aigon.checks.parsers._cases import Case, Reader, cases
 from aigon.checks.parsers._ids import Seen

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.profiles.protection import shadows
+from aigon.profiles.protection import is_shadowing
 from aigon.proof.integrity import _meddling_elsewhere, _meddling_python
 from aigon.proof.integrity._languages import is_javascript, is_python, of, product
 from aigon.proof.integrity._sightings import Look, Sighting, fresh, key, reported
@@ -63,7 +63,7 @@ def _in_tests(path: str, text: str) -> Iterator[Sighting]:
 
 
 def _by_name(edit: Edit) -> bool:
-    return edit.after is not None and (_LOADED_BY_NAME.search(edit.path) is not None or shadows(edit.path))
+    return edit.after is not None and (_LOADED_BY_NAME.search(edit.path) is not None or is_shadowing(edit.path))
 
 
 def _loaded(edit: Edit) -> Concern:

@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from aigon.checks.endpoints.check import endpoint_check
-from aigon.checks.endpoints.plan import LARGEST, VARIABLE, OpenApi, unpacked
-from aigon.checks.finding import shown
+from aigon.checks.endpoints.plan import LARGEST_PLAN, VARIABLE, OpenApiPlan, unpack_plan
+from aigon.checks.execution import render_command
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints, Expect, Ready, Request
 from aigon.config.models import parse_configuration
@@ -112,12 +112,12 @@ def test_the_check_is_a_program_of_aigons_own_with_the_plan_in_a_variable(checke
     )  # fmt: skip
     assert check.argv[:2] == (sys.executable, "-I") and check.argv[-3:] == (sys.executable, "app.py", "{port}")
     assert (check.missing, check.remember, check.source) == ("", True, FILE)
-    plan = unpacked(check.env[VARIABLE])
+    plan = unpack_plan(check.env[VARIABLE])
     assert [each.name for each in plan.requests] == ["GET /", "GET / (2)", "GET / (3)"]
     assert plan.documents == {"services/api/user.json": '{"type": "object"}'}
     assert plan.programs[:1] == (".venv/bin",) and "../../node_modules/.bin" in plan.programs
-    assert shown(check).endswith("app.py '{port}'")
-    assert shown(checked(command="FOO=1 serve --port {port}", requests=["/"])) == "FOO=1 serve --port {port}"
+    assert render_command(check).endswith("app.py '{port}'")
+    assert render_command(checked(command="FOO=1 serve --port {port}", requests=["/"])) == "FOO=1 serve --port {port}"
 
 
 def unresolved(checked: Checked, **config: Any) -> AigonError:
@@ -182,13 +182,13 @@ def test_without_schemathesis_a_document_is_not_passed_over(lab: Lab) -> None:
     lab.write(".venv/bin/schemathesis", "#!/bin/sh\n", executable=True)
     check = endpoint_check(config, lab.root, ".", ProjectOnDisk(lab.root, {"PATH": str(lab.root)}))
     assert str(lab.root / ".venv/bin/schemathesis") in check.argv
-    assert unpacked(check.env[VARIABLE]).openapi == OpenApi("o.json")
+    assert unpack_plan(check.env[VARIABLE]).openapi == OpenApiPlan("o.json")
 
 
 def test_what_is_too_large_to_hand_on_is_refused(checked: Checked) -> None:
     import random
 
-    noise = random.Random(1).randbytes(LARGEST).hex()
+    noise = random.Random(1).randbytes(LARGEST_PLAN).hex()
     error = unresolved(checked, requests=[{"path": "/", "text": noise}])
     assert "too large" in error.what
 

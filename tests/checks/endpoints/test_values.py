@@ -7,13 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from aigon.checks.endpoints import data, openapi
-from aigon.checks.endpoints.answer import Answer
-from aigon.checks.endpoints.last_words import last_words
-from aigon.checks.endpoints.plan import Body, Expect, OpenApi, Plan, Ready, Request, packed, unpacked
+from aigon.checks.endpoints import schemas
+from aigon.checks.endpoints.answer import HttpAnswer, find_differences
+from aigon.checks.endpoints.exchange import build_target
+from aigon.checks.endpoints.plan import (
+    EndpointPlan,
+    Expectation,
+    OpenApiPlan,
+    PlannedRequest,
+    Readiness,
+    RequestBody,
+    pack_plan,
+    unpack_plan,
+)
 from aigon.checks.endpoints.schemas import Schemas
-from aigon.checks.endpoints.subset import differences
-from aigon.checks.endpoints.target import target
+from aigon.checks.endpoints.server import find_last_words
 from aigon.config import endpoint_references
 from aigon.config.endpoint_references import UnsavedValue
 
@@ -28,27 +36,28 @@ JSON: Any = some.recursive(
 def test_a_plan_arrives_as_it_was_sent_in_a_word_that_nobody_fills_anything_into(
     value: Any, text: str, port: int
 ) -> None:
-    expect = Expect(("201", "3xx"), {"etag": True, "x": text}, (value,), "#0", (text,))
-    one = Request(
-        text, "POST", "/{report}", (("q", text),), {"x": text}, Body("json", value), False, expect, {"a": "$"}
+    expect = Expectation(("201", "3xx"), {"etag": True, "x": text}, (value,), "#0", (text,))
+    one = PlannedRequest(
+        text, "POST", "/{report}", (("q", text),), {"x": text}, RequestBody("json", value), False, expect, {"a": "$"}
     )
-    plan = Plan((one, Request("b")), OpenApi("o.yaml", "", ("-n", "1")), {"o.yaml": text}, {"A": "{port}"}, port,
-                Ready("/h", ("200",), 1.5), 2.5, 9.0, ("bin",))  # fmt: skip
-    word = packed(plan)
-    assert unpacked(word) == plan
+    plan = EndpointPlan((one, PlannedRequest("b")), OpenApiPlan("o.yaml", "", ("-n", "1")), {"o.yaml": text},
+                {"A": "{port}"}, port,
+                Readiness("/h", ("200",), 1.5), 2.5, 9.0, ("bin",))  # fmt: skip
+    word = pack_plan(plan)
+    assert unpack_plan(word) == plan
     assert not set(word) & set("{} \n")
 
 
-@pytest.mark.parametrize("word", ["", "x", "e30=", "%%%", packed(Plan())[:-8]])
+@pytest.mark.parametrize("word", ["", "x", "e30=", "%%%", pack_plan(EndpointPlan())[:-8]])
 def test_what_is_no_plan_is_refused(word: str) -> None:
     with pytest.raises(ValueError):
-        unpacked(word)
+        unpack_plan(word)
 
 
 @given(JSON)
 def test_every_value_holds_itself_and_a_part_of_an_object(value: Any) -> None:
-    assert list(differences(value, value)) == []
-    assert list(differences({"a": value}, {"a": value, "b": 0})) == []
+    assert list(find_differences(value, value)) == []
+    assert list(find_differences({"a": value}, {"a": value, "b": 0})) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +75,7 @@ def test_every_value_holds_itself_and_a_part_of_an_object(value: Any) -> None:
     ],
 )
 def test_what_only_looks_alike_is_not_the_same(wanted: Any, got: Any) -> None:
-    assert len(list(differences(wanted, got))) >= 1
+    assert len(list(find_differences(wanted, got))) >= 1
 
 
 @given(JSON)
@@ -114,7 +123,7 @@ def test_a_saved_value_keeps_its_type_alone_and_is_text_within_text() -> None:
     ],
 )
 def test_a_target_is_ascii_and_stays_on_the_server(path: str, values: dict[str, object], line: str) -> None:
-    assert target(path, (), values | {"base": "http://127.0.0.1:80"}) == line
+    assert build_target(path, (), values | {"base": "http://127.0.0.1:80"}) == line
 
 
 @pytest.mark.parametrize(
@@ -124,12 +133,12 @@ def test_a_target_is_ascii_and_stays_on_the_server(path: str, values: dict[str, 
 )  # fmt: skip
 def test_a_saved_address_on_another_server_is_never_asked(address: str) -> None:
     with pytest.raises(ValueError):
-        target("${x}", (), {"x": address, "base": "http://127.0.0.1:80"})
+        build_target("${x}", (), {"x": address, "base": "http://127.0.0.1:80"})
 
 
 @given(some.binary(max_size=300), some.text(max_size=20))
 def test_any_body_is_text_and_json_or_a_value_error(body: bytes, charset: str) -> None:
-    answer = Answer(200, (("Content-Type", f"text/x; charset={charset}"),), body)
+    answer = HttpAnswer(200, (("Content-Type", f"text/x; charset={charset}"),), body)
     assert isinstance(answer.text(), str) and len(answer.brief()) <= 161
     try:
         answer.json()
@@ -180,7 +189,7 @@ def test_a_schema_without_an_end_is_a_complaint_and_no_crash() -> None:
 
 
 def test_yaml_is_read_as_json_has_it() -> None:
-    assert data.value("a.yaml", "a: 2020-01-01\nb: [1, 1.5, null, true]\n") == {
+    assert schemas.parse_document("a.yaml", "a: 2020-01-01\nb: [1, 1.5, null, true]\n") == {
         "a": "2020-01-01",
         "b": [1, 1.5, None, True],
     }
@@ -191,7 +200,7 @@ def test_yaml_is_read_as_json_has_it() -> None:
         ("a.yaml", "!!python/object:x y"),
     ):
         with pytest.raises(ValueError):
-            data.value(name, text)
+            schemas.parse_document(name, text)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +217,7 @@ def test_yaml_is_read_as_json_has_it() -> None:
     ],
 )
 def test_the_path_before_all_paths_is_that_of_the_first_server(document: object, path: str) -> None:
-    assert openapi.base_path(document) == path
+    assert schemas.find_base_path(document) == path
 
 
 @pytest.mark.parametrize(
@@ -224,9 +233,9 @@ def test_the_path_before_all_paths_is_that_of_the_first_server(document: object,
     ],
 )  # fmt: skip
 def test_the_last_words_of_a_server_are_what_a_person_looks_for(output: bytes, said: str) -> None:
-    assert last_words(output) == said
+    assert find_last_words(output) == said
 
 
 def test_a_body_is_read_in_the_encoding_that_it_says_it_has() -> None:
-    latin = Answer(200, (("content-type", 'text/html; charset="latin-1"'),), "ä".encode("latin-1"))
-    assert (latin.text(), Answer(200, (), json.dumps({"a": "ä"}).encode()).json()) == ("ä", {"a": "ä"})
+    latin = HttpAnswer(200, (("content-type", 'text/html; charset="latin-1"'),), "ä".encode("latin-1"))
+    assert (latin.text(), HttpAnswer(200, (), json.dumps({"a": "ä"}).encode()).json()) == ("ä", {"a": "ä"})

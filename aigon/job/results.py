@@ -1,31 +1,46 @@
-"""A result of a check as JSON, and back; one from another worktree speaks of this one when it is taken over."""
+"""What one run of a check came to, and how it is kept as JSON."""
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from aigon.checks.result import Result
 from aigon.model.checks import Finding, Problem, TestCounts, TestResult
 
-OUTPUT = 100_000
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finding, and the whole (capped) output it was made from.
+
+    `tests` are the results of single tests by id, from reports that nobody could print, or from what a runner prints
+    itself where its parser can tell that from what tests print; `reported` says whether such a report came that could
+    be read to its end, be it of no test at all.
+    """
+
+    finding: Finding
+    output: bytes = b""
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
+    reported: bool = False
+
+
+KEPT_OUTPUT = 100_000
 """Bytes of output kept with a result; a metric's number stands at its end."""
 
 
-def document_of(result: Result, root: Path) -> dict[str, object]:
+def encode_result(result: Result, root: Path) -> dict[str, object]:
     """The result as it was found in the work tree at `root`."""
     return {
         "root": str(root),
         "finding": asdict(result.finding),
-        "output": result.output[-OUTPUT:].decode("latin-1"),
+        "output": result.output[-KEPT_OUTPUT:].decode("latin-1"),
         "tests": dict(result.tests),
         "reported": result.reported,
     }
 
 
-def result_of(document: Mapping[str, Any], root: Path, log: Path) -> Result:
+def decode_result(document: Mapping[str, Any], root: Path, log: Path) -> Result:
     """The result in a document, as cached, for the work tree at `root`.
 
     Of one from another tree the paths are this tree's, and the whole output is copied to `log`: nothing leads there.
@@ -33,22 +48,22 @@ def result_of(document: Mapping[str, Any], root: Path, log: Path) -> Result:
     """
     home = document.get("root", str(root))
     if home != str(root):
-        document = _everywhere(document, _moving(home, str(root)))
-    finding = _finding(document["finding"])
+        document = _move_paths(document, _path_mover(home, str(root)))
+    finding = _decode_finding(document["finding"])
     if home != str(root):
-        finding = replace(finding, log=_copied(document["log_there"], home, root, log))
+        finding = replace(finding, log=_copy_log(document["log_there"], home, root, log))
     output = document["output"].encode("latin-1")
-    return Result(finding, output, _tests(document["tests"]), bool(document["reported"]))
+    return Result(finding, output, _decode_tests(document["tests"]), bool(document["reported"]))
 
 
-def _moving(old: str, new: str) -> Callable[[str], str]:
+def _path_mover(old: str, new: str) -> Callable[[str], str]:
     """Text with the path of one folder for that of another, as text or as bytes that are written as latin-1."""
     names = {old: new, os.fsencode(old).decode("latin-1"): os.fsencode(new).decode("latin-1")}
     found = re.compile("|".join(rf"{re.escape(name)}(?![\w.-])" for name in names))
     return lambda text: found.sub(lambda match: names[match[0]], text)
 
 
-def _everywhere(document: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
+def _move_paths(document: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
     """All text of the document; where its log lies stays as `log_there`."""
 
     def of(value: Any) -> Any:
@@ -61,18 +76,18 @@ def _everywhere(document: Mapping[str, Any], moved: Callable[[str], str]) -> dic
     return {**of(dict(document)), "log_there": document["finding"]["log"]}
 
 
-def _copied(source: str, home: str, root: Path, log: Path) -> str:
+def _copy_log(source: str, home: str, root: Path, log: Path) -> str:
     """Where the output is now; "" where it is no more."""
     try:
         text = Path(source).read_bytes().decode("latin-1")
         log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(_moving(home, str(root))(text).encode("latin-1"))
+        log.write_bytes(_path_mover(home, str(root))(text).encode("latin-1"))
     except OSError:
         return ""
     return str(log)
 
 
-def _finding(document: Mapping[str, Any]) -> Finding:
+def _decode_finding(document: Mapping[str, Any]) -> Finding:
     known = dict(document)
     counts, problems, names = known.pop("counts"), known.pop("problems"), known.pop("fingerprints")
     return Finding(
@@ -86,7 +101,7 @@ def _finding(document: Mapping[str, Any]) -> Finding:
     )
 
 
-def _tests(document: Mapping[str, TestResult]) -> dict[str, TestResult]:
+def _decode_tests(document: Mapping[str, TestResult]) -> dict[str, TestResult]:
     if not set(document.values()) <= set(get_args(TestResult)):
         raise ValueError("no result of a test")
     return dict(document)

@@ -1,4 +1,4 @@
-"""Python packages that are installed editable from a checkout: whoever imports them tests that checkout's files."""
+"""Which interpreter starts a program, and what is installed editable for it. Nothing is started."""
 
 import json
 import os
@@ -10,27 +10,51 @@ from urllib.parse import unquote, urlsplit
 
 from aigon.git.worktrees import record_of
 
+_HEAD = 512
+
+
+def find_node(path: str) -> str | None:
+    """The `node` that starts the program at `path`: a name to look up on PATH, or an absolute path.
+
+    None for a native program, which brings its own. A script of any other kind is taken for one that starts `node`.
+    """
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a plain read
+            head = file.read(_HEAD)
+    except OSError:
+        return "node"  # executable but unreadable: nothing is known of it
+    if not head.startswith(b"#!"):
+        return None if b"\0" in head else "node"
+    words = head.split(b"\n", 1)[0][2:].decode("utf-8", "replace").split()
+    interpreter = next((word for word in words if _base_name(word) in ("node", "nodejs")), "node")
+    return interpreter if os.path.isabs(interpreter) else _base_name(interpreter)  # noqa: PTH117 - a text
+
+
+def _base_name(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
 PROGRAMS = ("python", "python3", "pytest")
 
 
-def installed_from(main_root: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+def find_editable_installs(main_root: Path, env: Mapping[str, str]) -> tuple[str, ...]:
     """Distributions that the `python`, `python3` and `pytest` on the PATH of `env` import from within `main_root`.
 
     Files alone are read, nothing is started. What lies in a linked worktree inside of `main_root` is not its own.
     """
-    sites = dict.fromkeys(site for name in PROGRAMS for site in _sites(name, env))
-    found = [(name, path) for site in sites for name, path in _editable(site)]
-    return tuple(dict.fromkeys(name for name, path in found if _is_of(path, main_root)))
+    sites = dict.fromkeys(site for name in PROGRAMS for site in _find_sites(name, env))
+    found = [(name, path) for site in sites for name, path in _list_editable(site)]
+    return tuple(dict.fromkeys(name for name, path in found if _belongs_to(path, main_root)))
 
 
-def _sites(program: str, env: Mapping[str, str]) -> Iterator[Path]:
+def _find_sites(program: str, env: Mapping[str, str]) -> Iterator[Path]:
     """The folders of packages of the interpreter that a program is, or that it is a script of."""
     if found := shutil.which(program, path=env.get("PATH", os.defpath)):
-        interpreter = _interpreter(Path(found))
-        yield from _of_interpreter(interpreter, env)
+        interpreter = _read_interpreter(Path(found))
+        yield from _list_site_folders(interpreter, env)
 
 
-def _interpreter(program: Path) -> Path:
+def _read_interpreter(program: Path) -> Path:
     """The first line of a script names its interpreter; anything else is one itself."""
     try:
         with program.open("rb") as file:
@@ -41,7 +65,7 @@ def _interpreter(program: Path) -> Path:
     return Path(os.fsdecode(named[1])) if named else program
 
 
-def _of_interpreter(python: Path, env: Mapping[str, str]) -> Iterator[Path]:
+def _list_site_folders(python: Path, env: Mapping[str, str]) -> Iterator[Path]:
     prefix = python.parent.parent
     settings = prefix / "pyvenv.cfg"
     if settings.is_file():
@@ -58,21 +82,21 @@ def _of_interpreter(python: Path, env: Mapping[str, str]) -> Iterator[Path]:
     yield from Path(home).glob(f"lib/python{number}/site-packages")
 
 
-def _editable(site: Path) -> Iterator[tuple[str, Path]]:
+def _list_editable(site: Path) -> Iterator[tuple[str, Path]]:
     """Name and place of what is installed editable; of what only a line of a `.pth` file tells, the file's name."""
     places: list[Path] = []
     for file in sorted(site.glob("*.dist-info/direct_url.json")):
-        if place := _direct(file):
+        if place := _read_direct_url(file):
             places.append(place)
             yield file.parent.name.split("-")[0].replace("_", "-"), place
     for file in (*sorted(site.glob("*.egg-link")), *sorted(site.glob("*.pth"))):
-        for line in _lines(file):
+        for line in _read_path_lines(file):
             if not any(line.is_relative_to(place) for place in places):
                 places.append(line)
                 yield re.sub(r"^__editable__\.|-\d[^-]*$", "", file.stem).replace("_", "-"), line
 
 
-def _direct(file: Path) -> Path | None:
+def _read_direct_url(file: Path) -> Path | None:
     """The folder that an editable package was installed from, by what its installer wrote down."""
     try:
         said = json.loads(file.read_bytes())
@@ -83,7 +107,7 @@ def _direct(file: Path) -> Path | None:
     return Path(unquote(url.path)) if editable and url.scheme == "file" else None
 
 
-def _lines(file: Path) -> list[Path]:
+def _read_path_lines(file: Path) -> list[Path]:
     try:
         lines = file.read_text(errors="replace").splitlines()
     except OSError:
@@ -91,7 +115,7 @@ def _lines(file: Path) -> list[Path]:
     return [Path(line.strip()) for line in lines if line.startswith("/")]
 
 
-def _is_of(path: Path, root: Path) -> bool:
+def _belongs_to(path: Path, root: Path) -> bool:
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(root.resolve()):
         return False

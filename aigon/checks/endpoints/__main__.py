@@ -14,9 +14,9 @@ class Stopped(KeyboardInterrupt):
 
 
 def main() -> NoReturn:
-    """Ask a server what was planned. Exit as `aigon.checks.endpoints.report` says, or with 128 plus a signal."""
+    """Ask a server what was planned. Exit as `aigon.checks.endpoints.plan` says, or with 128 plus a signal."""
     # Isolated mode knows neither this folder nor a user's own packages, of which aigon may be one.
-    sys.path.append(str(Path(__file__).resolve().parents[4]))
+    sys.path.append(str(Path(__file__).resolve().parents[3]))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
@@ -34,9 +34,9 @@ def main() -> NoReturn:
 
 
 def _session() -> int:
-    from aigon.checks.endpoints.program import order, session
+    from aigon.checks.endpoints import server, session
 
-    return session.held(order.read(sys.argv[1:], os.environ))
+    return session.run_session(server.read_order(sys.argv[1:], os.environ))
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

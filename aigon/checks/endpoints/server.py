@@ -1,0 +1,183 @@
+"""The server: what it is started with, waiting until it is ready, and what it said at its end."""
+
+import argparse
+import asyncio
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.checks.endpoints.answer import fits_status
+from aigon.checks.endpoints.exchange import HttpClient, NoAnswer, prepare_request
+from aigon.checks.endpoints.plan import VARIABLE, EndpointPlan, PlannedRequest, Readiness, unpack_plan
+from aigon.process import tcp
+from aigon.process.server import Server
+from aigon.text.fingerprints import plain
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOrder:
+    """`server` is the command line, `{port}` not filled in yet; `scratch` an empty folder; `env` without the plan.
+
+    `port_base` is the first of the ports that are this agent's own, None where it has none.
+    """
+
+    plan: EndpointPlan
+    server: tuple[str, ...]
+    report: Path
+    scratch: Path
+    env: Mapping[str, str]
+    schemathesis: str = ""
+    port_base: int | None = None
+
+
+def read_order(arguments: Sequence[str], environ: "os._Environ[str]") -> ProgramOrder:
+    """The order in `arguments` and `environ`; the plan is taken out of the latter."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--report", type=Path, required=True)
+    parser.add_argument("--scratch", type=Path, required=True)
+    parser.add_argument("--schemathesis", default="")
+    at = list(arguments).index("--")  # the server's own words may hold another one
+    given = parser.parse_args(arguments[:at])
+    if VARIABLE not in environ:
+        raise SystemExit(f"{VARIABLE} is not set: variables for the server stand under endpoints.env")
+    plan = unpack_plan(environ.pop(VARIABLE))
+    base = tcp.base_of(environ)
+    return ProgramOrder(
+        plan, tuple(arguments[at + 1 :]), given.report, given.scratch, dict(environ), given.schemathesis, base
+    )
+
+
+def build_command(order: ProgramOrder, port: int) -> list[str]:
+    """The command line of the server."""
+    return [_fill_in(part, order, port) for part in order.server]
+
+
+def build_environment(order: ProgramOrder, port: int, cwd: Path) -> dict[str, str]:
+    """The server's environment: the checks', its port, the project's programs before PATH, its own variables."""
+    folders = [str(cwd / name) for name in order.plan.programs if (cwd / name).is_dir()]
+    path = os.pathsep.join([*folders, *filter(None, [order.env.get("PATH", os.defpath)])])
+    own = {name: _fill_in(value, order, port) for name, value in order.plan.env.items()}
+    # What Python holds back in a buffer would be lost with a server that is killed.
+    return {
+        "PYTHONUNBUFFERED": "1",
+        **order.env,
+        "PATH": path,
+        "PORT": str(port),
+        "AIGON_PORT": str(port),
+        **own,
+    }
+
+
+def _fill_in(text: str, order: ProgramOrder, port: int) -> str:
+    return text.replace("{port}", str(port)).replace("{scratch}", str(order.scratch))
+
+
+_NAMED = re.compile(
+    r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?: \[\w+\])?:|\b(?:error|panic|fatal|FATAL|ERROR)\b[: ]"
+)
+_LOOKED = 60
+"""Lines at the end in which an error is looked for; what stands before it is an older one."""
+
+
+def find_last_words(output: bytes) -> str:
+    """The last line that names an error, else the last line; empty where there is none."""
+    lines = [line.strip() for line in plain(output.decode("utf-8", "replace")).splitlines() if line.strip()]
+    named = [line for line in lines[-_LOOKED:] if _NAMED.search(line)]
+    return next(iter((named or lines)[::-1]), "")[:200]
+
+
+PAUSE, LONGEST_PAUSE = 0.02, 0.25
+"""Seconds between two looks, at first and at most."""
+PROBE_SECONDS = 5.0
+"""For one answer while the server may still be loading."""
+
+
+class ServerFailure(Exception):
+    """The server is of no use, or any more; the text says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyServer:
+    """A server that is ready at `base`; `seconds` is how long that took."""
+
+    base: str
+    seconds: float
+
+
+def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) -> ReadyServer:
+    """Wait until the server is ready, until `end` (monotonic) at most. Raises Broken where it ends, or is too late."""
+    begun, pause, last = time.monotonic(), PAUSE, ""
+    limit = min(begun + plan.ready.timeout, end)
+    while True:
+        if server.ended():
+            raise ServerFailure(describe_end(server, "before it was ready"))
+        if host := tcp.answering(port):
+            base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+            if not (last := _probe(plan.ready, base, limit)):
+                _require_own(server, port)
+                return ReadyServer(base, time.monotonic() - begun)
+        if time.monotonic() >= limit:
+            raise ServerFailure(_describe_delay(server, plan, port, last, limit - begun))
+        time.sleep(min(pause, max(0.0, limit - time.monotonic())))
+        pause = min(pause * 1.5, LONGEST_PAUSE)
+
+
+def _probe(ready: Readiness, base: str, limit: float) -> str:
+    """What the path that it is to answer on says instead; empty where it is ready."""
+    if not ready.path:
+        return ""
+    seconds = max(0.1, min(PROBE_SECONDS, limit - time.monotonic()))
+    try:
+        status = asyncio.run(_fetch_status(base, ready.path, seconds))
+    except NoAnswer as error:
+        return f"GET {ready.path}: {error}"
+    return (
+        ""
+        if fits_status(status, ready.status)
+        else f"GET {ready.path} answered {status}, not {' or '.join(ready.status)}"
+    )
+
+
+async def _fetch_status(base: str, path: str, seconds: float) -> int:
+    client = HttpClient(base)
+    try:
+        return (
+            await client.ask(prepare_request(PlannedRequest("ready", path=path), {}), seconds, lambda _: True)
+        ).status
+    finally:
+        await client.close()
+
+
+def _require_own(server: Server, port: int) -> None:
+    """Raise Broken where a process listens that is known not to be the server's: it could be anybody's."""
+    own = server.living()
+    if port in tcp.listening(own):
+        return
+    holder = tcp.holder(port)
+    if holder is not None and holder not in own:
+        raise ServerFailure(f"its port is held by {tcp.described(holder)}, which this check did not start")
+
+
+def _describe_delay(server: Server, plan: EndpointPlan, port: int, last: str, seconds: float) -> str:
+    others = [str(each) for each in tcp.listening(server.living()) if each != port]
+    why = last or "nothing accepts connections on its port"
+    if others and not last:
+        why = f"it listens on port {' and '.join(others)} and not on {_describe_port(plan)}"
+    said = find_last_words(server.tail())
+    return f"the server was not ready within {seconds:.3g} s: {why}{f' (it said last: {said})' if said else ''}"
+
+
+def _describe_port(plan: EndpointPlan) -> str:
+    if plan.port is not None:
+        return f'{plan.port}, which "port" says'
+    return 'the one that it was given: put {port} into its command, have it read PORT, or name its own as "port"'
+
+
+def describe_end(server: Server, when: str) -> str:
+    """That a server has ended, with what it said last."""
+    code, said = server.exit_code(), find_last_words(server.tail())
+    how = "" if code is None else f" ({f'killed by signal {-code}' if code < 0 else f'exit {code}'})"
+    return f"the server ended{how} {when}{f': {said}' if said else ''}"
