@@ -36,7 +36,7 @@ from aigon.journal.events import Event
 from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.loop.take import take
-from aigon.process import reaper
+from aigon.process import orphans
 from aigon.process.stop import Stop
 from aigon.run.session import Session, opened
 
@@ -194,7 +194,7 @@ def main() -> None:
             os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
             os.environ["PYTHONPATH"] = str(root / "src")
         os.environ["AIGON_STATE_HOME"] = f"{scratch}/state"
-        reaper.adopt_orphans()
+        orphans.adopt_orphans()
         with session_of(root) as session:
             named = ", ".join(check.name for check in session.job.checks)
             print(f"{given.project or f'{NAME} {VERSION}'}: {named}; {os.cpu_count()} processors")

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aigon.process import reaper
+from aigon.process import orphans
 from tests.lab import DONE_WHEN, Lab, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins from nothing")
@@ -80,5 +80,5 @@ def interrupted_once(seen: Path) -> Iterator[None]:
 
 def test_where_a_test_ended_every_descendant_the_next_command_runs_all_the_same(lab: Lab) -> None:
     assert lab.aigon("--version").code == 0
-    assert reaper.sweep() >= 1
+    assert orphans.sweep() >= 1
     assert lab.aigon("--version").out.startswith("aigon ")

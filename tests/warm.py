@@ -328,7 +328,7 @@ def _read_what_ships() -> None:
     profile.load_profiles(shipped, {})
     for pattern in (pattern for rule in profile.load_protections(shipped, {}) for pattern in rule.paths):
         globs.compiled(pattern)
-    leaks.leak("docs/credentials.json", b"")
+    leaks.find_leak("docs/credentials.json", b"")
     price_tables.load_shipped_prices()
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from aigon.model.agent_types import AgentType, Credentials
 from aigon.model.turns import Agent
-from aigon.secrets.names import holds_secret, is_credential
+from aigon.secrets.redaction import holds_secret, is_credential
 
 _OFF = ("", "0", "false", "no", "off")
 _MODEL = "model:"

@@ -13,7 +13,7 @@ from aigon.checks.interpreters import find_node
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import AgentHealth
 from aigon.model.turns import Agent
-from aigon.secrets.names import holds_secret
+from aigon.secrets.redaction import holds_secret
 
 _PLAIN = {"--version", "-version", "-V", "-v", "version"}
 """The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""

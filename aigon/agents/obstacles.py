@@ -17,7 +17,7 @@ from aigon.files import bounded
 from aigon.judge.settings import program
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
-from aigon.secrets.names import holds_secret
+from aigon.secrets.redaction import holds_secret
 
 _FOLDERS = {"~/.config/": "XDG_CONFIG_HOME", "~/.local/share/": "XDG_DATA_HOME", "~/.local/state/": "XDG_STATE_HOME"}
 """Folders of the person's home that a variable moves elsewhere (XDG Base Directory Specification)."""

@@ -12,14 +12,14 @@ from pathlib import Path
 from aigon.errors import AigonError, Exit
 from aigon.files import bounded
 from aigon.process import run
-from aigon.process.run import Command, Ladder
+from aigon.process.run import Command, EndingSteps
 from aigon.process.stop import Stop
 from aigon.text.fingerprints import plain
 
 LONGEST = 60.0
 """Seconds that a program may take to say its version. The slowest of the agents that were measured takes 3.3 s, many
 times that on a busy machine, and one may unpack itself at its first start: ended in the middle, it would begin anew."""
-_OVER: Ladder = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 2.0))
+_OVER: EndingSteps = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 2.0))
 _QUIET = {"NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "DISABLE_AUTOUPDATER": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
 """A question for the version is no reason to update anything."""
 _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]*[0-9A-Za-z])?)(?![\w])")

@@ -25,7 +25,7 @@ from aigon.journal.events import Event, RunFinished
 from aigon.journal.run_id import new_run_id
 from aigon.model.candidates import Candidate
 from aigon.process import children
-from aigon.process.running import noted
+from aigon.process.running import keep_note
 from aigon.process.stop import POLL_SECONDS, Stop
 
 CommandLine = Callable[..., list[str]]
@@ -53,7 +53,7 @@ def run_arena(
     arena = _Arena(checkout, options, folder, watching, stop, first_proven, command_line)
     home = repository_home(checkout.common_dir)
     try:
-        with stop.handling(), noted(home, new_run_id(), "", candidates[0].feature, "") as running:
+        with stop.handling(), keep_note(home, new_run_id(), "", candidates[0].feature, "") as running:
             stop.request = running.request
             return arena.run(candidates, resume, parallel)
     finally:
@@ -146,7 +146,7 @@ class _Arena:
             return
         loops = [each.child for each in self._running.values() if each.child]
         waits_for = () if self._stop.now else (self._stop.fileno(),)
-        ready = children.ready(loops, waits_for, POLL_SECONDS)
+        ready = children.wait_for_ready(loops, waits_for, POLL_SECONDS)
         for label, each in list(self._running.items()):
             told = partial(self._hear, label)
             if each.take(ready, told):

@@ -8,12 +8,14 @@ from aigon.config.loading import load_configuration, open_work_tree
 from aigon.job.limits import max_cost, max_time
 from aigon.job.options import Options
 from aigon.model.candidates import Candidate
-from aigon.process.machine import memory_free, slots
+from aigon.process.capacity import count_slots, measure_free_memory
 
 
 def planned(root: Path, options: Options, candidates: Sequence[Candidate], parallel: int | None) -> Plan:
     """The plan for these candidates of one feature. Raises AigonError (exit 2) for a malformed configuration."""
     config, first, count = load_configuration(open_work_tree(root)), candidates[0], len(candidates)
-    at_a_time = places(count, wanted=parallel, configured=config.arena.parallel, cores=slots(), memory=memory_free())
+    at_a_time = places(
+        count, wanted=parallel, configured=config.arena.parallel, cores=count_slots(), memory=measure_free_memory()
+    )
     cost, time = max_cost(config, options), max_time(config, options)
     return Plan(first.feature, first.slug, count, at_a_time, cost, time)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from aigon.arena.entrant import Entrant
 from aigon.errors import Exit
-from aigon.process.stop import Reason, Stop
+from aigon.process.stop import Stop, StopReason
 
 POLITE = "each finishes its iteration, then stops. Ctrl+C again stops all at once; nothing is lost either way"
-_CODES: dict[Reason, Exit] = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}
-_SIGNALS: dict[Reason, signal.Signals] = {
+_CODES: dict[StopReason, Exit] = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}
+_SIGNALS: dict[StopReason, signal.Signals] = {
     "SIGINT": signal.SIGINT,
     "SIGTERM": signal.SIGTERM,
     "SIGHUP": signal.SIGHUP,

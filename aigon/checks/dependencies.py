@@ -14,8 +14,8 @@ from pathlib import Path
 
 from aigon.checks import execution
 from aigon.errors import environment
-from aigon.git.blobs import Entry
-from aigon.isolation.dependencies import fingerprint
+from aigon.git.objects import TreeEntry
+from aigon.isolation.dependencies import fingerprint_folder
 from aigon.job.world import World
 from aigon.model.checks import Check
 from aigon.profiles.ecosystem import Setup
@@ -47,7 +47,7 @@ def find_dependency_folders(root: Path, setups: Iterable[Setup]) -> dict[str, st
     A link to one (`worktree.link`) is one, too: where it leads is a part of its name.
     """
     places = dict.fromkeys(setup.makes for setup in setups if setup.makes)
-    found = {place: fingerprint(root / place) for place in places}
+    found = {place: fingerprint_folder(root / place) for place in places}
     return {place: f"{_link_target(root / place)}{name}" for place, name in found.items() if name}
 
 
@@ -56,7 +56,7 @@ def _link_target(place: Path) -> str:
 
 
 def choose_dependencies(
-    root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, Entry]
+    root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, TreeEntry]
 ) -> Dependencies:
     """Which folders a room gets; `before` are those that were there before any agent ran, `tree` the tree's files.
 
@@ -71,11 +71,11 @@ def choose_dependencies(
     return Dependencies(lent, due=tuple(_find_setup(place, setups, tree) for place in changed))
 
 
-def _in_tree(place: str, tree: Mapping[str, Entry]) -> bool:
+def _in_tree(place: str, tree: Mapping[str, TreeEntry]) -> bool:
     return any(path == place or path.startswith(f"{place}/") for path in tree)
 
 
-def _find_setup(place: str, setups: Sequence[Setup], tree: Mapping[str, Entry]) -> Setup:
+def _find_setup(place: str, setups: Sequence[Setup], tree: Mapping[str, TreeEntry]) -> Setup:
     for setup in setups:
         if setup.makes == place and setup.lock in tree and shutil.which(setup.argv[0]):
             return setup
@@ -100,7 +100,9 @@ def run_setup(inside: World, setup: Setup, folder: Path) -> None:
         )
 
 
-def locate_kept(home: Path, setup: Setup, tree: Mapping[str, Entry], setups: Sequence[Setup], seen_as: Path) -> Path:
+def locate_kept(
+    home: Path, setup: Setup, tree: Mapping[str, TreeEntry], setups: Sequence[Setup], seen_as: Path
+) -> Path:
     """Where the folder that a set-up makes is kept: by the command, the lock files, and the place it was made for."""
     files = sorted({each.lock for each in setups} | {path for path in tree if path.startswith("requirements")})
     parts = [*setup.argv, str(seen_as), *(f"{path} {tree[path].sha}" for path in files if path in tree)]

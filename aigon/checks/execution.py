@@ -23,13 +23,13 @@ from aigon.checks.reports import (
     strip_notice,
 )
 from aigon.config.loading import build_tool_path
-from aigon.isolation.enclosure import shell
+from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.model.checks import Check, CheckStatus, Finding, Problem
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
-from aigon.secrets.values import cleaned
+from aigon.secrets.redaction import redact_value
 from aigon.text import fingerprints
 from aigon.text.durations import words
 
@@ -46,7 +46,9 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
         way = _choose_runner(check)
         exited, evidence = way(world, check, Path(scratch), log)
     said = replace(exited, stdout=exited.stdout + exited.stderr)
-    found = cleaned(make_finding(check, said, evidence, str(log)), world.redact)  # reports spell texts in their own way
+    found = redact_value(
+        make_finding(check, said, evidence, str(log)), world.redact
+    )  # reports spell texts in their own way
     return Result(found, exited.stdout, evidence.tests, evidence.reported)
 
 
@@ -106,7 +108,7 @@ def _run_watched(world: World, check: Check, scratch: Path, log: Path) -> tuple[
 
 def _resolve_shell(argv: Sequence[str]) -> list[str]:
     """A command line in words of a shell is read by the system's own: one that an agent put on PATH says yes to all."""
-    first = shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
+    first = find_system_shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
     return [first, *argv[1:]] if first else list(argv)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from aigon.git.worktrees import record_of
+from aigon.git.worktrees import find_record
 
 _HEAD = 512
 
@@ -120,4 +120,4 @@ def _belongs_to(path: Path, root: Path) -> bool:
     if not real.is_relative_to(root.resolve()):
         return False
     between = [real, *real.parents][: len(real.relative_to(root.resolve()).parts)]
-    return not any(record_of(folder) for folder in between)
+    return not any(find_record(folder) for folder in between)

@@ -69,9 +69,9 @@ def _sample_path(check: Check, path: str) -> str:
 @contextmanager
 def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World]:
     root, setups = world.workspace.root, job.proof.setups
-    mechanism = mechanisms.best(root, job.proof.isolation)
+    mechanism = mechanisms.choose_isolation(root, job.proof.isolation)
     world.copy = (world.rooms or world.home / "rooms") / f"{job.name}-copy"
-    with clean_room.opened(
+    with clean_room.open_room(
         world.workspace.trusted,
         tree,
         world.copy,

@@ -112,9 +112,9 @@ def path(as_json: bool) -> int:
     """Say where the configuration is read from, and where aigon keeps its own records."""
     from aigon.config.loading import PROJECT_FILE, get_user_file
     from aigon.files.home import state_home
-    from aigon.git.repository_root import repository_root
+    from aigon.git.repository import find_repository_root
 
-    root = repository_root(Path.cwd())
+    root = find_repository_root(Path.cwd())
     places = {"project": root / PROJECT_FILE if root else None, "user": get_user_file(), "state": state_home()}
     listed = {name: {"path": str(place), "exists": place.exists()} for name, place in places.items() if place}
     lines = [f"{name:<8} {each['path']}{'' if each['exists'] else '  (not there)'}" for name, each in listed.items()]

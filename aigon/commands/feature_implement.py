@@ -147,7 +147,7 @@ def own_part() -> dict[str, Any]:
     """What an arena tells this loop: the folder they share, and the time that is left. Its end is this loop's too."""
     arena, left = os.environ.pop("AIGON_ARENA", ""), os.environ.pop("AIGON_ARENA_LEFT", "")
     if os.environ.pop("AIGON_ARENA_STDIN", ""):
-        from aigon.process.orphaned import watch_parent
+        from aigon.process.watchdog import watch_parent
 
         watch_parent()
     return {"arena": arena, "time_left": float(left) if left else None}

@@ -15,7 +15,7 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     if failures:
         return _failures(feature, as_json)
     from aigon.files.home import known_home
-    from aigon.git.main_checkout import around
+    from aigon.git.repository import find_repository
     from aigon.job.spec_locations import list_spec_locations, locate_spec
     from aigon.journal.candidates import every
     from aigon.views.status import document, read
@@ -24,7 +24,7 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     with here() as checkout:
         root, common = checkout.root, checkout.common_dir
         wanted = [locate_spec(root, common, feature)] if feature else list_spec_locations(root, common)
-        home, main = known_home(common), str(around(root).root)
+        home, main = known_home(common), str(find_repository(root).root)
         known = every(home)
         rows = [
             read(

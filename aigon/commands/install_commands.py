@@ -21,10 +21,10 @@ def command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     from aigon.agents.command_agents import named_kinds
     from aigon.agents.install_commands import Place, install
     from aigon.config.loading import load_configuration, open_work_tree
-    from aigon.git.repository_root import repository_root
+    from aigon.git.repository import find_repository_root
     from aigon.views.install_commands import document, text
 
-    root = repository_root(Path.cwd())
+    root = find_repository_root(Path.cwd())
     config = load_configuration(open_work_tree(root) if root else lambda _: None)
     kinds = named_kinds(agents, root, config)
     found = install(kinds, Place(root, Path.home(), dry_run))

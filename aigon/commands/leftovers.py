@@ -8,7 +8,7 @@ import click
 
 from aigon.commands.common import confirm
 from aigon.files.home import known_home
-from aigon.process.running import notes
+from aigon.process.running import list_notes
 
 
 def offer_to_end(root: Path, common_dir: Path) -> None:
@@ -18,7 +18,7 @@ def offer_to_end(root: Path, common_dir: Path) -> None:
     it.
     """
     home = None if os.environ.get("AIGON_RUN") else known_home(common_dir)
-    if home is None or not notes(home):
+    if home is None or not list_notes(home):
         return
     from aigon.run.leftovers import offer
 
@@ -31,10 +31,10 @@ def offer_to_end(root: Path, common_dir: Path) -> None:
 def offer_around(start: Path) -> None:
     """The same for a command that needs no repository, or opens none: it looks for one around a folder."""
     from aigon.errors import AigonError
-    from aigon.git.main_checkout import around
+    from aigon.git.repository import find_repository
 
     try:
-        repository = around(start)
+        repository = find_repository(start)
     except AigonError:
         return
     offer_to_end(repository.root, repository.common_dir)

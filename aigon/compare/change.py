@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from aigon.compare.rules.changed import Changed, changed
-from aigon.git import blobs
-from aigon.git.blobs import Entry as File
-from aigon.git.diff import file_diffs
+from aigon.git import objects
+from aigon.git.diff import diff_trees
+from aigon.git.objects import TreeEntry as File
 from aigon.git.trusted import TrustedGit
 from aigon.journal.decisions import Decision
 from aigon.model.changes import Concern, Edit, Edits
@@ -22,7 +22,7 @@ def change_of(
 
     Raises AigonError (exit 7) with git's words.
     """
-    diffs = file_diffs(git, base, tip, own)
+    diffs = diff_trees(git, base, tip, own)
     edits = _edits(git, base, tip, [diff.path for diff in diffs], protection)
     return changed(diffs, edits, expected), edits
 
@@ -39,11 +39,11 @@ def seen(edits: Edits, decisions: Iterable[Decision]) -> tuple[Concern, ...]:
 
 
 def _edits(git: TrustedGit, base: str, tip: str, paths: list[str], protection: Protection) -> Edits:
-    before, after = blobs.entries(git, base, paths), blobs.entries(git, tip, paths)
+    before, after = objects.list_entries(git, base, paths), objects.list_entries(git, tip, paths)
     if not paths:
         return Edits(())
     files = [file for file in (*before.values(), *after.values()) if file.mode != "160000"]
-    texts = blobs.contents(git, [file.sha for file in files])
+    texts = objects.read_blobs(git, [file.sha for file in files])
     return Edits(tuple(_edit(path, before.get(path), after.get(path), texts, protection) for path in paths))
 
 

@@ -10,7 +10,7 @@ from aigon.compare.new_tests_bench import Bench
 from aigon.compare.new_tests_seen import Seen
 from aigon.compare.rules.evidence import CrossCheck, NewTests
 from aigon.errors import AigonError
-from aigon.git import blobs
+from aigon.git import objects
 from aigon.model.checks import TestResult
 
 MOST = 4
@@ -56,12 +56,12 @@ def _planned(bench: Bench, of: Entry, against: Entry, *, crossed: bool) -> _Run 
         return new.why or f"{label} added no tests"
     try:
         base = bench.stand(label).record.base
-        before, now = blobs.entries(bench.git, base), blobs.entries(bench.git, there)
+        before, now = objects.list_entries(bench.git, base), objects.list_entries(bench.git, there)
         where = laid(files_of_tests(bench, base, tip), before, now, label)
         if where.clash:
             return f"{other} has files of its own with the same names: {', '.join(where.clash[:5])}"
         changes = {path: (entry.mode, entry.sha) for path, entry in where.files.items()}
-        return _Run(new, where, blobs.tree_with(bench.git, there, changes))
+        return _Run(new, where, objects.write_tree_with(bench.git, there, changes))
     except AigonError as error:
         return error.what
 

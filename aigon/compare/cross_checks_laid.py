@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from aigon.git.blobs import Entry
+from aigon.git.objects import TreeEntry
 
 _PYTHON = re.compile(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?P<last>[^/]*_test))\.py")
 """Files in which pytest (and unittest) looks for tests, whatever the rest of their names."""
@@ -17,7 +17,7 @@ class Laid:
     `clash` are those that can go nowhere.
     """
 
-    files: Mapping[str, Entry]
+    files: Mapping[str, TreeEntry]
     moved: Mapping[str, str] = field(default_factory=dict)
     clash: tuple[str, ...] = ()
 
@@ -31,13 +31,15 @@ class Laid:
         return test
 
 
-def laid(files: Mapping[str, Entry], base: Mapping[str, Entry], there: Mapping[str, Entry], label: str) -> Laid:
+def laid(
+    files: Mapping[str, TreeEntry], base: Mapping[str, TreeEntry], there: Mapping[str, TreeEntry], label: str
+) -> Laid:
     """The places of `files`, those of the candidate `label`, among the files `there`, which began as `base`.
 
     A file that the other left as the base has it is none of its own. One of its own keeps its place: then a test file
     in Python goes to a free name, `test_x__cc.py`, and nothing else goes anywhere.
     """
-    placed: dict[str, Entry] = {}
+    placed: dict[str, TreeEntry] = {}
     moved: dict[str, str] = {}
     clash: list[str] = []
     for path, entry in files.items():

@@ -16,7 +16,7 @@ from aigon.job.bookkeeping import trusted
 from aigon.journal.records import Records
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Met
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import load as frozen_of
 from aigon.proof.guarding import protection_of

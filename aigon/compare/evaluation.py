@@ -19,8 +19,8 @@ from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import usage
 from aigon.files.home import known_home
-from aigon.git.main_checkout import around
 from aigon.git.person import Checkout
+from aigon.git.repository import find_repository
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
 from aigon.journal.records import Records, records_of
@@ -62,7 +62,7 @@ def evaluate(main: Checkout, asked: Asked) -> Evaluation:
 @contextmanager
 def main_of(checkout: Checkout) -> Iterator[Checkout]:
     """The main checkout of the repository that `checkout` is of."""
-    root = around(checkout.root).root
+    root = find_repository(checkout.root).root
     if root == checkout.root:
         yield checkout
         return

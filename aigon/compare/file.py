@@ -6,7 +6,7 @@ from aigon.compare.rules.evaluation import Evaluation
 from aigon.compare.views.page import page
 from aigon.errors import AigonError
 from aigon.files.store import write_atomic
-from aigon.git.commit_paths import commit_paths
+from aigon.git.path_commits import commit_paths
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import trusted
 from aigon.job.locks import alone

@@ -7,8 +7,8 @@ from aigon.compare.new_tests_bench import Bench as Bench
 from aigon.compare.new_tests_seen import Seen
 from aigon.compare.rules.evidence import NewTests
 from aigon.errors import AigonError
-from aigon.git import blobs
-from aigon.git.blobs import Entry
+from aigon.git import objects
+from aigon.git.objects import TreeEntry
 from aigon.model.checks import TestResult
 
 LINK = "160000"
@@ -35,16 +35,16 @@ def new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
         return NewTests(why=error.what)
 
 
-def files_of_tests(bench: Bench, base: str, tip: str) -> dict[str, Entry]:
+def files_of_tests(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
     """The test files in which `tip` has something that `base` has not: added and changed ones, by path."""
-    before, after = blobs.entries(bench.git, base), blobs.entries(bench.git, tip)
+    before, after = objects.list_entries(bench.git, base), objects.list_entries(bench.git, tip)
     changed = {path: entry for path, entry in after.items() if entry != before.get(path) and entry.mode != LINK}
     return {path: entry for path, entry in changed.items() if bench.protection.part(path) == "tests"}
 
 
-def laid_over(bench: Bench, tree: str, files: Mapping[str, Entry]) -> str:
+def laid_over(bench: Bench, tree: str, files: Mapping[str, TreeEntry]) -> str:
     """`tree` with these files in it."""
-    return blobs.tree_with(bench.git, tree, {path: (entry.mode, entry.sha) for path, entry in files.items()})
+    return objects.write_tree_with(bench.git, tree, {path: (entry.mode, entry.sha) for path, entry in files.items()})
 
 
 def _new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
@@ -93,7 +93,7 @@ def _before(bench: Bench, label: str, base: str, check: str, alone: Seen | None)
         return bench.stand(label).record.tested[check].tests
     if alone and alone.reported:
         return alone.tests
-    has_some = any(bench.protection.part(path) == "tests" for path in blobs.entries(bench.git, base))
+    has_some = any(bench.protection.part(path) == "tests" for path in objects.list_entries(bench.git, base))
     return None if has_some else {}
 
 

@@ -24,11 +24,11 @@ from aigon.files.store import lock
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room
-from aigon.isolation.bytecode import Bytecode
+from aigon.isolation.dependencies import Bytecode
 from aigon.journal.records import Records
 from aigon.journal.run_id import new_run_id
 from aigon.model.criteria import Spec
-from aigon.process import machine, reaper
+from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
 from aigon.profiles.protection import Protection
 from aigon.proof import guarding
@@ -74,7 +74,7 @@ class Bench:
             git = TrustedGit(checkout, folder / "git", folder / "objects")
             protection = guarding.protection_of(checkout.root, config, NO_SPEC, ())
             with ExitStack() as held:
-                held.callback(reaper.end_leftovers, run_id)
+                held.callback(orphans.end_leftovers_of_run, run_id)
                 if stop is None:
                     stop = Stop()
                     held.callback(stop.close)
@@ -108,7 +108,7 @@ class Bench:
         """`seen` of each label and tree, as many side by side as the machine has slots; an error in its place."""
         for label in {label for label, _ in wanted if label in self.records}:
             self.attempt_stand(label)
-        with ThreadPoolExecutor(machine.slots(), thread_name_prefix="compare") as pool:
+        with ThreadPoolExecutor(capacity.count_slots(), thread_name_prefix="compare") as pool:
             return list(pool.map(self._attempted, wanted))
 
     def attempt_stand(self, label: str) -> AigonError | None:
@@ -181,5 +181,5 @@ def _taken(home: Path, number: int, held: ExitStack) -> bool:
 
 def _clear(place: Path) -> None:
     for room in (*place.glob("rooms/*/*"), *place.glob("*/rooms/*")):
-        clean_room.remove(room)
-    clean_room.remove(place)
+        clean_room.remove_room(room)
+    clean_room.remove_room(place)

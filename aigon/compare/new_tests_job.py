@@ -12,7 +12,7 @@ from aigon.loop.decide import Demand, Limits
 from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.proof.frozen import Frozen
-from aigon.secrets import environment
+from aigon.secrets import redaction
 from aigon.spec.features import Feature
 
 ADDOPTS = "PYTEST_ADDOPTS"
@@ -58,7 +58,7 @@ def _told(check: Check) -> Check:
 
 def check_env(root: Path, config: Config, run_id: str) -> dict[str, str]:
     """The environment of checks, in which pytest runs every test that it can."""
-    env = environment.for_checks(dict(os.environ), config.env.pass_)
+    env = redaction.drop_credentials(dict(os.environ), config.env.pass_)
     return {**env, "PATH": build_tool_path(root), "AIGON_RUN": run_id, ADDOPTS: _all_tests(env)}
 
 

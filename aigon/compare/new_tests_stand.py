@@ -19,7 +19,7 @@ from aigon.model.checks import Check
 from aigon.process.stop import Stop
 from aigon.proof import guarding
 from aigon.proof.frozen import Frozen, load
-from aigon.secrets import environment as secrets
+from aigon.secrets import redaction as secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _world(checkout: Checkout, config: Config, records: Records, folder: Path, r
         stop=stop,
         agent_env={},
         check_env=check_env(checkout.root, config, run_id),
-        redact=secrets.redactor(os.environ),
+        redact=secrets.make_redactor(os.environ),
         own_files={},
         keeps=False,
     )

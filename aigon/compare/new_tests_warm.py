@@ -7,8 +7,8 @@ from pathlib import Path
 from aigon.checks import execution
 from aigon.compare.new_tests_job import ADDOPTS
 from aigon.compare.new_tests_stand import Stand
-from aigon.isolation import bytecode
-from aigon.isolation.bytecode import Bytecode
+from aigon.isolation import dependencies
+from aigon.isolation.dependencies import Bytecode
 from aigon.model.checks import Check
 from aigon.proof.room import opened, rooms_for
 
@@ -30,7 +30,7 @@ def warmed(stand: Stand, folder: Path) -> Bytecode | None:
     with opened(stand.job, world, rooms, stand.record.base) as (inside, room):
         for check in checks:
             execution.run_check(inside, check, folder)
-        return bytecode.taken(room, folder / "bytecode", rooms.needs.lent)
+        return dependencies.take_bytecode(room, folder / "bytecode", rooms.needs.lent)
 
 
 def _collecting(checks: Sequence[Check], options: str) -> list[Check]:

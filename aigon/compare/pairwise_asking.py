@@ -9,8 +9,7 @@ from aigon.judge.backends import backend
 from aigon.loop.judging import GRACE_SECONDS
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS, Stop
-from aigon.secrets.environment import redactor
-from aigon.secrets.values import cleaned
+from aigon.secrets.redaction import make_redactor, redact_value
 
 
 def answered(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> JudgeAnswer:
@@ -31,6 +30,6 @@ def answered(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> Ju
 def _answer(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     try:
         answer = backend(settings.backend).ask(question, settings)
-        return cleaned(answer, redactor(os.environ, settings.env))
+        return redact_value(answer, make_redactor(os.environ, settings.env))
     except Exception as error:  # a backend must not raise; one that does has given no answer
         return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")

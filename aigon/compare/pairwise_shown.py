@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from aigon.compare.new_tests_bench import Bench
 from aigon.files.resources import resource
-from aigon.git.diff import file_diffs
+from aigon.git.diff import diff_trees
 from aigon.judge import unshown
 from aigon.judge.pairwise import Pair
 from aigon.judge.pairwise_names import Plain, anonymous
@@ -21,7 +21,7 @@ OWN = (f"{ROOT}/", ".aigon/")
 
 def change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]:
     """What a candidate's commit changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
-    found = file_diffs(bench.git, base, tip, frozenset(), unshown.is_listed)
+    found = diff_trees(bench.git, base, tip, frozenset(), unshown.is_listed)
     return tuple(diff for diff in found if not diff.path.startswith(OWN))
 
 

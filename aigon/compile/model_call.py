@@ -10,8 +10,8 @@ from aigon.judge.backends import backend
 from aigon.model.criteria import Criterion
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
-from aigon.secrets import environment
-from aigon.secrets.values import cleaned
+from aigon.secrets import redaction
+from aigon.secrets.redaction import redact_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def asked(
     answer = backend(settings.backend).ask(
         _redacted(prepared, question.question(spec, criteria, plain, around)), settings
     )
-    answer = cleaned(answer, environment.redactor(prepared.env))
+    answer = redact_value(answer, redaction.make_redactor(prepared.env))
     if answer.failure:
         return Model(settings.backend, settings.model, answer, {}, {})
     proposals, wrong = question.read(answer.text, criteria, around)
@@ -50,7 +50,7 @@ def asked(
 
 def _redacted(prepared: Prepared, asked: JudgeQuestion) -> JudgeQuestion:
     """The same without what looks like a credential: it leaves the machine."""
-    redact = environment.redactor(prepared.env)
+    redact = redaction.make_redactor(prepared.env)
 
     def plain(text: str) -> str:
         return redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")

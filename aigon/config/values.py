@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from aigon.secrets import environment
+from aigon.secrets import redaction
 
 KeyPath = tuple[str, ...]
 
@@ -116,7 +116,7 @@ def _redact_words(name: str, words: Sequence[object]) -> list[object]:
 
 def _redact_line(text: str) -> str:
     """A text, which may be a command: token shapes, NAME=VALUE, and what an address says before its host."""
-    text = environment.redactor()(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    text = redaction.make_redactor()(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     text = _ADDRESS.sub(lambda m: m[0].replace(m[2], f"{REDACTED}@", 1) if m[2] else m[0], text)
     return _ASSIGNED.sub(_redact_assignment, text)
 
@@ -135,4 +135,4 @@ def _redact_address(text: str) -> str:
 def _is_secret_name(name: str) -> bool:
     """`API_KEY`, `apiKey`, `X-Api-Key`, `Authorization`."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").upper()
-    return plain in _HEADERS or environment.is_credential(plain)
+    return plain in _HEADERS or redaction.is_credential(plain)

@@ -9,9 +9,9 @@ from aigon.done.merge import Landing, Prove
 from aigon.done.place import detached, park, standing_on
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.runtime_files import is_runtime
-from aigon.git.commit_paths import fresh
+from aigon.git.path_commits import clear_index
 from aigon.git.person import Checkout
-from aigon.git.secret_files import holds, leaks, tracked_in
+from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check
 from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping
 from aigon.job.options import Options
@@ -117,7 +117,7 @@ def _is_own(path: str) -> bool:
 def _commit(landing: Landing, entries: Sequence[tuple[Wish, tuple[Entry, ...]]]) -> str:
     """A commit of the tip's files with these in place; the tip itself where nothing differs."""
     git = bookkeeping.trusted(landing.main)
-    index = fresh(git.directory / "index.adopting")
+    index = clear_index(git.directory / "index.adopting")
     git.run("read-tree", landing.tip, index=index)
     lines = "".join(f"{e.mode} {e.sha}\t{e.path}\0" for _, some in entries for e in some)
     git.run(
@@ -137,7 +137,13 @@ def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> 
     options = Options(landing.chosen.name)
     prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
     git, base = bookkeeping.trusted(place), landing.onto
-    found = leaks(place.root, paths, tracked_in(git, base), holds(git, base), prepared.protection.may_hold_secrets)
+    found = find_leaks(
+        place.root,
+        paths,
+        make_tracked_check(git, base),
+        make_content_check(git, base),
+        prepared.protection.may_hold_secrets,
+    )
     if found:
         hint = f"Take it out on that branch; where it is none, {HOW_TO_ALLOW}"
         raise usage(found[0].sentence, where=f"--adopt {folded(found[0].path)}", hint=hint)

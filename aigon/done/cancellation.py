@@ -16,7 +16,7 @@ from aigon.journal.run_id import new_run_id
 from aigon.loop.parked import PREFIX
 from aigon.loop.parked import listed as list_parked
 from aigon.model.candidates import Candidate
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.spec.stages import moved_to

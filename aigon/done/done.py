@@ -24,7 +24,7 @@ from aigon.job.seat import main_checkout
 from aigon.journal.other_homes import command_elsewhere, describe_search
 from aigon.loop.drive import Observer
 from aigon.model.candidates import Candidate, describe_missing_failing_criterion
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 from aigon.run.authority import require_person
 
 

@@ -7,7 +7,7 @@ from aigon.done.request import Left
 from aigon.files.store import is_held
 from aigon.git.person import Checkout
 from aigon.model.candidates import Candidate
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 
 ARENA = "refs/aigon/arena/"
 """Below it, by feature and label, the last commits of candidates that were not merged."""

@@ -21,12 +21,12 @@ from aigon.journal.state import replay
 from aigon.loop.decide import met
 from aigon.loop.drive import Observer, Recorder
 from aigon.model.failures import describe_first_problems
-from aigon.process import reaper
+from aigon.process import orphans
 from aigon.process.stop import Stop
 from aigon.proof import frozen
 from aigon.run.prepare import Prepared, job_of, prepare
 from aigon.run.validate import look_once
-from aigon.secrets import environment
+from aigon.secrets import redaction
 from aigon.spec.features import ROOT
 
 SCRATCH = "done-proof"
@@ -50,7 +50,7 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
     """
     options = Options(subject.chosen.name, skip_validation=_skipped(subject), accept_passing=True)
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _opened(subject, prepared, options, folder, stop)
         try:
@@ -58,7 +58,7 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
             look = look_once(job, world, snapshot, Recorder((), observers))
         finally:
             world.close()
-            reaper.sweep()
+            orphans.sweep()
         if stop.now:
             raise _interrupted(stop)
     return () if met(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
@@ -77,8 +77,8 @@ def _scratch(home: Path) -> Iterator[Path]:
 def clear(home: Path) -> None:
     """Remove the folder of a proof, with its rooms. Nobody else may use the main checkout. Raises AigonError."""
     for room in (home / SCRATCH / "rooms").glob("*"):
-        clean_room.remove(room)
-    clean_room.remove(home / SCRATCH)
+        clean_room.remove_room(room)
+    clean_room.remove_room(home / SCRATCH)
 
 
 def _skipped(subject: Subject) -> bool:
@@ -112,7 +112,7 @@ def _opened(
         stop=stop,
         agent_env={},
         check_env={**prepared.check_env, "AIGON_RUN": "feature-done"},
-        redact=environment.redactor(prepared.env),
+        redact=redaction.make_redactor(prepared.env),
         own_files={},
         keeps=False,
         rooms=folder / "rooms",

@@ -6,7 +6,7 @@ from aigon.done.merge import Landing, no_verify
 from aigon.done.message import title_of
 from aigon.done.place import move
 from aigon.errors import AigonError, usage
-from aigon.git import gh
+from aigon.git import forge
 from aigon.git.person import Checkout
 from aigon.text.quoting import folded
 
@@ -20,15 +20,15 @@ def open_request(landing: Landing, old: str, *, verify: bool) -> str:
     Raises AigonError (exit 7) with git's or gh's own words; before anything is pushed the branch is as it was.
     """
     main, branch = landing.main, landing.chosen.branch
-    gh.require()
+    forge.require_gh()
     remote = _remote(main, landing.target)
-    listed = gh.ask(main.root, "pr", "list", "--head", branch, "--state", "open", "--json", "url")
+    listed = forge.run_gh(main.root, "pr", "list", "--head", branch, "--state", "open", "--json", "url")
     body = body_of(landing)
     _pushed(landing, old, remote, verify)
     if there := _address(listed):
         return there
     title = folded(f"feat(feature-{landing.chosen.name}): {title_of(landing)}", TITLE)
-    said = gh.ask(
+    said = forge.run_gh(
         main.root,
         *("pr", "create", "--head", branch, "--base", landing.target, "--title", title, "--body-file", "-"),
         stdin=body,

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from aigon.process.running import machine, start_of
+from aigon.process.running import identify_machine, read_start
 
 UNKNOWN = "its holder did not say who it is"
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -18,7 +18,13 @@ def told() -> str:
     """This process, as others are to read it: its number, machine and start, and what time it is now."""
     pid = os.getpid()
     now = datetime.now().astimezone().isoformat(timespec="seconds")
-    who = {"pid": pid, "host": socket.gethostname(), "machine": machine(), "start": start_of(pid), "since": now}
+    who = {
+        "pid": pid,
+        "host": socket.gethostname(),
+        "machine": identify_machine(),
+        "start": read_start(pid),
+        "since": now,
+    }
     return json.dumps(who)
 
 
@@ -26,7 +32,7 @@ def holder_of(file: Path) -> str:
     """`pid 123 on box, since 10:15`, with the day where that is not today; nobody whose process is known to be gone."""
     with contextlib.suppress(*_DAMAGE):
         who = json.loads(file.read_text())
-        if not (_here(who) and start_of(int(who["pid"])) != who["start"]):
+        if not (_here(who) and read_start(int(who["pid"])) != who["start"]):
             return f"pid {who['pid']} on {who['host']}{_since(who.get('since'))}"
     return UNKNOWN
 
@@ -39,14 +45,14 @@ def still_there(file: Path) -> str:
     with contextlib.suppress(*_DAMAGE):
         who = json.loads(file.read_text())
         pid = int(who["pid"])
-        if _here(who) and pid != os.getpid() and start_of(pid) == who["start"]:
+        if _here(who) and pid != os.getpid() and read_start(pid) == who["start"]:
             return f"{holder_of(file)}, whose lock was deleted"
     return ""
 
 
 def _here(who: dict[str, Any]) -> bool:
     """Whether a holder is, or was, a process that this one can see by its number."""
-    return bool(who["start"]) and (who["host"], who["machine"]) == (socket.gethostname(), machine())
+    return bool(who["start"]) and (who["host"], who["machine"]) == (socket.gethostname(), identify_machine())
 
 
 def _since(when: object) -> str:

@@ -1,16 +1,12 @@
-"""What differs between two trees, as text that no attribute can hide.
+"""What differs between two trees, as text that no attribute can hide; and the parser of a unified diff."""
 
-git is asked for the text of everything (`--text`), by aigon's own git directory and its plumbing, so that neither
-`.gitattributes` (`-diff`, `binary`, drivers, textconv, encodings) nor a configuration changes what is seen.
-"""
-
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from aigon.git.trusted import TrustedGit
-from aigon.git.unified_diff import parsed
-from aigon.model.changes import FileDiff, FileStatus
+from aigon.model.changes import DiffLine, FileDiff, FileStatus, Hunk
 
 LARGEST = 1024 * 1024
 """Bytes of a file whose text is compared; a larger one is only named."""
@@ -24,7 +20,7 @@ _SUBMODULE = "160000"
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _DiffEntry:
     """One line of git's raw format; `""` stands for the object of a side that has no file."""
 
     path: bytes
@@ -39,7 +35,7 @@ class _Entry:
         return tuple(name for mode, name in sides if name and mode != _SUBMODULE)
 
 
-def file_diffs(
+def diff_trees(
     git: TrustedGit, base: str, tree: str, without: frozenset[str], listed: Callable[[str], bool] = lambda _path: False
 ) -> tuple[FileDiff, ...]:
     """Every file in which `tree` differs from `base` (commits or trees), by path; renames are two files.
@@ -47,30 +43,30 @@ def file_diffs(
     `without` are paths to leave out, `listed` says of which only the name is wanted. Raises AigonError (exit 7) with
     git's words.
     """
-    entries = [e for e in _entries(git, base, tree) if _text(e.path) not in without]
-    wanted = [entry for entry in entries if not listed(_text(entry.path))]
-    sizes = _sizes(git, {name for entry in wanted for name in entry.blobs})
-    small = _small(wanted, sizes)
-    contents = _contents(git, {name for entry in wanted if entry.path in small for name in entry.blobs})
-    named = {entry.path: _named(entry, entry in wanted, entry.path in small, contents) for entry in entries}
+    entries = [e for e in _list_entries(git, base, tree) if _decode_path(e.path) not in without]
+    wanted = [entry for entry in entries if not listed(_decode_path(entry.path))]
+    sizes = _read_sizes(git, {name for entry in wanted for name in entry.blobs})
+    small = _select_small(wanted, sizes)
+    contents = _read_contents(git, {name for entry in wanted if entry.path in small for name in entry.blobs})
+    named = {entry.path: _describe_entry(entry, entry in wanted, entry.path in small, contents) for entry in entries}
     plain = [path for path in small if not named[path].binary and not named[path].submodule]
-    patches = _patches(git, base, tree, plain)
-    return tuple(_whole(found, patches.get(found.path)) for found in named.values())
+    patches = _read_patches(git, base, tree, plain)
+    return tuple(_add_hunks(found, patches.get(found.path)) for found in named.values())
 
 
-def _entries(git: TrustedGit, base: str, tree: str) -> Iterator[_Entry]:
+def _list_entries(git: TrustedGit, base: str, tree: str) -> Iterator[_DiffEntry]:
     fields = git.run("diff-tree", *_PLAIN, "--raw", "--no-abbrev", "-z", base, tree).split(b"\0")
     for raw, path in zip(fields[0::2], fields[1::2], strict=False):
         before, after, old, new, status = raw.decode().lstrip(":").split(" ")
         names = [name if name.strip("0") else "" for name in (old, new)]
-        yield _Entry(path, (before, after), (names[0], names[1]), cast("FileStatus", status[:1]))
+        yield _DiffEntry(path, (before, after), (names[0], names[1]), cast("FileStatus", status[:1]))
 
 
-def _text(path: bytes) -> str:
+def _decode_path(path: bytes) -> str:
     return path.decode("utf-8", "surrogateescape")
 
 
-def _sizes(git: TrustedGit, names: set[str]) -> Mapping[str, int]:
+def _read_sizes(git: TrustedGit, names: set[str]) -> Mapping[str, int]:
     if not names:
         return {}
     out = git.run("cat-file", "--batch-check", stdin="\n".join(sorted(names)).encode() + b"\n")
@@ -78,7 +74,7 @@ def _sizes(git: TrustedGit, names: set[str]) -> Mapping[str, int]:
     return {parts[0]: int(parts[2]) for parts in fields if len(parts) == 3}
 
 
-def _small(entries: Sequence[_Entry], sizes: Mapping[str, int]) -> list[bytes]:
+def _select_small(entries: Sequence[_DiffEntry], sizes: Mapping[str, int]) -> list[bytes]:
     """The paths whose text is compared: each small enough, and all of them together."""
     chosen, left = [], TOGETHER
     for entry in entries:
@@ -89,7 +85,7 @@ def _small(entries: Sequence[_Entry], sizes: Mapping[str, int]) -> list[bytes]:
     return chosen
 
 
-def _contents(git: TrustedGit, names: set[str]) -> Mapping[str, bytes]:
+def _read_contents(git: TrustedGit, names: set[str]) -> Mapping[str, bytes]:
     if not names:
         return {}
     out = git.run("cat-file", "--batch", stdin="\n".join(sorted(names)).encode() + b"\n")
@@ -103,14 +99,14 @@ def _contents(git: TrustedGit, names: set[str]) -> Mapping[str, bytes]:
     return found
 
 
-def _named(entry: _Entry, wanted: bool, small: bool, contents: Mapping[str, bytes]) -> FileDiff:
+def _describe_entry(entry: _DiffEntry, wanted: bool, small: bool, contents: Mapping[str, bytes]) -> FileDiff:
     """The file without its hunks."""
     submodule = _SUBMODULE in entry.modes
     data = [contents.get(name, b"") for name in entry.blobs]
     binary = small and any(b"\0" in each for each in data)
     after = contents.get(entry.objects[1], b"") if small and not binary else b""
     return FileDiff(
-        _text(entry.path),
+        _decode_path(entry.path),
         entry.status,
         binary=binary,
         large=wanted and not small,
@@ -120,17 +116,17 @@ def _named(entry: _Entry, wanted: bool, small: bool, contents: Mapping[str, byte
     )
 
 
-def _patches(git: TrustedGit, base: str, tree: str, paths: Sequence[bytes]) -> Mapping[str, FileDiff]:
+def _read_patches(git: TrustedGit, base: str, tree: str, paths: Sequence[bytes]) -> Mapping[str, FileDiff]:
     found: dict[str, FileDiff] = {}
-    for some in _portions(paths):
-        wanted = {_text(path) for path in some}
+    for some in _portion_paths(paths):
+        wanted = {_decode_path(path) for path in some}
         # Paths are literal here (GIT_LITERAL_PATHSPECS), but a name that was a folder matches what was in it, too.
         out = git.run("diff-tree", *_PATCH, base, tree, "--", *sorted(wanted))
-        found |= {diff.path: diff for diff in parsed(out) if diff.path in wanted}
+        found |= {diff.path: diff for diff in parse_diff(out) if diff.path in wanted}
     return found
 
 
-def _portions(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
+def _portion_paths(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
     some: list[bytes] = []
     size = 0
     for path in paths:
@@ -143,5 +139,115 @@ def _portions(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
         yield some
 
 
-def _whole(found: FileDiff, patch: FileDiff | None) -> FileDiff:
+def _add_hunks(found: FileDiff, patch: FileDiff | None) -> FileDiff:
     return replace(found, hunks=patch.hunks) if patch else found
+
+
+_HEADING = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
+_GIT = b"diff --git "
+
+
+@dataclass(slots=True)
+class _DiffSection:
+    """What was read of one file so far."""
+
+    path: bytes = b""
+    status: FileStatus = "M"
+    binary: bool = False
+    hunks: tuple[Hunk, ...] = ()
+
+
+def parse_diff(data: bytes) -> tuple[FileDiff, ...]:
+    """The files of a unified diff with the prefixes a/ and b/, in its order; a file that comes twice is one.
+
+    Text is decoded as UTF-8, paths keep odd bytes as surrogates. Raises ValueError for a hunk that ends too early.
+    """
+    files: dict[bytes, FileDiff] = {}
+    for section in _split_sections(data.split(b"\n")):
+        found = _make_file_diff(section)
+        before = files.get(section.path)
+        if before:  # git writes a change of type as a deletion and a creation
+            found = replace(found, status="T", hunks=before.hunks + found.hunks)
+        files[section.path] = found
+    return tuple(files.values())
+
+
+def _make_file_diff(section: _DiffSection) -> FileDiff:
+    path = section.path.decode("utf-8", "surrogateescape")
+    lines = [line.text for hunk in section.hunks for line in hunk.lines] if section.status == "A" else []
+    return FileDiff(path, section.status, section.hunks, section.binary, content="\n".join(lines))
+
+
+def _split_sections(lines: Sequence[bytes]) -> Iterator[_DiffSection]:
+    section: _DiffSection | None = None
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith(_GIT) or (line.startswith(b"--- ") and (section is None or section.hunks)):
+            if section and section.path:
+                yield section
+            section = _DiffSection(_read_git_path(line[len(_GIT) :]) if line.startswith(_GIT) else b"")
+        if section and (heading := _HEADING.match(line)):
+            hunk, at = _read_hunk(lines, at, heading)
+            section.hunks += (hunk,)
+            continue
+        if section:
+            _read_header(section, line)
+        at += 1
+    if section and section.path:
+        yield section
+
+
+def _read_header(section: _DiffSection, line: bytes) -> None:
+    if line.startswith(b"new file mode") or line == b"--- /dev/null":
+        section.status = "A"
+    elif line.startswith(b"deleted file mode") or line == b"+++ /dev/null":
+        section.status = "D"
+    elif line.startswith((b"--- ", b"+++ ")) and not section.hunks:
+        section.path = _unquote(line[4:].partition(b"\t")[0])[2:]
+    elif line.startswith((b"Binary files ", b"GIT binary patch")):
+        section.binary = True
+
+
+def _read_git_path(rest: bytes) -> bytes:
+    """The path in `a/PATH b/PATH`: no renames, so both are the same."""
+    half = rest[: (len(rest) - 1) // 2]
+    return _unquote(half)[2:]
+
+
+def _unquote(name: bytes) -> bytes:
+    """A name without git's C-style quotes."""
+    if not (name.startswith(b'"') and name.endswith(b'"') and len(name) > 1):
+        return name
+    return _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), name[1:-1])
+
+
+def _read_hunk(lines: Sequence[bytes], at: int, heading: re.Match[bytes]) -> tuple[Hunk, int]:
+    """The hunk whose `@@` line is at `at`, and where it ends."""
+    old, new = int(heading[1]), int(heading[3])
+    old_end, new_end = old + int(heading[2] or 1), new + int(heading[4] or 1)
+    found: list[DiffLine] = []
+    title = lines[at].decode(errors="replace")
+    at += 1
+    while old < old_end or new < new_end:
+        if at >= len(lines):
+            raise ValueError(f"the diff ends in the middle of {title}")
+        sign, text = lines[at][:1] or b" ", lines[at][1:].decode(errors="replace").removesuffix("\r")
+        at += 1
+        match sign:
+            case b"+":
+                found.append(DiffLine("+", text, 0, new))
+                new += 1
+            case b"-":
+                found.append(DiffLine("-", text, old, 0))
+                old += 1
+            case b" ":
+                found.append(DiffLine(" ", text, old, new))
+                old, new = old + 1, new + 1
+            case b"\\":
+                pass  # "No newline at end of file"
+            case _:
+                raise ValueError(f"no line of a diff in {title}: {lines[at - 1][:80]!r}")
+    return Hunk(title, tuple(found)), at

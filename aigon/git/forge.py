@@ -1,9 +1,16 @@
-"""Where a forge shows a repository's commits and files, told from the address that git fetches from."""
+"""Where a forge shows commits and files, and `gh`, which opens pull requests there."""
 
+import os
 import re
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
+
+from aigon.errors import AigonError, environment
+from aigon.git.person import LOCAL_VARIABLES
+from aigon.process import run
 
 Kind = Literal["github", "gitlab", "bitbucket", "gitea"]
 _KINDS: tuple[tuple[str, Kind], ...] = (
@@ -34,12 +41,12 @@ class Forge:
 
     def file(self, commit: str, path: str, line: int = 0) -> str:
         """The address of a file as a commit has it, at a line where one is named."""
-        place = quote(_bytes(path), safe="/")
+        place = quote(_encode_path(path), safe="/")
         at = f"#{'lines-' if self.kind == 'bitbucket' else 'L'}{line}" if line else ""
         return f"{self.web}/{_FILE[self.kind]}/{quote(commit, safe='')}/{place}{at}"
 
 
-def _bytes(path: str) -> bytes:
+def _encode_path(path: str) -> bytes:
     """As git has it: bytes that are not UTF-8 stand in it as half a surrogate pair."""
     try:
         return path.encode("utf-8", "surrogateescape")
@@ -47,7 +54,7 @@ def _bytes(path: str) -> bytes:
         return path.encode("utf-8", "replace")
 
 
-def forge(address: str) -> Forge | None:
+def find_forge(address: str) -> Forge | None:
     """The forge that git's `address` belongs to, without a login in it; None for one that is not known."""
     found = _URL.fullmatch(address.strip()) or (None if "://" in address else _SCP.fullmatch(address.strip()))
     if not found:
@@ -55,3 +62,30 @@ def forge(address: str) -> Forge | None:
     host, path = found[1].lower(), found[2].strip("/").removesuffix(".git")
     kind = next((kind for name, kind in _KINDS if name in host.split(".")), None)
     return Forge(kind, f"https://{host}/{quote(path, safe='/~')}") if kind and "/" in path else None
+
+
+def require_gh() -> str:
+    """The program. Raises AigonError (exit 7) where it is not installed."""
+    if program := shutil.which("gh"):
+        return program
+    raise environment(
+        "gh, which opens pull requests, is not installed",
+        where="--pr",
+        hint="Install it (https://cli.github.com), then `gh auth login`; or push the branch and open one by hand",
+    )
+
+
+def run_gh(root: Path, *arguments: str, stdin: str | None = None) -> str:
+    """What `gh` prints, run in the checkout at `root`. Raises AigonError (exit 7) with its own words."""
+    given = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
+    env = {**given, "GH_PROMPT_DISABLED": "1", "NO_COLOR": "1"}
+    data = stdin.encode("utf-8", "replace") if stdin is not None else None
+    code, out, err = run.capture_output((require_gh(), *arguments), cwd=root, env=env, stdin=data)
+    if code:
+        raise _make_error(arguments, (err or out).decode(errors="replace").strip(), code)
+    return out.decode(errors="replace").strip()
+
+
+def _make_error(arguments: tuple[str, ...], said: str, code: int) -> AigonError:
+    what = f"gh {' '.join(arguments[:2])} failed"
+    return environment(what, where="--pr", hint=said or f"It exited with {code}; `gh auth status` may say why")

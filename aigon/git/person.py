@@ -79,7 +79,7 @@ class Checkout:
     @contextmanager
     def open(start: Path) -> Iterator["Checkout"]:
         """The checkout around `start`. Raises AigonError (exit 7) outside a work tree."""
-        git = _library()
+        git = _import_gitpython()
         try:
             repo = git.Repo(start, search_parent_directories=True, expand_vars=False)
         except (git.InvalidGitRepositoryError, git.NoSuchPathError):
@@ -122,7 +122,7 @@ class Checkout:
         try:
             return self._execute(arguments, locale)
         except AigonError as error:
-            error.hint = last_lines(error.hint)
+            error.hint = take_last_lines(error.hint)
             raise
 
     def run_hook(self, name: str, *arguments: str) -> None:
@@ -133,14 +133,16 @@ class Checkout:
             raise environment(f"git hook {name} failed", where=str(self.root), hint=error.hint) from None
 
     def _execute(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
-        git = _library()
+        git = _import_gitpython()
         try:
             return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], env=env, start_new_session=True))
         except git.GitCommandError as error:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
-            what = f"git {command_of(arguments)} failed"
+            what = f"git {name_command(arguments)} failed"
             lack = of_git(what, said, (self.root, self.common_dir, self.git_dir))
-            raise lack or environment(what, where=str(self.root), hint=said or _how(error.status)) from error
+            raise lack or environment(
+                what, where=str(self.root), hint=said or _describe_status(error.status)
+            ) from error
 
     def ask(self, *arguments: str) -> str | None:
         """Like `git`, None where git exits non-zero: for questions whose answer may be no."""
@@ -188,7 +190,7 @@ class Checkout:
                 where=str(self.root),
                 hint='git config user.name "Your Name"; git config user.email you@example.com',
             ) from None
-        return Identity(_person(author), _person(committer))
+        return Identity(_parse_ident(author), _parse_ident(committer))
 
     def checked_out_elsewhere(self, branch: str) -> str | None:
         """The other worktree that has `branch` checked out."""
@@ -210,7 +212,7 @@ class Checkout:
         self.git(*NO_HOOKS, "switch", "-q", *extra)
 
 
-def command_of(arguments: Sequence[str]) -> str:
+def name_command(arguments: Sequence[str]) -> str:
     """The git command among these arguments: what is left of them after options of git itself (`-c name=value`)."""
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
@@ -218,21 +220,21 @@ def command_of(arguments: Sequence[str]) -> str:
     return rest[0] if rest else ""
 
 
-def last_lines(text: str) -> str:
+def take_last_lines(text: str) -> str:
     """Return the last SHOWN_LINES lines, and how many are left out."""
     lines = text.splitlines()
     left_out = len(lines) - SHOWN_LINES
     return text if left_out <= 0 else "\n".join([f"({left_out} lines left out)", *lines[left_out:]])
 
 
-def _how(status: object) -> str:
+def _describe_status(status: object) -> str:
     """How a git ended that said nothing; a signal is a negative number."""
     if status == -signal.SIGXFSZ:
         return "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
     return f"It ended with {status} and said nothing"
 
 
-def _library() -> ModuleType:
+def _import_gitpython() -> ModuleType:
     try:
         import git
     except ImportError as error:  # GitPython looks for the program when it is imported
@@ -240,6 +242,6 @@ def _library() -> ModuleType:
     return git
 
 
-def _person(ident: str) -> tuple[str, str]:
+def _parse_ident(ident: str) -> tuple[str, str]:
     name, _, rest = ident.partition(" <")
     return name, rest.partition(">")[0]

@@ -1,15 +1,21 @@
-"""Secrets among the changed files of a work tree, and keeping them out of aigon's index."""
+"""Secrets among changed files, by aigon's own list of shapes and by an installed scanner."""
 
 import hashlib
+import json
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from aigon.git.history import contents
+from aigon.git.objects import read_beginnings
 from aigon.git.trusted import TrustedGit
-from aigon.secrets.leaks import Leak, leak
+from aigon.model.turns import ProgramExit
+from aigon.process import run
+from aigon.secrets.leaks import Leak, find_leak
 
 LARGEST = 32 << 20
 """Bytes of a file that are looked at: what people and tools write secrets into is smaller."""
@@ -17,7 +23,7 @@ Allowed = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LeakPolicy:
     """What is asked only about what looks like a secret.
 
     `tracked` says whether the base has a path, `held` whether it holds a credential in any file, `allowed` whether
@@ -31,21 +37,21 @@ class Known:
 
     def leak(self, path: str, data: bytes) -> Leak | None:
         """Why a file of this name and content must not be committed; None where it may be."""
-        if leak(path, data, values=self.values) is None or self.allowed(path):
+        if find_leak(path, data, values=self.values) is None or self.allowed(path):
             return None
-        return leak(path, data, tracked=self.tracked(path), known=self.held, values=self.values)
+        return find_leak(path, data, tracked=self.tracked(path), known=self.held, values=self.values)
 
 
-def leaks(
+def find_leaks(
     root: Path, changed: Iterable[str], tracked: Callable[[str], bool], known: Callable[[bytes], bool], allowed: Allowed
 ) -> tuple[Leak, ...]:
     """Which of the `changed` paths below `root` must not be committed. Links are not followed; what is gone is fine."""
-    asked = Known(tracked, known, allowed)
-    contents = ((path, data) for path in changed if (data := on_disk(root, path)) is not None)
+    asked = LeakPolicy(tracked, known, allowed)
+    contents = ((path, data) for path in changed if (data := read_from_disk(root, path)) is not None)
     return tuple(found for path, data in contents if (found := asked.leak(path, data)))
 
 
-def staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, bytes]]:
+def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, bytes]]:
     """Every plain file of the private index that the commit `parent` does not have so, by path, with its beginning.
 
     What lies in the work tree is read, unless git made something else of it, or it was changed since: then what git
@@ -60,12 +66,12 @@ def staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, byte
         path, (_, mode, _, name, _) = os.fsdecode(next(fields)), head.decode().split(" ")
         if not mode.startswith("100"):
             continue
-        data = on_disk(root, path)
+        data = read_from_disk(root, path)
         if data is not None and _is_blob(name, data):
             yield path, data
         else:
             rest.setdefault(name, []).append(path)
-    for name, data in contents(git, rest, LARGEST) if rest else ():
+    for name, data in read_beginnings(git, rest, LARGEST) if rest else ():
         yield from ((path, data) for path in rest[name])
 
 
@@ -76,7 +82,7 @@ def _is_blob(name: str, data: bytes) -> bool:
     return made.hexdigest() == name
 
 
-def on_disk(root: Path, path: str) -> bytes | None:
+def read_from_disk(root: Path, path: str) -> bytes | None:
     """The beginning of a plain file; None for anything else. A pipe is never waited for."""
     try:
         handle = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -91,17 +97,17 @@ def on_disk(root: Path, path: str) -> bytes | None:
         os.close(handle)
 
 
-def tracked_in(git: TrustedGit, commit: str) -> Callable[[str], bool]:
+def make_tracked_check(git: TrustedGit, commit: str) -> Callable[[str], bool]:
     """Whether `commit` has a file of that path."""
     return lambda path: git.attempt("cat-file", "-e", f"{commit}:{path}")[0] == 0
 
 
-def holds(git: TrustedGit, commit: str) -> Callable[[bytes], bool]:
+def make_content_check(git: TrustedGit, commit: str) -> Callable[[bytes], bool]:
     """Whether any file of `commit` has these bytes in one of its lines; they are on no command line."""
     return lambda value: git.attempt("grep", "-q", "-a", "-F", "-f", "-", commit, stdin=value + b"\n")[0] == 0
 
 
-def keep_out(git: TrustedGit, parent: str, paths: Sequence[str]) -> None:
+def unstage(git: TrustedGit, parent: str, paths: Sequence[str]) -> None:
     """Make aigon's private index hold at `paths` what the commit `parent` (a full hash) has there, or nothing.
 
     The work tree stays as it is.
@@ -110,3 +116,121 @@ def keep_out(git: TrustedGit, parent: str, paths: Sequence[str]) -> None:
     gone = [b"0 " + b"0" * len(parent) + b"\t" + os.fsencode(path) for path in paths]
     back = [entry for entry in listed if entry and not entry.startswith(b"040000")]
     git.run("update-index", "-z", "--index-info", stdin=b"".join(line + b"\0" for line in (*gone, *back)))
+
+
+SCANNER_NAMES = ("betterleaks", "gitleaks")
+SCAN_SECONDS = 120.0
+"""The longest that one look may take."""
+_NEEDED = frozenset({"File", "StartLine", "RuleID", "Secret"})
+RULES = (".betterleaks.toml", ".gitleaks.toml")
+
+
+@dataclass(slots=True)
+class SecretScanner:
+    """`program` is the absolute path of one, "" for none; `env` what it sees; `rules` the project's own, as its base
+    has them.
+
+    One that fails is not asked again; `troubles` are sentences for people, each of which is said once.
+    """
+
+    program: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    rules: bytes = b""
+    troubles: list[str] = field(default_factory=list)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the person's environment says which rules count."""
+        places = (f"{name}_CONFIG{form}" for name in ("GITLEAKS", "BETTERLEAKS") for form in ("", "_TOML"))
+        return any(self.env.get(place) for place in places)
+
+    def leaks(self, files: Sequence[tuple[str, bytes]], known: LeakPolicy) -> tuple[Leak, ...]:
+        """What it finds in these files, given by path and content, that is not in the base and not allowed."""
+        if not self.program or not files:
+            return ()
+        try:
+            return tuple(self._leaks(files, known))
+        except (OSError, ValueError, TypeError, KeyError, IndexError) as error:
+            self._give_up(str(error) or type(error).__name__)
+            return ()
+
+    def said(self) -> Iterator[str]:
+        """What is to be said of it, once."""
+        while self.troubles:
+            yield self.troubles.pop(0)
+
+    def _leaks(self, files: Sequence[tuple[str, bytes]], known: LeakPolicy) -> Iterator[Leak]:
+        with tempfile.TemporaryDirectory(prefix="aigon-scan-", ignore_cleanup_errors=True) as name:
+            found = self._found(Path(name), files)
+        for each in found:
+            path = files[int(PurePosixPath(str(each["File"])).parts[0])][0]
+            secret = str(each["Secret"]).encode("utf-8", "surrogateescape")
+            if secret and not known.allowed(path) and not any(known.held(line) for line in secret.splitlines()):
+                why = " ".join(str(each.get("Description") or "").split())[:120]
+                yield Leak(path, f"{Path(self.program).name} found {each['RuleID']} ({why})", int(each["StartLine"]))
+
+    def _found(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
+        """The findings, with `File` relative to the folder in which every file lies under its number."""
+        place, report = folder / "files", folder / "report.json"
+        for number, (path, data) in enumerate(files):
+            file = place / str(number) / _make_safe_path(path)
+            file.parent.mkdir(parents=True)
+            file.write_bytes(data)
+        exited = run.run(self._command(folder, place, report))
+        if exited.exit_code != 0:
+            raise ValueError(_describe_exit(exited))
+        document = json.loads(report.read_bytes() or b"[]") or []
+        if not isinstance(document, list) or not all(
+            isinstance(each, dict) and {*each} >= _NEEDED for each in document
+        ):
+            raise ValueError("its report is not in the form that is known")
+        return [{**each, "File": str(each["File"]).removeprefix(f"{place}/").removeprefix("./")} for each in document]
+
+    def _command(self, folder: Path, place: Path, report: Path) -> run.Command:
+        words = ["dir", ".", "--report-format", "json", "--report-path", str(report), "--exit-code", "0"]
+        words += ["--no-banner", "--no-color", "--log-level", "error", "--ignore-gitleaks-allow"]
+        if self.rules:
+            rules = folder / "rules.toml"
+            rules.write_bytes(self.rules)
+            words += ["--config", str(rules)]
+        return run.Command((self.program, *words), place, self.env, deadline=SCAN_SECONDS)
+
+    def _give_up(self, why: str) -> None:
+        name = Path(self.program).name
+        self.program = ""
+        self.troubles.append(f"{name} is no longer asked; aigon keeps looking for known token shapes: {why}")
+
+
+def _make_safe_path(path: str) -> str:
+    """A path without what leads out of a folder, and without the names by which a scanner would be told what to do."""
+    name = PurePosixPath(path)
+    plain = "/".join(part for part in name.parts if part not in ("/", "..", "."))
+    return f"{plain}.txt" if name.name.startswith((".gitleaks", ".betterleaks")) else plain or "file"
+
+
+def _describe_exit(exited: ProgramExit) -> str:
+    if exited.timed_out:
+        return f"it took longer than {SCAN_SECONDS:g} s"
+    lines = (exited.start_error or exited.stdout.decode("utf-8", "replace")).strip().splitlines()
+    return lines[-1][:300] if lines else f"it exited with {exited.exit_code}"
+
+
+def find_scanner(wanted: str, env: Mapping[str, str], root: Path) -> SecretScanner:
+    """The scanner that a configuration wants (`auto`: the first there is), looked up now, before any agent.
+
+    One inside of `root` is none: it would be an agent's to change.
+    """
+    if wanted == "none":
+        return SecretScanner()
+    names = SCANNER_NAMES if wanted == "auto" else (wanted,)
+    programs = (shutil.which(name, path=env.get("PATH")) for name in names)
+    program = next((place for place in programs if place and not _is_inside(place, root)), "")
+    if program or wanted == "auto":
+        return SecretScanner(program, env)
+    return SecretScanner(
+        troubles=[f"{wanted} is not on PATH (secrets.scanner): aigon's own list of token shapes decides"]
+    )
+
+
+def _is_inside(place: str, root: Path) -> bool:
+    return Path(place).resolve().is_relative_to(root.resolve())

@@ -15,7 +15,7 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.runtime_files import IGNORED_LINES
 from aigon.files.system_errors import of_git
-from aigon.git.person import Checkout, Identity, command_of
+from aigon.git.person import Checkout, Identity, name_command
 from aigon.process import run as process
 
 FLUSH = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
@@ -71,12 +71,12 @@ class TrustedGit:
         self.directory = directory
         self.program = shutil.which("git") or "git"
         identity = checkout.identity()
-        self.env = _environment(self, identity)
+        self.env = _make_env(self, identity)
         if objects:
             objects.mkdir(parents=True, exist_ok=True)
             theirs = self.env["GIT_OBJECT_DIRECTORY"]
             self.env |= {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": theirs}
-        self._ref_env = {**_clean(), **_people(identity), "GIT_DIR": str(self.git_dir)}
+        self._ref_env = {**_make_clean_env(), **_make_identity_env(identity), "GIT_DIR": str(self.git_dir)}
         self.prepare(checkout)
 
     def prepare(self, checkout: Checkout) -> None:
@@ -85,7 +85,7 @@ class TrustedGit:
         for name in ("objects", "refs", "info"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
-        (self.directory / "config").write_text(_config_text(_settings(checkout)))
+        (self.directory / "config").write_text(_format_config(_make_settings(checkout)))
         _copy_rules(checkout, self.directory)
 
     def keep_out(self, lines: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class TrustedGit:
         """Standard output of a git command. Raises AigonError (exit 7) with git's words."""
         code, out, err = self.attempt(*arguments, stdin=stdin, index=index)
         if code:
-            raise self.failed(f"git {command_of(arguments)} failed", err.decode(errors="replace").strip(), code)
+            raise self.failed(f"git {name_command(arguments)} failed", err.decode(errors="replace").strip(), code)
         return out
 
     def failed(self, what: str, said: str, code: int = 1) -> AigonError:
@@ -120,7 +120,7 @@ class TrustedGit:
     ) -> tuple[int, bytes, bytes]:
         """Exit code, standard output and standard error of a git command."""
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
-        return process.output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
+        return process.capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
     def find_ignored(self, paths: Sequence[str]) -> set[str]:
         """Return those of the paths that git ignores, whether they exist or not. Raises AigonError (exit 7)."""
@@ -128,14 +128,14 @@ class TrustedGit:
             return set()
         asked = (self.program, "check-ignore", "-z", "--stdin")
         env = {**self.env, "GIT_LITERAL_PATHSPECS": "0"}  # check-ignore refuses to run with it
-        code, out, err = process.output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
+        code, out, err = process.capture_output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
         if code not in (0, 1):
             raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
         return {os.fsdecode(path) for path in out.split(b"\0") if path}
 
     def beginning(self, *arguments: str, most: int) -> bytes:
         """The first `most` bytes of what a git command prints; it is ended then."""
-        return process.beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
+        return process.capture_beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
 
     def refs(self, *arguments: str, headless: bool = False) -> tuple[int, str]:
         """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs.
@@ -144,7 +144,7 @@ class TrustedGit:
         """
         fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
         env = {**self._ref_env, "GIT_DIR": str(self._headless())} if headless else self._ref_env
-        code, out, err = process.output((self.program, *fixed, *arguments), cwd=self.root, env=env)
+        code, out, err = process.capture_output((self.program, *fixed, *arguments), cwd=self.root, env=env)
         return code, (out or err).decode(errors="replace").strip()
 
     def _headless(self) -> Path:
@@ -156,7 +156,7 @@ class TrustedGit:
         return folder
 
 
-def _clean() -> dict[str, str]:
+def _make_clean_env() -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return env | {
         "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -166,7 +166,7 @@ def _clean() -> dict[str, str]:
     }
 
 
-def _people(identity: Identity) -> dict[str, str]:
+def _make_identity_env(identity: Identity) -> dict[str, str]:
     (author, author_mail), (committer, committer_mail) = identity.author, identity.committer
     return {
         "GIT_AUTHOR_NAME": author,
@@ -176,10 +176,10 @@ def _people(identity: Identity) -> dict[str, str]:
     }
 
 
-def _environment(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
+def _make_env(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
     return {
-        **_clean(),
-        **_people(identity),
+        **_make_clean_env(),
+        **_make_identity_env(identity),
         "GIT_DIR": str(trusted.directory),
         "GIT_WORK_TREE": str(trusted.root),
         "GIT_INDEX_FILE": str(trusted.directory / "index"),
@@ -192,7 +192,7 @@ def _environment(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
 def refuse_unsupported(checkout: Checkout) -> None:
     """Raise AigonError (exit 7) for a repository whose snapshots aigon could not take faithfully."""
     config = checkout.config
-    if any(name.startswith("remote.") and name.endswith(".promisor") and is_on(config[name]) for name in config):
+    if any(name.startswith("remote.") and name.endswith(".promisor") and is_config_on(config[name]) for name in config):
         raise environment(
             "This is a partial clone, which aigon does not support: objects could be missing offline",
             where=str(checkout.root),
@@ -200,7 +200,7 @@ def refuse_unsupported(checkout: Checkout) -> None:
         )
     if config.get("extensions.refstorage", "files") != "files":
         raise environment("This repository keeps its refs in a reftable, which aigon does not support yet")
-    for name in sorted(_filters_used(checkout)):
+    for name in sorted(_list_filters(checkout)):
         if name != "lfs":
             raise environment(
                 f"The files of this repository go through the git filter '{name}', which aigon does not run",
@@ -215,23 +215,26 @@ def refuse_unsupported(checkout: Checkout) -> None:
             )
 
 
-def is_on(value: str) -> bool:
+def is_config_on(value: str) -> bool:
     """A boolean as git reads one."""
     return value.lower() not in ("", "false", "no", "off", "0")
 
 
-def _filters_used(checkout: Checkout) -> set[str]:
+def _list_filters(checkout: Checkout) -> set[str]:
     """Filters named by attributes in force that the person's configuration defines; others do nothing."""
     config = checkout.config
     defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
-    listed = _listed(checkout).split("\0")
-    texts = [_text(checkout.root / path) for path in listed if path]
-    texts += [_text(checkout.common_dir / "info" / "attributes"), _text(_global_file(checkout, "attributes"))]
+    listed = _list_attribute_files(checkout).split("\0")
+    texts = [_read_text(checkout.root / path) for path in listed if path]
+    texts += [
+        _read_text(checkout.common_dir / "info" / "attributes"),
+        _read_text(_find_global_file(checkout, "attributes")),
+    ]
     words = {word.removeprefix("filter=") for text in texts for word in text.split() if word.startswith("filter=")}
     return {word for word in words if word.lower() in defined or word == "lfs"}
 
 
-def _listed(checkout: Checkout) -> str:
+def _list_attribute_files(checkout: Checkout) -> str:
     """The files with attributes in the index. Raises AigonError (exit 7) for an index that a power cut spoiled."""
     try:
         return checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes")
@@ -243,11 +246,11 @@ def _listed(checkout: Checkout) -> str:
         raise environment("git cannot read the index of this checkout", where=str(index), hint=hint) from None
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(errors="replace") if path.is_file() else ""
 
 
-def _global_file(checkout: Checkout, kind: str) -> Path:
+def _find_global_file(checkout: Checkout, kind: str) -> Path:
     """The person's global excludes or attributes file, by configuration or in git's default place."""
     configured = checkout.config.get(f"core.{kind}file")
     if configured:
@@ -256,7 +259,7 @@ def _global_file(checkout: Checkout, kind: str) -> Path:
     return Path(base) / "git" / {"excludes": "ignore", "attributes": "attributes"}[kind]
 
 
-def _settings(checkout: Checkout) -> dict[str, str]:
+def _make_settings(checkout: Checkout) -> dict[str, str]:
     config = checkout.config
     settings = {name: config[name] for name in IMPORTED if name in config} | FIXED
     object_format = config.get("extensions.objectformat", "sha1")
@@ -264,12 +267,12 @@ def _settings(checkout: Checkout) -> dict[str, str]:
     settings["extensions.preciousobjects"] = "true"
     if object_format != "sha1":
         settings["extensions.objectformat"] = object_format
-    if "lfs" in _filters_used(checkout):
-        settings |= _lfs(checkout)
+    if "lfs" in _list_filters(checkout):
+        settings |= _make_lfs_settings(checkout)
     return settings
 
 
-def _lfs(checkout: Checkout) -> dict[str, str]:
+def _make_lfs_settings(checkout: Checkout) -> dict[str, str]:
     """Git LFS by its own documented filter lines, storing where the repository stores, found before an agent ran."""
     program = shutil.which("git-lfs") or "git-lfs"
     return {
@@ -281,7 +284,7 @@ def _lfs(checkout: Checkout) -> dict[str, str]:
     }
 
 
-def _config_text(settings: Mapping[str, str]) -> str:
+def _format_config(settings: Mapping[str, str]) -> str:
     def entry(name: str, value: str) -> str:
         section, _, key = name.rpartition(".")
         head, _, sub = section.partition(".")
@@ -295,14 +298,14 @@ def _config_text(settings: Mapping[str, str]) -> str:
 def _copy_rules(checkout: Checkout, directory: Path) -> None:
     """Excludes, attributes, sparse patterns and shallow boundary as they are now, before an agent can edit them."""
     common, info = checkout.common_dir / "info", directory / "info"
-    theirs = (_text(_global_file(checkout, "excludes")), _text(common / "exclude"))
+    theirs = (_read_text(_find_global_file(checkout, "excludes")), _read_text(common / "exclude"))
     # aigon's runtime files are out of every checkpoint, whatever the project's .gitignore says.
     (info / "exclude").write_text("\n".join([*theirs, *IGNORED_LINES, ""]))
-    everywhere = _text(_global_file(checkout, "attributes"))
-    (info / "attributes").write_text(_text(common / "attributes"))
+    everywhere = _read_text(_find_global_file(checkout, "attributes"))
+    (info / "attributes").write_text(_read_text(common / "attributes"))
     (directory / "attributes").write_text(everywhere)
     with (directory / "config").open("a") as config:
-        config.write(_config_text({"core.attributesfile": str(directory / "attributes")}))
+        config.write(_format_config({"core.attributesfile": str(directory / "attributes")}))
     for source, target in (
         (checkout.git_dir / "info" / "sparse-checkout", info / "sparse-checkout"),
         (checkout.common_dir / "shallow", directory / "shallow"),

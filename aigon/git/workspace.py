@@ -16,11 +16,10 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.store import write_atomic, write_whole
 from aigon.files.system_errors import of_git
-from aigon.git import submodules
+from aigon.git import blind_spots
+from aigon.git.blind_spots import find_obstacles, is_sparse, parse_hidden
 from aigon.git.branch_ref import BranchRef
-from aigon.git.hidden import hidden, is_sparse
-from aigon.git.index_file import copied, locked
-from aigon.git.obstacles import obstacles
+from aigon.git.locks import copy_index, lock_index
 from aigon.git.person import UNDER_WAY, Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import FileChange
@@ -72,17 +71,17 @@ class Workspace:
         A lock on the private index is what a git that was killed left: there is one aigon at a time in a checkout.
         """
         self._index.with_name("index.lock").unlink(missing_ok=True)
-        if not copied(self._checkout_index, self._index, self.trusted.directory):
+        if not copy_index(self._checkout_index, self._index, self.trusted.directory):
             self._index.unlink(missing_ok=True)
             tip = self.tip()
             self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
         self._look_everywhere()
         has_some = (self.root / ".gitmodules").is_file()
-        self._submodules = submodules.listed(self._git("ls-files", "--stage", "-z")) if has_some else ()
+        self._submodules = blind_spots.list_submodules(self._git("ls-files", "--stage", "-z")) if has_some else ()
 
     def _look_everywhere(self) -> None:
         """Clear the bits by which git overlooks changes: a checkpoint is the work tree that was judged."""
-        found = hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
+        found = parse_hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
         for option, paths in (("--no-assume-unchanged", found.assumed), ("--no-skip-worktree", found.skipped)):
             if paths:
                 self._git("update-index", option, "-z", "--stdin", stdin=b"\0".join(paths))
@@ -155,7 +154,7 @@ class Workspace:
 
     def _unfinished(self) -> Iterator[str]:
         for path in self._submodules:
-            if submodules.unfinished(self.trusted.program, self.trusted.env, self.root, path):
+            if blind_spots.has_unfinished_work(self.trusted.program, self.trusted.env, self.root, path):
                 yield path
 
     def empty_tree(self) -> str:
@@ -169,7 +168,7 @@ class Workspace:
     def changes(self, since: str) -> tuple[FileChange, ...]:
         """The files in which the snapshot differs from the commit `since`."""
         out = self._git("diff-index", "--cached", "--numstat", "-z", "--no-renames", "--no-ext-diff", since)
-        return tuple(_change(entry) for entry in out.decode(errors="replace").split("\0") if entry)
+        return tuple(_parse_change(entry) for entry in out.decode(errors="replace").split("\0") if entry)
 
     def content(self, base: str, without: frozenset[str]) -> "Content":
         """What the snapshot holds beyond the commit `base`, aigon's own files left out."""
@@ -180,15 +179,15 @@ class Workspace:
 
     def tracked(self) -> tuple[str, ...]:
         """The paths in the private index."""
-        return _paths(self._git("ls-files", "-z"))
+        return _split_paths(self._git("ls-files", "-z"))
 
     def paths_changed(self, old: str, new: str) -> tuple[str, ...]:
         """The paths in which two commits differ."""
-        return _paths(self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new))
+        return _split_paths(self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new))
 
     def untracked(self) -> tuple[str, ...]:
         """Files that no .gitignore of the tree names and that the snapshot does not hold."""
-        return _paths(self._git("ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"))
+        return _split_paths(self._git("ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"))
 
     def left_over(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Paths that differ from the snapshot by now, and paths that are not in it: what checks wrote."""
@@ -203,7 +202,7 @@ class Workspace:
 
         It is in the work tree when the agent's next turn begins, and is not the agent's work.
         """
-        others = _paths(self._git("ls-files", "-z", "--others", "--exclude-standard")) if within else ()
+        others = _split_paths(self._git("ls-files", "-z", "--others", "--exclude-standard")) if within else ()
         wanted = {path for path in within if not path.endswith("/")}
         folders = tuple(path for path in within if path.endswith("/"))
         files = [path for path in others if (path in wanted or path.startswith(folders)) and self._is_plain(path)]
@@ -225,7 +224,7 @@ class Workspace:
     def _leave_out(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Take paths out of the snapshot that the branch does not hold; return them."""
         tip = self.tip() if paths else None
-        held = set(_paths(self._git("ls-tree", "-r", "-z", "--name-only", tip))) if tip else set()
+        held = set(_split_paths(self._git("ls-tree", "-r", "-z", "--name-only", tip))) if tip else set()
         gone = tuple(path for path in paths if path not in held)
         if gone:
             self._git("update-index", "--force-remove", "-z", "--stdin", stdin=os.fsencode("\0".join(gone)))
@@ -252,19 +251,19 @@ class Workspace:
 
     def _about_to_write(self, files: Mapping[str, bytes]) -> None:
         """Note it before: no journal knows of these files yet, should this process be killed in between."""
-        self._written.write_text("".join(f"{_name_of(path, data)}\n" for path, data in files.items()))
+        self._written.write_text("".join(f"{_fingerprint_file(path, data)}\n" for path, data in files.items()))
 
     def wrote(self, path: str, data: bytes) -> bool:
         """Whether `data` is what a `commit` wrote at `path` last, or was about to, in this process or one before it."""
         with contextlib.suppress(OSError, ValueError):
-            return _name_of(path, data) in self._written.read_text().splitlines()
+            return _fingerprint_file(path, data) in self._written.read_text().splitlines()
         return False
 
     def write(self, path: str, data: bytes | None) -> None:
         """Make a file of the work tree hold `data`, or be absent; whatever stands there gives way, links included."""
         target = self.root / path
         for parent in [*reversed(target.relative_to(self.root).parents)][1:]:
-            if not stands_as_folder(self.root / parent):
+            if not is_real_folder(self.root / parent):
                 self._displace(self.root / parent)
         if target.is_symlink() or not target.is_file():
             self._displace(target)
@@ -292,7 +291,7 @@ class Workspace:
         Raises AigonError (exit 7) when the branch moved meanwhile (nothing is lost: both commits stay), git could not
         move it, or another git holds the index for longer than 10 s (before the branch moves).
         """
-        with locked(self._checkout_index, self._index) as lock:
+        with lock_index(self._checkout_index, self._index) as lock:
             code, said = self.ref.move(commit, old)
             if code and self.tip() != commit:  # what is killed after that has moved it
                 raise self._refused(commit, old, said or f"git ended with {code}")
@@ -344,7 +343,7 @@ class Workspace:
 
     def hand_over_index(self) -> None:
         """Make the checkout's index equal to the private one."""
-        with locked(self._checkout_index, self._index) as lock:
+        with lock_index(self._checkout_index, self._index) as lock:
             lock.rename(self._checkout_index)
 
     def keep(self, name: str, commit: str) -> str:
@@ -362,7 +361,7 @@ class Workspace:
 
     def obstacles(self, commit: str) -> tuple[str, ...]:
         """What the snapshot does not hold and a `restore` of `commit` has to move away."""
-        return obstacles(self._git, self.root, commit)
+        return find_obstacles(self._git, self.root, commit)
 
     def restore(self, commit: str) -> tuple[Path, ...]:
         """Make the work tree equal to `commit`: what the snapshot holds beyond it is removed. Park it first.
@@ -375,11 +374,11 @@ class Workspace:
         return moved
 
 
-def _name_of(path: str, data: bytes) -> str:
+def _fingerprint_file(path: str, data: bytes) -> str:
     return hashlib.sha256(b"%s\0%s" % (os.fsencode(path), data)).hexdigest()
 
 
-def stands_as_folder(path: Path) -> bool:
+def is_real_folder(path: Path) -> bool:
     """Whether `path` is a folder itself and not a link to one."""
     return path.is_dir() and not path.is_symlink()
 
@@ -401,10 +400,10 @@ class Content:
         return hashlib.sha256("\n".join([self.base, *chosen]).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _paths(out: bytes) -> tuple[str, ...]:
+def _split_paths(out: bytes) -> tuple[str, ...]:
     return tuple(os.fsdecode(path) for path in out.split(b"\0") if path)
 
 
-def _change(entry: str) -> FileChange:
+def _parse_change(entry: str) -> FileChange:
     added, removed, path = entry.split("\t", 2)
     return FileChange(path, int(added) if added != "-" else -1, int(removed) if removed != "-" else -1)

@@ -13,7 +13,7 @@ UNFINISHED = "initializing"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class WorktreeRecord:
     """A worktree as git has it in its list, the main checkout among them.
 
     `branch` is None where HEAD is detached, `locked` the reason of a lock ("" without one), `missing` says that the
@@ -27,35 +27,35 @@ class Listed:
     missing: bool
 
 
-def listed(checkout: Checkout) -> tuple[Listed, ...]:
+def list_worktrees(checkout: Checkout) -> tuple[WorktreeRecord, ...]:
     """All worktrees of the repository, the main checkout first."""
     out = checkout.git("worktree", "list", "--porcelain", "-z")
-    return tuple(_listed(entry.split("\0")) for entry in out.strip("\0").split("\0\0") if entry)
+    return tuple(_parse_record(entry.split("\0")) for entry in out.strip("\0").split("\0\0") if entry)
 
 
-def _listed(lines: Sequence[str]) -> Listed:
+def _parse_record(lines: Sequence[str]) -> WorktreeRecord:
     said = dict(line.partition(" ")[::2] for line in lines)
     path = Path(said["worktree"])
     branch = said["branch"].removeprefix("refs/heads/") if "branch" in said else None
     locked = (said["locked"] or "no reason given") if "locked" in said else ""
-    return Listed(path, branch, said.get("HEAD", ""), locked, not path.is_dir())
+    return WorktreeRecord(path, branch, said.get("HEAD", ""), locked, not path.is_dir())
 
 
-def on_branch(checkout: Checkout, branch: str) -> Listed | None:
+def find_worktree_of(checkout: Checkout, branch: str) -> WorktreeRecord | None:
     """The worktree that has `branch` checked out, whether it is there or missing."""
-    return next((each for each in listed(checkout) if each.branch == branch), None)
+    return next((each for each in list_worktrees(checkout) if each.branch == branch), None)
 
 
-def owner(folder: Path) -> Path | None:
+def find_owner(folder: Path) -> Path | None:
     """The git directory of the repository that the linked worktree at `folder` names as its own, there or not.
 
     None where `folder` is no linked worktree.
     """
-    record = record_of(folder)
+    record = find_record(folder)
     return record.parent.parent if record else None
 
 
-def record_of(folder: Path) -> Path | None:
+def find_record(folder: Path) -> Path | None:
     """The folder that a linked worktree names as git's record of it, `<git directory>/worktrees/<name>`."""
     try:
         text = (folder / ".git").read_text(errors="surrogateescape")
@@ -67,36 +67,36 @@ def record_of(folder: Path) -> Path | None:
     return record if record.parent.name == "worktrees" else None
 
 
-def add(checkout: Checkout, path: Path, branch: str, base: str, sparse: Sequence[str] = ()) -> None:
+def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse: Sequence[str] = ()) -> None:
     """Check out `branch`, made at `base` where it does not exist, in a new worktree at `path`; hooks do not run.
 
     With `sparse` only these folders are checked out, and the files at the root. A record of the same branch or path
     whose folder is gone gives way. Raises AigonError (exit 7) for a branch that is checked out elsewhere, a folder
     that holds something, and whatever git refuses.
     """
-    for record in listed(checkout):
+    for record in list_worktrees(checkout):
         if record.branch == branch and not record.missing:
-            raise _elsewhere(checkout, branch, record.path)
+            raise _make_elsewhere_error(checkout, branch, record.path)
         if record.missing and (record.branch == branch or record.path == path):
-            _forget(checkout, record)
+            _forget_record(checkout, record)
     _require_empty(path)
     exists = checkout.commit_of(f"refs/heads/{branch}") is not None
     what = (str(path), branch) if exists else ("-b", branch, str(path), base)
     checkout.git(*NO_HOOKS, "worktree", "add", "-q", *(["--no-checkout"] if sparse else []), *what)
     if sparse:
-        check_out(checkout, path, sparse)
+        fill_worktree(checkout, path, sparse)
 
 
-def check_out(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) -> None:
+def fill_worktree(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) -> None:
     """Fill a worktree that git has begun and nobody has worked in: one that has no index yet."""
-    if any(each.path == path and each.locked == UNFINISHED for each in listed(checkout)):
+    if any(each.path == path and each.locked == UNFINISHED for each in list_worktrees(checkout)):
         checkout.git("worktree", "unlock", str(path))
     if sparse:
         checkout.git(*NO_HOOKS, "-C", str(path), "sparse-checkout", "set", "--cone", *sparse)
     checkout.git(*NO_HOOKS, "-C", str(path), "reset", "-q", "--hard")
 
 
-def _elsewhere(checkout: Checkout, branch: str, path: Path) -> Exception:
+def _make_elsewhere_error(checkout: Checkout, branch: str, path: Path) -> Exception:
     main = path == checkout.root
     hint = (
         "Switch to another branch there: git switch NAME"
@@ -115,7 +115,7 @@ def _require_empty(path: Path) -> None:
         )
 
 
-def _forget(checkout: Checkout, record: Listed) -> None:
+def _forget_record(checkout: Checkout, record: WorktreeRecord) -> None:
     """Remove git's record of a worktree whose folder is gone; its branch stays."""
     if record.locked:
         raise environment(
@@ -126,28 +126,28 @@ def _forget(checkout: Checkout, record: Listed) -> None:
     checkout.git("worktree", "remove", str(record.path))
 
 
-def mend(checkout: Checkout, paths: Sequence[Path] = ()) -> None:
+def repair_worktrees(checkout: Checkout, paths: Sequence[Path] = ()) -> None:
     """Let repository and worktrees find each other again after a move; `paths` are where moved worktrees are now.
 
     Raises AigonError (exit 7) where a worktree in the list is another repository's: this one is a copy of that.
     """
-    if foreign := next(_foreign(checkout, paths), None):
+    if foreign := next(_list_foreign(checkout, paths), None):
         raise environment(
             f"This repository's record of the worktree {foreign} is a copy: it belongs to another repository",
-            where=str(owner(foreign)),
+            where=str(find_owner(foreign)),
             hint="Remove the record here, not the worktree: the folder of that name in .git/worktrees",
         )
     checkout.ask("worktree", "repair", *map(str, paths))
 
 
-def _foreign(checkout: Checkout, paths: Sequence[Path]) -> Iterator[Path]:
-    for path in (*(each.path for each in listed(checkout)), *paths):
-        whose = owner(path)
+def _list_foreign(checkout: Checkout, paths: Sequence[Path]) -> Iterator[Path]:
+    for path in (*(each.path for each in list_worktrees(checkout)), *paths):
+        whose = find_owner(path)
         if whose and whose != checkout.common_dir and whose.exists():
             yield path
 
 
-def remove(checkout: Checkout, path: Path) -> None:
+def remove_worktree(checkout: Checkout, path: Path) -> None:
     """Remove a worktree and git's record of it; its branch stays. Raises AigonError (exit 7).
 
     git itself refuses one that holds changes or untracked files; what it ignores there is removed. A submodule that
@@ -159,7 +159,7 @@ def remove(checkout: Checkout, path: Path) -> None:
 
 def _has_unused_submodules(checkout: Checkout, path: Path) -> bool:
     """Whether the branch names submodules and none of them was checked out there."""
-    record = record_of(path)
+    record = find_record(path)
     if record is None or (record / "modules").exists():
         return False
     return "160000 " in (checkout.ask("-C", str(path), "ls-files", "--stage") or "")

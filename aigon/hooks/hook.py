@@ -18,12 +18,11 @@ from aigon.job.world import World
 from aigon.journal.events import Event, HookRan, HookStatus
 from aigon.journal.ndjson import SCHEMA_VERSION, document
 from aigon.model.turns import ProgramExit
-from aigon.process import reaper, run
+from aigon.process import orphans, run
 from aigon.process.stop import Stop
 from aigon.proof.frozen import LARGEST, Guarded
 from aigon.proof.hook_programs import path_of, started
-from aigon.secrets.environment import for_checks
-from aigon.secrets.values import cleaned
+from aigon.secrets.redaction import drop_credentials, redact_value
 from aigon.text.quoting import clean, code, fenced
 
 HOOKS_FOLDER = ".aigon/hooks"
@@ -162,7 +161,7 @@ def _find_program(root: Path, env: Mapping[str, str], name: str) -> str | None:
 
 MAX_OUTPUT_CHARS = 2_000
 """Characters of the end of a hook's output that the record keeps; the log has all of it."""
-STOP_SIGNALS: run.Ladder = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0))
+STOP_SIGNALS: run.EndingSteps = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0))
 """What a hook gets when its time is up, and how many seconds it then has."""
 CONTEXT_POINT = "context"
 """The point whose hooks add to the prompt of the turn that is about to begin."""
@@ -201,7 +200,7 @@ class HookContext:
 
 def render_event(stage: HookContext, point: str, event: Event) -> bytes:
     """The JSON document that the hooks of `point` read; the event is as on a line of `--json`."""
-    event = cleaned(event, stage.redact)  # it has not been recorded yet
+    event = redact_value(event, stage.redact)  # it has not been recorded yet
     fields = {name: value for name, value in document(event).items() if name != "schema_version"}
     text = json.dumps({"schema_version": SCHEMA_VERSION, "hook": point, **stage.about, "event": fields}, indent=2)
     return text.encode() + b"\n"
@@ -223,7 +222,7 @@ def run_hook(hook: Hook, stage: HookContext, text: bytes, number: int, at_most: 
         with _restore_original(hook, stage, bool(changed)) as argv:
             stop = None if at_most and stage.stop.now else stage.stop
             exited = run.run(_build_command(hook, stage, argv, text, number, at_most), stop)
-            reaper.sweep()
+            orphans.sweep()
         stage.settled()
     except OSError as error:
         exited = ProgramExit(None, start_error=f"{error.strerror or error}: {error.filename or ''}")
@@ -256,7 +255,7 @@ def _build_command(
         argv,
         cwd=stage.root,
         env={
-            **for_checks(stage.env, (*stage.allowed, *hook.passed)),
+            **drop_credentials(stage.env, (*stage.allowed, *hook.passed)),
             **{f"AIGON_{name}": value for name, value in marks.items()},
         },
         stdin=file,

@@ -13,10 +13,9 @@ from pathlib import Path, PurePosixPath
 from aigon.errors import AigonError, environment
 from aigon.files.home import state_home
 from aigon.git.trusted import TrustedGit
-from aigon.isolation.dependencies import editable_paths
-from aigon.isolation.enclosure import Enclosure, Isolation
-from aigon.isolation.export import Exported, export
-from aigon.isolation.room_environment import Home, make_folders, room_env
+from aigon.isolation.dependencies import find_editable_paths
+from aigon.isolation.enclosure import Enclosure, Isolation, RoomHome, make_room_env, make_room_folders
+from aigon.isolation.export import Export, export_tree
 
 SCRATCH = "aigon-room-"
 """How the name of a scratch folder begins. It lies where temporary files do: a socket's path has 107 bytes at most."""
@@ -27,7 +26,7 @@ REMOVAL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CleanRoom:
     """Where commands run. It gives the four parts of `aigon.job.world.Place`: `seen_as`, `env`, `enclosed`, `outside`.
 
     `root` is where the export really lies (its files are read and changed there: base versions of tests are laid over
@@ -41,7 +40,7 @@ class Room:
     outside: Path
     env: Mapping[str, str]
     enclosure: Enclosure
-    exported: Exported
+    exported: Export
     lent: tuple[str, ...] = ()
 
     def enclosed(self, argv: Sequence[str], cwd: Path) -> list[str]:
@@ -57,7 +56,7 @@ class Room:
 
 
 @contextmanager
-def opened(
+def open_room(
     git: TrustedGit,
     tree: str,
     folder: Path,
@@ -68,11 +67,11 @@ def opened(
     shown: Sequence[Path] = (),
     lent: Sequence[str] = (),
     given: Mapping[str, Path] | None = None,
-    home: Home = "throwaway",
+    home: RoomHome = "throwaway",
     places: Mapping[str, str] | None = None,
     repository: bool = True,
     keep: bool = False,
-) -> Iterator[Room]:
+) -> Iterator[CleanRoom]:
     """A room with the files of `tree`, made in `folder` and removed afterwards; so is what a killed aigon left there.
 
     With `keep` the files stay for the next room in this folder, which only writes those that differ: what commands made
@@ -86,32 +85,34 @@ def opened(
     Raises AigonError (exit 7).
     """
     if not (keep and _take_kept(folder)):
-        remove(folder)
+        remove_room(folder)
     try:
-        exported = _exported(git, tree, folder, repository)
-        folders = _shown(git.root, exported.folder, lent, given or {})
+        exported = _export_over(git, tree, folder, repository)
+        folders = _select_lent(git.root, exported.folder, lent, given or {})
         records = (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *hidden)
-        scratch = _scratch(folder, git.root, env)
+        scratch = _make_scratch(folder, git.root, env)
         enclosure = Enclosure(
             isolation, git.root, exported.folder, scratch, records, folders, shown=tuple(shown), writable=keep
         )
         _make_places(enclosure)
-        its_env = _env(enclosure, env, home, places or {})
-        yield Room(exported.folder, enclosure.seen_as, isolation, scratch, its_env, enclosure, exported, tuple(folders))
+        its_env = _make_env(enclosure, env, home, places or {})
+        yield CleanRoom(
+            exported.folder, enclosure.seen_as, isolation, scratch, its_env, enclosure, exported, tuple(folders)
+        )
         if keep:
             _keep(folder, enclosure)
     finally:
         if not (folder / KEPT).exists():
-            remove(folder)
+            remove_room(folder)
 
 
-def _exported(git: TrustedGit, tree: str, folder: Path, repository: bool) -> Exported:
+def _export_over(git: TrustedGit, tree: str, folder: Path, repository: bool) -> Export:
     """Export the tree; over an earlier export if that works, else afresh."""
     if (folder / "tree").exists():
         with contextlib.suppress(AigonError):
-            return export(git, tree, folder / "tree", repository=repository)
-        remove(folder)
-    return export(git, tree, folder / "tree", repository=repository)
+            return export_tree(git, tree, folder / "tree", repository=repository)
+        remove_room(folder)
+    return export_tree(git, tree, folder / "tree", repository=repository)
 
 
 def _take_kept(folder: Path) -> bool:
@@ -136,7 +137,7 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _shown(workspace: Path, root: Path, lent: Sequence[str], given: Mapping[str, Path]) -> dict[str, Path]:
+def _select_lent(workspace: Path, root: Path, lent: Sequence[str], given: Mapping[str, Path]) -> dict[str, Path]:
     """The dependency folders that exist, by the path at which the tree has nothing of its own."""
     wanted = {name: workspace / name for name in lent} | dict(given)
     return {name: path for name, path in wanted.items() if path.is_dir() and _is_free(root, name)}
@@ -162,28 +163,30 @@ def _make_places(enclosure: Enclosure) -> None:
             place.symlink_to(os.path.realpath(source))
 
 
-def _env(enclosure: Enclosure, env: Mapping[str, str], home: Home, places: Mapping[str, str]) -> dict[str, str]:
+def _make_env(
+    enclosure: Enclosure, env: Mapping[str, str], home: RoomHome, places: Mapping[str, str]
+) -> dict[str, str]:
     """The room's environment. Where nothing is mounted, what is installed as editable is found by PYTHONPATH."""
     translated, room = enclosure.translated, enclosure.seen_as
-    made = room_env(env, enclosure.scratch, room, home=home, places=places, translated=translated)
+    made = make_room_env(env, enclosure.scratch, room, home=home, places=places, translated=translated)
     if enclosure.mounts:
         return made
-    found = [path for folder in enclosure.lent.values() for path in editable_paths(folder, enclosure.workspace)]
+    found = [path for folder in enclosure.lent.values() for path in find_editable_paths(folder, enclosure.workspace)]
     paths = [*(translated(str(path)) for path in found), *filter(None, [made.get("PYTHONPATH")])]
     return made | ({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})
 
 
-def _scratch(folder: Path, workspace: Path, env: Mapping[str, str]) -> Path:
+def _make_scratch(folder: Path, workspace: Path, env: Mapping[str, str]) -> Path:
     """A fresh folder for temporary files, noted in the room's so that a later aigon can remove it."""
     wanted = Path(env.get("TMPDIR") or tempfile.gettempdir())
     usable = wanted.is_dir() and not Path(os.path.realpath(wanted)).is_relative_to(os.path.realpath(workspace))
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=wanted if usable else "/tmp"))
     (folder / "scratch").write_text(str(scratch))
-    make_folders(scratch)
+    make_room_folders(scratch)
     return scratch
 
 
-def remove(folder: Path) -> None:
+def remove_room(folder: Path) -> None:
     """Remove a room's folder with everything in it: read-only files and folders, and its scratch folder elsewhere.
 
     Raises AigonError (exit 7) when something in it cannot be removed.

@@ -1,14 +1,16 @@
-"""What a command in a room sees in place of the workspace, and the command line that gives it this view."""
+"""What a command in a clean room sees: the command line that gives it this view, and its environment."""
 
 import marshal
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from aigon.git.person import LOCAL_VARIABLES
 
 Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
 CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
@@ -91,7 +93,7 @@ class Enclosure:
         options += [word for path in hidden for word in ("--tmpfs", path)]
         options += [word for bind in binds for word in bind]
         options += [word for path in hidden for word in ("--remount-ro", path)]
-        return [bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--"]
+        return [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--"]
 
     def _covered(self) -> list[Path]:
         """What has to be hidden by itself: there, no file, and not in the workspace or in another such folder."""
@@ -127,38 +129,107 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-SYSTEM = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/store/", "/gnu/store/", "/run/current-system/", "/run/wrappers/")
+SYSTEM_FOLDERS = (
+    "/usr/",
+    "/bin/",
+    "/sbin/",
+    "/opt/",
+    "/nix/store/",
+    "/gnu/store/",
+    "/run/current-system/",
+    "/run/wrappers/",
+)
 """Where systems install programs. Who owns a file says nothing to root, whose agents' files are root's too."""
 
 
-def bubblewrap() -> str | None:
+def find_bubblewrap() -> str | None:
     """The program, where only the system's administrator can have put it there: an agent's could let anything by.
 
     Folders of PATH that are part of a project (`.venv/bin`) are passed over.
     """
-    return next((program for program in _on_path("bwrap") if _systems(Path(program).resolve())), None)
+    return next((program for program in _find_on_path("bwrap") if _is_systems(Path(program).resolve())), None)
 
 
-def no_bubblewrap() -> str:
+def explain_no_bubblewrap() -> str:
     """Say why `bubblewrap` finds none."""
-    if planted := next(_on_path("bwrap"), ""):
+    if planted := next(_find_on_path("bwrap"), ""):
         return f"{planted} is not used: users other than root can replace it"
     return "bubblewrap is not installed (apt install bubblewrap)"
 
 
-def shell(name: str) -> str:
+def find_system_shell(name: str) -> str:
     """The shell of this name on PATH that a system installed; the name itself where there is none."""
-    return next((program for program in _on_path(name) if os.path.realpath(program).startswith(SYSTEM)), name)
+    return next(
+        (program for program in _find_on_path(name) if os.path.realpath(program).startswith(SYSTEM_FOLDERS)), name
+    )
 
 
-def _on_path(name: str) -> Iterator[str]:
+def _find_on_path(name: str) -> Iterator[str]:
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     yield from (found for folder in folders if folder.startswith("/") and (found := shutil.which(name, path=folder)))
 
 
-def _systems(program: Path) -> bool:
+def _is_systems(program: Path) -> bool:
     owned = all(
         place.stat().st_uid in (0, OVERFLOW_USER) and not place.stat().st_mode & 0o022
         for place in (program, program.parent)
     )
-    return owned and str(program).startswith(SYSTEM)
+    return owned and str(program).startswith(SYSTEM_FOLDERS)
+
+
+RoomHome = Literal["throwaway", "real"]
+OF_THE_SYSTEM = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")
+"""The only variables of their family that name no place of the person's."""
+ROOM_FOLDERS = {"TMPDIR": "tmp", "TMP": "tmp", "TEMP": "tmp", "PYTHONPYCACHEPREFIX": "bytecode"}
+"""Variables that name a folder of the room's own. Bytecode beside the sources could be older or other than these."""
+HOME = "home"
+OF_THE_RUN = ("AIGON_RUN", "AIGON_INVOCATION", "AIGON_SLOT", "AIGON_PORT_BASE")
+"""Of aigon's own variables those that stay: which run it is, and which ports are its own."""
+
+
+def make_room_env(
+    env: Mapping[str, str],
+    scratch: Path,
+    room: Path,
+    *,
+    home: RoomHome = "throwaway",
+    places: Mapping[str, str] | None = None,
+    translated: Callable[[str], str] = str,
+) -> dict[str, str]:
+    """`env` (that of the checks) for a room that commands see as `room` and whose own folders are in `scratch`.
+
+    Drops AIGON_* but AIGON_RUN and AIGON_INVOCATION, and what redirects git, which also stops looking above the room.
+    TMPDIR and PYTHONPYCACHEPREFIX point into `scratch`; so does HOME if it is "throwaway", XDG_* is unset then, and
+    each variable
+    of `places` (RUSTUP_HOME: .rustup) is set to that path below the real HOME, where it is unset and the folder
+    exists. `translated` makes of a value that names the workspace one that names the room.
+    """
+    kept = {name: translated(value) for name, value in env.items() if _stays(name)}
+    kept |= {
+        name: str(scratch / folder)
+        for name, folder in ROOM_FOLDERS.items()
+        if name in env or name not in ("TMP", "TEMP")
+    }
+    kept["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(
+        [str(room.parent), *filter(None, [env.get("GIT_CEILING_DIRECTORIES")])]
+    )
+    if home == "real":
+        return kept
+    own = {name: value for name, value in kept.items() if not name.startswith("XDG_") or name in OF_THE_SYSTEM}
+    return _find_tool_chains(env, places or {}) | own | {"HOME": str(scratch / HOME)}
+
+
+def make_room_folders(scratch: Path) -> None:
+    """The folders that the environment names, empty."""
+    for name in {*ROOM_FOLDERS.values(), HOME}:
+        (scratch / name).mkdir(mode=0o700)
+
+
+def _stays(name: str) -> bool:
+    return name in OF_THE_RUN or not (name.startswith("AIGON_") or name in LOCAL_VARIABLES)
+
+
+def _find_tool_chains(env: Mapping[str, str], places: Mapping[str, str]) -> dict[str, str]:
+    """Where tools are that would look in HOME."""
+    real = Path(env.get("HOME") or Path.home())
+    return {name: str(real / path) for name, path in places.items() if (real / path).is_dir()}

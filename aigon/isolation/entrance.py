@@ -41,10 +41,10 @@ def _enter(plan: dict[str, object]) -> None:
     if plan["isolation"] == "none":
         return
     if plan["isolation"] == "namespaces":
-        from aigon.isolation.namespaces import enter
+        pass
     else:
-        from aigon.isolation.landlock import enter
-    enter(plan)
+        from aigon.isolation.landlock import enter_room
+    enter_room(plan)
 
 
 def _as_if_started_by_a_shell(cwd: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.error_words import Lacking
 from aigon.files.system_errors import of_git
-from aigon.git import submodules
+from aigon.git import blind_spots
 from aigon.git.trusted import IMPORTED, TrustedGit
 from aigon.process import run as process
 
@@ -29,7 +29,7 @@ WORKERS = ("-c", "checkout.workers=0")
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class Export:
     """What was written. `missing`: submodules that the workspace has and whose commit could not be exported.
 
     `unpopulated`: those that the workspace has not checked out either, an empty folder here as there; `fresh`: nothing
@@ -61,7 +61,7 @@ class _Source:
         """Output of a command of aigon's own git. Raises AigonError (exit 7) with git's words."""
         argv = (self.git.program, *self.settings, *arguments)
         whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
-        code, out, err = process.output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
+        code, out, err = process.capture_output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
         if code:
             said = err.decode(errors="replace").strip()
             what = "The files to prove could not be exported"
@@ -75,11 +75,11 @@ class _Source:
     def writing_to(self, objects: Path) -> dict[str, str]:
         """Read as ever, and write new objects and packs there: git renames its drafts, on one file system."""
         read = (self.objects["GIT_OBJECT_DIRECTORY"], self.objects.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""))
-        found = os.pathsep.join((_quoted(read[0]), *filter(None, read[1:])))
+        found = os.pathsep.join((_quote_object_folder(read[0]), *filter(None, read[1:])))
         return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": found}
 
 
-def _quoted(path: str) -> str:
+def _quote_object_folder(path: str) -> str:
     """A path in a list with colons, as git reads one that has a colon itself."""
     if os.pathsep not in path and not path.startswith('"'):
         return path
@@ -87,7 +87,7 @@ def _quoted(path: str) -> str:
     return f'"{escaped}"'
 
 
-def export(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Exported:
+def export_tree(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Export:
     """Write the tree with this hash (a commit's does, too) as files into `folder`.
 
     The folder must not exist, be empty, or hold an earlier export with its repository: then only the files that differ
@@ -101,12 +101,12 @@ def export(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True)
     source = _Source(git, git.root, {name: git.env[name] for name in names if name in git.env})
     fresh = not (folder / ".git").exists()
     _write(source, tree, folder)
-    found = list(_with_submodules(source, folder, ""))
+    found = list(_write_submodules(source, folder, ""))
     if not repository:
         for written in (folder, *(folder / path for path, problem in found if not problem)):
             shutil.rmtree(written / ".git")
     by_problem = {kind: tuple(path for path, problem in found if problem == kind) for kind in ("missing", "absent")}
-    return Exported(folder, by_problem["missing"], by_problem["absent"], fresh)
+    return Export(folder, by_problem["missing"], by_problem["absent"], fresh)
 
 
 def _write(source: _Source, revision: str, folder: Path) -> None:
@@ -114,7 +114,7 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
     own = folder / ".git"
     packs = own / "objects" / "pack"
     packs.mkdir(parents=True, exist_ok=True)
-    before, known = _exported_commit(own), set(packs.glob("*.pack"))
+    before, known = _read_exported_commit(own), set(packs.glob("*.pack"))
     tree = source.run("rev-parse", "--verify", f"{revision}^{{tree}}").decode().strip()
     packing = ("pack-objects", "--revs", *PACKING, str(packs / "pack"))
     wanted = f"{tree}\n^{before}\n" if before else f"{tree}\n"
@@ -126,20 +126,20 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
     here = {**renamed, **SMUDGING, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(own / "index")}
     source.run(*WORKERS, "read-tree", "--reset" if before else "-m", "-u", tree, env=here)
     if (source.git.directory / "info" / "sparse-checkout").exists():
-        _beyond_the_cone(source, folder, here)
+        _write_beyond_cone(source, folder, here)
     if '[filter "lfs"]' in (source.git.directory / "config").read_text():
         _refuse_damaged(source, folder, here)
     commit = source.run("commit-tree", "-m", "aigon: the files to prove", tree, env=renamed).decode()
     _describe(source, own, commit)
 
 
-def _exported_commit(own: Path) -> str:
+def _read_exported_commit(own: Path) -> str:
     """Return the commit of an earlier export into this git directory, "" if there is none."""
     branch = own / BRANCH
     return branch.read_text().strip() if branch.exists() else ""
 
 
-def _beyond_the_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
+def _write_beyond_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
     """What a sparse checkout leaves out and the workspace has all the same: an agent may work outside the cone."""
     listed = source.run("ls-files", "-z", env=here, cwd=folder).split(b"\0")
     left_out = {path for path in listed if path and not os.path.lexists(os.path.join(os.fsencode(folder), path))}  # noqa: PTH118
@@ -174,37 +174,37 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
     (own / "HEAD").write_text(f"ref: {BRANCH}\n")
     listed = source.run("config", "--list", "-z").decode(errors="surrogateescape").split("\0")
     known = [(name, value) for name, _, value in (entry.partition("\n") for entry in listed) if name in CONVERTING]
-    (own / "config").write_text("".join(_setting(name, value) for name, value in known))
+    (own / "config").write_text("".join(_format_setting(name, value) for name, value in known))
     (own / "info").mkdir(exist_ok=True)
     for name in ("attributes", "sparse-checkout"):
         if (rules := source.git.directory / "info" / name).exists():
             shutil.copyfile(rules, own / "info" / name)
 
 
-def _setting(name: str, value: str) -> str:
+def _format_setting(name: str, value: str) -> str:
     section, _, key = name.partition(".")
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'[{section}]\n\t{key} = "{escaped}"\n'
 
 
-def _with_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
+def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
     """Every submodule below, written where that can be done, with what is wrong: "", "missing" or "absent"."""
     stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(folder / ".git" / "index")})
-    for path, commit in _gitlinks(stage):
-        inner, problem = _written(source, path, commit, folder / path)
+    for path, commit in _list_gitlinks(stage):
+        inner, problem = _write_submodule(source, path, commit, folder / path)
         yield prefix + path, problem
         if inner and not problem:
-            yield from _with_submodules(inner, folder / path, f"{prefix}{path}/")
+            yield from _write_submodules(inner, folder / path, f"{prefix}{path}/")
 
 
-def _gitlinks(stage: bytes) -> list[tuple[str, str]]:
+def _list_gitlinks(stage: bytes) -> list[tuple[str, str]]:
     lines = (line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000"))
     return [(path, info.split()[1]) for info, path in lines]
 
 
-def _written(source: _Source, path: str, commit: str, folder: Path) -> tuple[_Source | None, str]:
+def _write_submodule(source: _Source, path: str, commit: str, folder: Path) -> tuple[_Source | None, str]:
     """Write a submodule's commit: from which repository, and what is wrong."""
-    git_dir = submodules.git_directory(source.worktree / path)
+    git_dir = blind_spots.find_submodule_git_dir(source.worktree / path)
     if git_dir is None:
         return None, "missing" if _holds_files(source.worktree / path) else "absent"
     objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}

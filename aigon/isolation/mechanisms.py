@@ -9,7 +9,7 @@ from typing import Literal
 
 from aigon.config.grants import Network
 from aigon.errors import environment
-from aigon.isolation.enclosure import Enclosure, bubblewrap, no_bubblewrap
+from aigon.isolation.enclosure import Enclosure, explain_no_bubblewrap, find_bubblewrap
 from aigon.isolation.enclosure import Isolation as Isolation
 from aigon.process import run
 
@@ -31,7 +31,7 @@ PROBE = 'cat "$1/token"; ls -A "$2/$3"'
 nothing, or the export."""
 
 
-def best(workspace: Path, wanted: Wanted = "auto", network: Network = "open") -> Isolation:
+def choose_isolation(workspace: Path, wanted: Wanted = "auto", network: Network = "open") -> Isolation:
     """The mechanism to use: the first that really works here, or the one that is wanted.
 
     Each is tried once per process by running a program in it. "none" is what is left where nothing works. Raises
@@ -39,10 +39,10 @@ def best(workspace: Path, wanted: Wanted = "auto", network: Network = "open") ->
     close a `network` that is to be closed.
     """
     if network == "closed":
-        return _closing(workspace, wanted)
+        return _choose_closing(workspace, wanted)
     if wanted == "auto":
-        return next((name for name in IN_ORDER if not flaw(workspace, name)), "none")
-    if wanted != "none" and (why := flaw(workspace, wanted)):
+        return next((name for name in IN_ORDER if not find_isolation_flaw(workspace, name)), "none")
+    if wanted != "none" and (why := find_isolation_flaw(workspace, wanted)):
         raise environment(
             f"Commands cannot be isolated by {wanted} on this machine: {why}",
             where="proof.isolation",
@@ -51,10 +51,10 @@ def best(workspace: Path, wanted: Wanted = "auto", network: Network = "open") ->
     return wanted
 
 
-def _closing(workspace: Path, wanted: Wanted) -> Isolation:
+def _choose_closing(workspace: Path, wanted: Wanted) -> Isolation:
     """The first that works without a network, of those that are wanted. Raises AigonError (exit 7) where none does."""
     among = [name for name in CLOSING if wanted in ("auto", name)]
-    lacks = {name: flaw(workspace, name, closed=True) for name in among}
+    lacks = {name: find_isolation_flaw(workspace, name, closed=True) for name in among}
     if found := next((name for name in among if not lacks[name]), None):
         return found
     why = "; ".join(f"{name}: {lack}" for name, lack in lacks.items()) or f"{wanted} leaves it open, or takes loopback"
@@ -66,20 +66,20 @@ def _closing(workspace: Path, wanted: Wanted) -> Isolation:
 
 
 @functools.cache
-def flaw(workspace: Path, isolation: Isolation, *, closed: bool = False) -> str:
+def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool = False) -> str:
     """What goes wrong when a program is really run in isolation from `workspace`; empty when nothing does.
 
     With `closed` it is run without a network.
     """
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
-    if isolation == "bwrap" and not bubblewrap():
-        return no_bubblewrap()
+    if isolation == "bwrap" and not find_bubblewrap():
+        return explain_no_bubblewrap()
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
-        return _tried(workspace, isolation, Path(folder), closed=closed)
+        return _try_isolation(workspace, isolation, Path(folder), closed=closed)
 
 
-def _tried(workspace: Path, isolation: Isolation, folder: Path, *, closed: bool) -> str:
+def _try_isolation(workspace: Path, isolation: Isolation, folder: Path, *, closed: bool) -> str:
     export, scratch = folder / "export", folder / "scratch"
     for made in (export, scratch):
         made.mkdir()
@@ -87,7 +87,7 @@ def _tried(workspace: Path, isolation: Isolation, folder: Path, *, closed: bool)
     enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
     parts = os.path.split(os.path.realpath(workspace))
     argv = enclosure.enclosed(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
-    _, out, err = run.output(argv, cwd=folder, env=os.environ)
+    _, out, err = run.capture_output(argv, cwd=folder, env=os.environ)
     if out.split() == ([b"token"] * 2 if enclosure.mounts else [b"token"]):
         return ""
     return err.decode(errors="replace").strip().removeprefix("aigon: ") or "the workspace stays in reach"

@@ -1,8 +1,4 @@
-"""The sandbox that an agent runs in: which mechanism works here, and the command line that starts an agent in it.
-
-With bubblewrap an agent has a view of the file system and process numbers of its own: what is not granted is not there,
-and whatever it started dies with it. With Landlock it sees the same file system and is refused what is not granted.
-"""
+"""The sandbox of an agent: which mechanism works here, and the command line that starts an agent in it."""
 
 import contextlib
 import functools
@@ -11,15 +7,22 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.config.grants import Grants, Mechanism, Network, WantedMechanism
+from aigon.config.grants import (
+    Grants,
+    Mechanism,
+    Network,
+    WantedMechanism,
+    find_covering_grant,
+    is_inside,
+    list_grant_layers,
+)
 from aigon.errors import environment
 from aigon.isolation import landlock
-from aigon.isolation.enclosure import bubblewrap, no_bubblewrap
-from aigon.isolation.sandbox_view import options
+from aigon.isolation.enclosure import explain_no_bubblewrap, find_bubblewrap
 from aigon.process import run
 
 IN_ORDER: tuple[Mechanism, ...] = ("bwrap", "landlock")
@@ -53,7 +56,14 @@ class Sandbox:
         inner = [sys.executable, "-I", "-S", _LAUNCHER, self._plan(grants), *argv]
         if self.mechanism == "landlock":
             return inner
-        view = [bubblewrap() or "/usr/bin/bwrap", *options(grants, self.folder), "--chdir", str(cwd), "--", *inner]
+        view = [
+            find_bubblewrap() or "/usr/bin/bwrap",
+            *list_bwrap_options(grants, self.folder),
+            "--chdir",
+            str(cwd),
+            "--",
+            *inner,
+        ]
         return ["/bin/sh", "-c", _DEAF, "sh", *view]
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
@@ -80,7 +90,7 @@ class Sandbox:
         return marshal.dumps(plan).hex()
 
 
-def made(mechanism: Mechanism, grants: Grants, note: Path) -> Sandbox:
+def make_sandbox(mechanism: Mechanism, grants: Grants, note: Path) -> Sandbox:
     """A sandbox with a folder of its own, which the file `note` names: what a killed aigon left there is removed."""
     with contextlib.suppress(OSError, ValueError):
         left = Path(note.read_text())
@@ -93,18 +103,18 @@ def made(mechanism: Mechanism, grants: Grants, note: Path) -> Sandbox:
     return Sandbox(mechanism, grants, folder)
 
 
-def best(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:
+def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:
     """The mechanism to use: the first that really works here, or the one that is wanted.
 
     Raises AigonError (exit 7) for one that is wanted by name and does not work, and where nothing closes a network that
     is to be closed.
     """
     if wanted == "auto":
-        found: Mechanism = next((name for name in IN_ORDER if not flaw(name, network)), "none")
+        found: Mechanism = next((name for name in IN_ORDER if not find_sandbox_flaw(name, network)), "none")
         if found != "none" or network == "open":
             return found
         raise environment(
-            f"Nothing here can close an agent's network: {why_none(network)}",
+            f"Nothing here can close an agent's network: {explain_no_mechanism(network)}",
             where="sandbox.network",
             hint=LACKING["bwrap"],
         )
@@ -116,7 +126,7 @@ def best(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechani
                 hint='Leave --sandbox none out, or set sandbox.network to "open"',
             )
         return "none"
-    if why := flaw(wanted, network):
+    if why := find_sandbox_flaw(wanted, network):
         raise environment(
             f"Agents cannot be sandboxed by {wanted} on this machine: {why}",
             where=f"--sandbox {wanted}",
@@ -125,9 +135,9 @@ def best(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechani
     return wanted
 
 
-def why_none(network: Network = "open") -> str:
+def explain_no_mechanism(network: Network = "open") -> str:
     """What goes wrong with each mechanism."""
-    return "; ".join(f"{name}: {why}" for name in IN_ORDER if (why := flaw(name, network)))
+    return "; ".join(f"{name}: {why}" for name in IN_ORDER if (why := find_sandbox_flaw(name, network)))
 
 
 PROBE = 'kill -0 $$ && echo alive; cat "$1/secret" 2>/dev/null; : > "$2/kept" && echo written'
@@ -135,20 +145,20 @@ PROBE = 'kill -0 $$ && echo alive; cat "$1/secret" 2>/dev/null; : > "$2/kept" &&
 
 
 @functools.cache
-def flaw(mechanism: Mechanism, network: Network = "open") -> str:
+def find_sandbox_flaw(mechanism: Mechanism, network: Network = "open") -> str:
     """What goes wrong when a program is really run in a sandbox; empty when nothing does. Tried once per process."""
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
-    if mechanism == "bwrap" and not bubblewrap():
-        return no_bubblewrap()
-    if mechanism == "landlock" and (why := _too_old(network)):
+    if mechanism == "bwrap" and not find_bubblewrap():
+        return explain_no_bubblewrap()
+    if mechanism == "landlock" and (why := _find_landlock_lack(network)):
         return why
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
-        return _tried(mechanism, network, Path(os.path.realpath(folder)))
+        return _try_sandbox(mechanism, network, Path(os.path.realpath(folder)))
 
 
-def _too_old(network: Network) -> str:
-    version = landlock.version()
+def _find_landlock_lack(network: Network) -> str:
+    version = landlock.landlock_version()
     if not version:
         return "the kernel has no Landlock"
     if network == "closed" and version < CLOSES_NETWORK:
@@ -156,14 +166,95 @@ def _too_old(network: Network) -> str:
     return ""
 
 
-def _tried(mechanism: Mechanism, network: Network, folder: Path) -> str:
+def _try_sandbox(mechanism: Mechanism, network: Network, folder: Path) -> str:
     hidden, open_, own = (folder / name for name in ("hidden", "open", "own"))
     for made_ in (hidden, open_, own):
         made_.mkdir()
     (hidden / "secret").write_text("seen\n")
     tried = Sandbox(mechanism, Grants((str(open_),), hidden=(str(hidden),), network=network), own)
     argv = tried.command(["/bin/sh", "-c", PROBE, "sh", str(hidden), str(open_)], open_)
-    _, out, err = run.output(argv, cwd=folder, env=os.environ)
+    _, out, err = run.capture_output(argv, cwd=folder, env=os.environ)
     if out.split() == [b"alive", b"written"]:
         return ""
     return err.decode(errors="replace").strip().removeprefix("aigon: ") or "what is hidden stays in reach"
+
+
+# Root's processes keep their capabilities otherwise, this one to unmount what is mounted here.
+_ISOLATING_OPTIONS = (
+    "--unshare-user",
+    "--cap-drop",
+    "CAP_SYS_ADMIN",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--die-with-parent",
+)
+MACHINE_SETTINGS = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+"""What /proc has of settings that hold for the whole machine. The kernel asks only who one is: root needs no capability
+to name, in sys/kernel/core_pattern, a program that runs outside of every sandbox, and bwrap 0.8 leaves it writable."""
+
+
+def list_bwrap_options(grants: Grants, folder: Path) -> list[str]:
+    """The options of bwrap; what takes the place of the person's home and of /tmp lies in `folder`."""
+    every = _select_seen(list_grant_layers(replace(grants, fixed=(*grants.fixed, *_list_existing(grants)))))
+    every = sorted({*every, *_list_pinned(every, grants)}, key=lambda each: (each[0].count("/"), each[0]))
+    closed = ["--unshare-net"] if grants.network == "closed" else []
+    made = [word for path, name in every for word in _list_layer_options(path, name, folder)]
+    hidden = [path for path, name in every if name == "hidden" and os.path.isdir(path)]  # noqa: PTH112 - many of them
+    sealed = [word for path in hidden for word in ("--remount-ro", path)]
+    settings = [word for name in MACHINE_SETTINGS for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")]
+    return [
+        *_ISOLATING_OPTIONS,
+        *closed,
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        *settings,
+        *made,
+        *sealed,
+    ]
+
+
+def _list_pinned(every: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str, str]]:
+    """Folders that hold what is fixed: mounted themselves, or they could be exchanged for others of the same name."""
+    known = dict(every)
+    for path in (path for path, name in every if name == "fixed"):
+        folder = os.path.dirname(path)  # noqa: PTH120 - a text
+        while folder not in known and any(folder != top and is_inside(folder, top) for top in grants.write):
+            yield folder, "write"
+            folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+
+
+def _list_existing(grants: Grants) -> Iterator[str]:
+    """What lies in a folder in which files may be made, but for what may be written itself."""
+    for folder in grants.flat:
+        # Never a lock: whoever holds it removes it, which the agent's view must not hinder.
+        names = [name for name in os.listdir(folder) if not name.endswith(".lock")]  # noqa: PTH208 - names alone
+        paths = (f"{folder}/{name}" for name in names)
+        yield from (path for path in paths if not any(is_inside(path, granted) for granted in grants.write))
+
+
+def _select_seen(every: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """Those that exist; a link only where what it stands in is empty otherwise, since it leads on by itself."""
+    known = dict(every)
+    there = ((path, name) for path, name in every if os.path.exists(path))  # noqa: PTH110 - many of them
+    return [
+        (path, name)
+        for path, name in there
+        if not os.path.islink(path) or find_covering_grant(path, known) in ("hidden", "own")  # noqa: PTH114 - many of them
+    ]
+
+
+def _list_layer_options(path: str, name: str, folder: Path) -> tuple[str, ...]:
+    """The options for one path."""
+    if name == "hidden":
+        return ("--tmpfs", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)  # noqa: PTH112 - as above
+    if name == "own":
+        own = folder / path.strip("/").replace("/", "-")
+        own.mkdir(exist_ok=True)
+        return ("--bind", str(own), path)
+    how = "--ro-bind" if name in ("read", "fixed") else "--dev-bind" if path.startswith("/dev/") else "--bind"
+    return (how, os.path.realpath(path), path)

@@ -40,13 +40,13 @@ def main() -> None:
 
 
 def _enter(plan: "dict[str, Any]") -> None:
-    from aigon.isolation.sandbox_rights import enter
+    from aigon.isolation.landlock import enter_sandbox
     from aigon.process.syscalls import call
 
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != plan["parent"]:  # it was gone before the kernel was asked
         os._exit(128 + signal.SIGKILL)
-    enter(plan)
+    enter_sandbox(plan)
 
 
 def _give_up(what: str, code: int) -> None:

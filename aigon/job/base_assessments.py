@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aigon.files.store import write_atomic
 from aigon.job.results import Result, decode_result, encode_result
-from aigon.process.check_slots import waited
+from aigon.process.capacity import wait_for_lock
 from aigon.process.stop import Stop
 
 
@@ -28,14 +28,14 @@ class BaseLooks:
         All at once and in order, so that no two wait for each other. Once `stop` says now, nothing is waited for.
         """
         for key in sorted(set(keys)):
-            if not waited(self._folder / f"{key}.lock", stop, self._held):
+            if not wait_for_lock(self._folder / f"{key}.lock", stop, self._held):
                 return
 
     @contextmanager
     def alone(self, name: str, stop: Stop) -> Iterator[None]:
         """Be the only one of the arena who does this; others wait for its end."""
         with ExitStack() as held:
-            waited(self._folder / f"{name}.lock", stop, held)
+            wait_for_lock(self._folder / f"{name}.lock", stop, held)
             yield
 
     def close(self) -> None:

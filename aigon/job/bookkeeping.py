@@ -11,7 +11,7 @@ from aigon.agents.configured import loop_command
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import repository_home
 from aigon.files.resources import resource
-from aigon.git.commit_paths import FIRST_COMMIT, commit_as_person
+from aigon.git.path_commits import FIRST_COMMIT, commit_as_person
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job import branch

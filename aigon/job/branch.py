@@ -11,10 +11,10 @@ from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment
 from aigon.files.runtime_files import IGNORED_LINES, is_runtime
 from aigon.files.runtime_files import STOP_FILES as STOP_FILES
-from aigon.git import branch_files
-from aigon.git.commit_paths import FIRST_COMMIT, commit_paths
-from aigon.git.hidden import refuse_hidden_changes
-from aigon.git.index_file import remove_dead
+from aigon.git import repository
+from aigon.git.blind_spots import refuse_hidden_changes
+from aigon.git.locks import remove_dead_lock
+from aigon.git.path_commits import FIRST_COMMIT, commit_paths
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit, refuse_unsupported
 from aigon.job.free_space import require_writable
@@ -36,7 +36,7 @@ def require_sound(checkout: Checkout) -> str:
     if branch is None:
         hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
         raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
-    remove_dead(checkout.git_dir / "index.lock")
+    remove_dead_lock(checkout.git_dir / "index.lock")
     require_committable(checkout)
     return branch
 
@@ -119,8 +119,8 @@ def require_configuration(checkout: Checkout) -> None:
         )
     if (checkout.root / PROJECT_FILE).exists() or checkout.ask("check-ignore", "-q", PROJECT_FILE) is not None:
         return
-    others = branch_files.list_feature_branches(checkout.common_dir)
-    if found := list(branch_files.read_files(checkout.root, [(name, PROJECT_FILE) for name in others])):
+    others = repository.list_feature_branches(checkout.common_dir)
+    if found := list(repository.read_branch_files(checkout.root, [(name, PROJECT_FILE) for name in others])):
         name, _ = found[-1]
         raise environment(
             f"aigon's configuration is on {name} alone, and not on {checkout.branch}",
@@ -182,7 +182,7 @@ def branch_of(checkout: Checkout, wanted: str) -> str | None:
     given = feature_at(path) if path.startswith(f"{ROOT}/") else None
     found = [
         name
-        for name in branch_files.list_feature_branches(checkout.common_dir)
+        for name in repository.list_feature_branches(checkout.common_dir)
         if (feature := feature_at(f"/{name}.md"))
         and (is_called(feature, wanted) or (given and given.slug == feature.slug and given.id in ("", feature.id)))
     ]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.files.home import known_home
-from aigon.git.main_checkout import around
 from aigon.git.person import Checkout
+from aigon.git.repository import find_repository
 from aigon.journal import candidates
 from aigon.model.candidates import Candidate
 
@@ -42,7 +42,7 @@ def main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate | No
     if here is None:
         yield checkout, None
         return
-    with Checkout.open(around(checkout.root).root) as main:
+    with Checkout.open(find_repository(checkout.root).root) as main:
         yield main, here
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from aigon.errors import AigonError, usage
 from aigon.files import bounded
 from aigon.files.home import known_home
-from aigon.git import branch_files
-from aigon.git.main_checkout import branch_at
+from aigon.git import repository
+from aigon.git.repository import read_checked_out_branch
 from aigon.model.criteria import Spec
 from aigon.spec import features
 from aigon.spec import files as specs
@@ -77,7 +77,7 @@ def find_feature_here(root: Path, common_dir: Path, wanted: str) -> Feature:
         return place.feature
     with suppress(AigonError):
         here = specs.locate(root, wanted)
-        if here.stage == place.feature.stage or _is_branch_of(branch_at(root), here):
+        if here.stage == place.feature.stage or _is_branch_of(read_checked_out_branch(root), here):
             return here
     raise usage(
         f"Feature {place.feature.name_for_people} is on another branch than the one that is checked out",
@@ -107,7 +107,7 @@ def choose_next_id(root: Path, common_dir: Path) -> str:
     """Return the next ID that no spec, branch or record has."""
     names = [each.feature.name for each in list_spec_locations(root, common_dir)]
     for remote in (False, True):
-        names += branch_files.list_feature_branches(common_dir, remote=remote)
+        names += repository.list_feature_branches(common_dir, remote=remote)
     if home := known_home(common_dir):
         names += [f"feature-{path.name}-x" for path in home.glob("features/*") if path.name.isdecimal()]
     return features.next_id(f"{ROOT}/{name}.md" for name in names)
@@ -115,7 +115,7 @@ def choose_next_id(root: Path, common_dir: Path) -> str:
 
 def find_checked_out_feature(root: Path) -> Feature | None:
     """Return the feature whose branch is checked out at `root`."""
-    head = branch_at(root)
+    head = read_checked_out_branch(root)
     listed = (specs.feature_of(path) for path in specs.spec_paths(root))
     return next((each for each in listed if head and _is_branch_of(head, each)), None)
 
@@ -123,10 +123,10 @@ def find_checked_out_feature(root: Path) -> Feature | None:
 def list_spec_locations(root: Path, common_dir: Path) -> list[SpecLocation]:
     """Return every feature once: as the work tree at `root` has it, or its branch if it is further on there."""
     here = [SpecLocation(specs.feature_of(path), root) for path in specs.spec_paths(root)]
-    branches = branch_files.list_feature_branches(common_dir)
+    branches = repository.list_feature_branches(common_dir)
     if not branches:
         return here
-    head, owner = branch_at(root), find_checked_out_feature(root)
+    head, owner = read_checked_out_branch(root), find_checked_out_feature(root)
     base = find_merge_target(common_dir, owner)
     places = _SpecLocations(here)
     for each in _list_on_branches(root, branches, base):
@@ -170,10 +170,10 @@ def _is_branch_of(branch: str, feature: Feature) -> bool:
 def _list_on_branches(root: Path, branches: Sequence[str], base: str) -> list[SpecLocation]:
     """Return every spec of the branch `base`, and of each of `branches` the spec of its own feature."""
     folders = [f"{ROOT}/{folder}" for folder in FOLDERS.values()]
-    listed = branch_files.list_files(root, [(base, folder) for folder in folders]) if base else {}
+    listed = repository.list_branch_files(root, [(base, folder) for folder in folders]) if base else {}
     files = [(base, f"{folder}/{name}") for (_, folder), names in listed.items() for name in names]
     files += [(branch, f"{folder}/{branch}.md") for branch in branches if branch != base for folder in folders]
-    contents = branch_files.read_files(root, files).items()
+    contents = repository.read_branch_files(root, files).items()
     return [SpecLocation(found, root, branch, text) for (branch, path), text in contents if (found := feature_at(path))]
 
 

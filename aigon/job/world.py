@@ -9,23 +9,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from aigon.git.secret_scanner import Scanner
+from aigon.git.secret_files import SecretScanner
 from aigon.git.workspace import Workspace
 from aigon.isolation import clean_room
-from aigon.isolation.bytecode import Bytecode
-from aigon.isolation.run_grants import Boxed
+from aigon.isolation.dependencies import Bytecode
+from aigon.isolation.run_sandbox import RunSandbox
 from aigon.job.base_assessments import BaseLooks
 from aigon.job.free_space import left
 from aigon.job.ledger import Ledger
 from aigon.job.partial import Partial
 from aigon.journal.check_durations import Durations
 from aigon.model.resources import Probe
-from aigon.process import reaper
-from aigon.process.check_slots import CheckSlots
-from aigon.process.guardian import Guardian
-from aigon.process.machine import longest_file, memory
+from aigon.process import orphans
+from aigon.process.capacity import CheckSlots, measure_memory, read_file_size_limit
 from aigon.process.meter import Meter
 from aigon.process.stop import Stop
+from aigon.process.watchdog import Watchdog
 from aigon.proof.frozen import Guarded
 from aigon.proof.watch import Watch
 
@@ -103,15 +102,15 @@ class World:
     messages: list[str] = field(default_factory=list)
     watch: Watch | None = None
     mended: list[str] = field(default_factory=list)
-    guardian: Guardian = field(default_factory=Guardian)
+    guardian: Watchdog = field(default_factory=Watchdog)
     held: Held = field(default_factory=Held)
     waited: float = 0.0
     durations: Durations = field(default_factory=dict)
     partial: Partial = field(default_factory=Partial)
     meter: Meter = field(default_factory=Meter)
-    scanner: Scanner = field(default_factory=Scanner)
+    scanner: SecretScanner = field(default_factory=SecretScanner)
     made_by: str = ""
-    boxed: Boxed = field(default_factory=Boxed)
+    boxed: RunSandbox = field(default_factory=RunSandbox)
     slots: CheckSlots | None = None
     ledger: Ledger | None = None
     base: BaseLooks | None = None
@@ -130,11 +129,11 @@ class World:
 
     def sweep(self) -> None:
         """End whatever is left of the programs that were run. Nothing else may be running."""
-        reaper.sweep()
-        if not reaper.SUBREAPER and self.invocation:
-            from aigon.process.survivors import end_marked
+        orphans.sweep()
+        if not orphans.SUBREAPER and self.invocation:
+            from aigon.process.orphans import end_marked_survivors
 
-            end_marked(self.invocation)
+            end_marked_survivors(self.invocation)
         self.guardian.over()
 
     def close(self) -> None:
@@ -150,7 +149,7 @@ class World:
         if self.base:
             self.base.close()
         if self.copy:
-            clean_room.remove(self.copy)
+            clean_room.remove_room(self.copy)
         if self.bytecode:
             shutil.rmtree(self.bytecode.folder, ignore_errors=True)
 
@@ -174,13 +173,13 @@ class World:
     def probe(self) -> Probe:
         """What the guards want to know of the world."""
         reason = self.stop.reason if self.stop.asked else ""
-        room = memory()
+        room = measure_memory()
         return Probe(
             elapsed=self.elapsed(),
             volumes=left(self.meter, (self.home, self.folder)),
             memory_free=room.free if room else None,
             memory_limit=room.limit if room else "",
-            longest_file=longest_file(),
+            longest_file=read_file_size_limit(),
             interrupt=reason,
             detail=self.stop.detail,
             given_up=self.held.given_up,

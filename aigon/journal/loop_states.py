@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aigon.git.main_checkout import Repository
+from aigon.git.repository import RepositoryFolders
 from aigon.journal.state_document import NewerState, state_document
 
 State = dict[str, Any]
@@ -24,7 +24,7 @@ class Told:
     label: str = ""
 
 
-def states(repository: Repository) -> list[Told]:
+def states(repository: RepositoryFolders) -> list[Told]:
     """What every state file says, of the main checkout and of worktrees that have a loop of their own."""
     folders = (repository.root, *repository.worktrees)
     return [_told(root, path) for root in folders for path in sorted(root.glob(".aigon/loop-state-*.json"))]

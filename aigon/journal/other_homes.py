@@ -4,13 +4,13 @@ import shlex
 from pathlib import Path
 
 from aigon.files.home import find_other_homes
-from aigon.git.main_checkout import around
+from aigon.git.repository import find_repository
 from aigon.journal.loop_states import states
 
 
 def describe_search(root: Path, name: str, journal: Path) -> str:
     """Return which journal of feature `name` is not there, and what the state files of the checkout say about it."""
-    told = [each for each in states(around(root)) if each.feature == name]
+    told = [each for each in states(find_repository(root)) if each.feature == name]
     files = [f".aigon/loop-state-{name}{f'-{each.label}' if each.label else ''}.json" for each in told]
     known = [
         f"{file} has run {each.state['run_id']} of {each.state['agent']}, {each.state['status']}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import AigonError, environment, usage
-from aigon.git.diff import file_diffs
+from aigon.git.diff import diff_trees
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.judge.labelled import Labelled
@@ -42,7 +42,7 @@ def bench() -> Iterator[Bench]:
 
 def _git(root: Path, *arguments: str) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    code, _, err = run.output(("git", *arguments), cwd=root, env=env)
+    code, _, err = run.capture_output(("git", *arguments), cwd=root, env=env)
     if code:
         raise environment(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
 
@@ -56,7 +56,7 @@ def change(bench: Bench, case: Labelled) -> tuple[FileDiff, ...]:
     _applied(bench, case)
     for path in case.delete:
         _removed(bench.root, path, case)
-    diffs = file_diffs(bench.git, base, _tree(bench), frozenset())
+    diffs = diff_trees(bench.git, base, _tree(bench), frozenset())
     if not diffs:
         raise usage("The case changes nothing", where=str(case.folder), hint="Compare its before/ with its after/")
     return diffs

@@ -13,7 +13,7 @@ from aigon.judge.backends import Backend, backend
 from aigon.judge.consulting import NOBODY, Consulting
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent, FindProgram
-from aigon.secrets.environment import for_checks
+from aigon.secrets.redaction import drop_credentials
 
 IN_TURN = ("agent", "anthropic")
 """Which judge is taken where none was chosen: the first that is ready."""
@@ -61,7 +61,7 @@ def settings_of(
         env=env,
     )
     if name == "command":
-        return _program(replace(settings, env=for_checks(env, allowed)), command, own)
+        return _program(replace(settings, env=drop_credentials(env, allowed)), command, own)
     if name != "agent":
         return settings  # asked by this very process
     asked = agent and replace(agent, passed=(*agent.passed, *allowed), model=_model_of(own, agent))

@@ -22,7 +22,7 @@ def judge_change(
 
     `ask` makes one call (a backend's `ask`, bound to settings). It is called once for all criteria or once for each
     (`settings.mode`), then again for the claims that stood. What fails is an unclear verdict, never an exception.
-    `file_diffs` come from `aigon.git.diff.file_diffs` or `aigon.git.unified_diff.parsed` (text of one).
+    `file_diffs` come from `aigon.git.diff.diff_trees` or `aigon.git.diff.parse_diff` (text of one).
     """
     from aigon.judge.judgement import judgement
 

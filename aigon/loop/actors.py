@@ -112,7 +112,11 @@ def require_startable_sandbox(config: Config, options: Options, agents: Sequence
     """
     mode, network = options.sandbox or config.sandbox.mode, config.sandbox.network
     for agent in agents:
-        if agent.kind and agent.kind.starts_sandbox(agent.args) and sandbox.best(mode, network) == "landlock":
+        if (
+            agent.kind
+            and agent.kind.starts_sandbox(agent.args)
+            and sandbox.choose_mechanism(mode, network) == "landlock"
+        ):
             raise environment(
                 f"{agent.kind.title} cannot start its own sandbox inside of Landlock, aigon's sandbox on this machine:"
                 " all its commands would fail",

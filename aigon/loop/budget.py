@@ -18,7 +18,7 @@ from aigon.loop import decide
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Outcome
 from aigon.model.resources import Probe
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 
 LEDGER = "ledger.json"
 """In the arena's folder."""

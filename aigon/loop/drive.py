@@ -15,7 +15,7 @@ from aigon.journal.state import State
 from aigon.loop.issues import remaining
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
-from aigon.secrets.values import Redact, cleaned
+from aigon.secrets.redaction import Redact, redact_value
 
 
 class Durable(Protocol):
@@ -47,7 +47,7 @@ class Recorder:
 
     def deliver(self, event: Event, state: State) -> State:
         """Record, then show. Raises AigonError (exit 7) when a record cannot be written."""
-        event = cleaned(event, self.redact)
+        event = redact_value(event, self.redact)
         after = state.apply(event)
         for record in self.records:
             try:
@@ -112,7 +112,7 @@ def _note(error: AigonError, state: State, recorder: Recorder) -> None:
     """Write down that the run was refused; a record that cannot be written is what may have refused it."""
     issues = remaining(state.last.findings, state.last.verdicts) if state.last else ()
     end = RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), "", state.done, issues)
-    end = cleaned(end, recorder.redact)
+    end = redact_value(end, recorder.redact)
     for record in recorder.records:
         with contextlib.suppress(OSError):
             record(end, state.apply(end))

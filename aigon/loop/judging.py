@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
-from aigon.git.diff import file_diffs
+from aigon.git.diff import diff_trees
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import Event, JudgeAsked, Spent
@@ -21,7 +21,7 @@ from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS
-from aigon.secrets.values import cleaned
+from aigon.secrets.redaction import redact_value
 from aigon.spec.features import LOGS
 
 FORMAT = "The format is in docs/judges.md, under 'A judge of your own'"
@@ -50,7 +50,7 @@ def _case(job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int
     """What the judge sees: never a word of the agent's own but what it wrote into the tree."""
     asked = [criterion for criterion in job.spec.criteria if criterion.number in waiting]
     work = world.workspace
-    found = file_diffs(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
+    found = diff_trees(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
     diffs = [diff for diff in found if not diff.path.startswith(LOGS)]  # other logs quote agents, too
     return case_of(settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observed(f) for f in findings])
 
@@ -63,7 +63,7 @@ def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Gene
     try:
         question = next(steps)
         while not world.stop.look():
-            answer = cleaned(_asked(world, settings, question), world.redact)
+            answer = redact_value(_asked(world, settings, question), world.redact)
             yield Spent(world.now(), number, "judge", answer.cost, answer.cost_status)
             question = steps.send(answer)
         return Judgement(())

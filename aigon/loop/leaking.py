@@ -2,15 +2,15 @@
 
 from collections.abc import Generator, Iterable, Sequence
 
-from aigon.git.rewrite import without
-from aigon.git.secret_files import Known, holds, keep_out, staged, tracked_in
+from aigon.git.rewriting import rewrite_without
+from aigon.git.secret_files import LeakPolicy, make_content_check, make_tracked_check, read_staged, unstage
 from aigon.job.job import Job
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import Event, Notice
 from aigon.journal.state import State
-from aigon.secrets.environment import worth_finding
-from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, blocked
+from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
+from aigon.secrets.redaction import collect_findable_values
 
 SCANNED = 2 << 20
 """Bytes of a file that a scanner is given."""
@@ -26,14 +26,16 @@ def without_secrets(job: Job, world: World, old: str, tip: str) -> str:
         scanned = {each.path for each in world.scanner.leaks(files, asked)}
         return [(path, data) for path, data in files if path in scanned or asked.leak(path, data)]
 
-    return without(world.workspace.trusted, old, tip, held_in, people, world.redact) or tip
+    return rewrite_without(world.workspace.trusted, old, tip, held_in, people, world.redact) or tip
 
 
-def known_of(job: Job, world: World) -> Known:
+def known_of(job: Job, world: World) -> LeakPolicy:
     """What decides of a suspect: the base, what people allow, and what the person's environment holds."""
     git, base = world.workspace.trusted, job.base_commit
-    values = worth_finding(world.agent_env)
-    return Known(tracked_in(git, base), holds(git, base), job.protection.may_hold_secrets, values)
+    values = collect_findable_values(world.agent_env)
+    return LeakPolicy(
+        make_tracked_check(git, base), make_content_check(git, base), job.protection.may_hold_secrets, values
+    )
 
 
 def keep_secrets_out(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
@@ -50,7 +52,7 @@ def keep_secrets_out(job: Job, world: World, snapshot: Snapshot) -> Generator[Ev
         return
     snapshot.forget()
     hint = f"take it out; where it is none, {HOW_TO_ALLOW}"
-    snapshot.complaints += tuple(f"{each.sentence} ({hint})" for each in found if not blocked(each.path))
+    snapshot.complaints += tuple(f"{each.sentence} ({hint})" for each in found if not is_secret_name(each.path))
     snapshot.notes += tuple(each.sentence for each in found)
     for each in found:
         yield Notice(world.now(), f"{each.sentence} ({hint})", "warning")
@@ -61,12 +63,12 @@ def hold_back(job: Job, world: World, parent: str) -> tuple[Leak, ...]:
     git, asked = world.workspace.trusted, known_of(job, world)
     scanned: list[tuple[str, bytes]] = []
     found: dict[str, Leak] = {}
-    for path, data in staged(git, world.workspace.root, parent):
+    for path, data in read_staged(git, world.workspace.root, parent):
         if leaked := asked.leak(path, data):
             found[path] = leaked
         elif world.scanner.program:
             scanned.append((path, data[:SCANNED]))
     found |= {each.path: each for each in world.scanner.leaks(scanned, asked)}
     if found:
-        keep_out(git, parent, [*found])
+        unstage(git, parent, [*found])
     return tuple(found.values())

@@ -16,7 +16,7 @@ from aigon.loop import commit_message, feedback, iteration_log
 from aigon.loop.decide import AWAY, forgiven
 from aigon.model.criteria import Promise, find_promises, judge_promises
 from aigon.model.outcomes import Met, Outcome
-from aigon.secrets.values import cleaned
+from aigon.secrets.redaction import redact_value
 from aigon.spec.document import tick
 
 SHORT, FULL = 2_000, 8_000
@@ -50,7 +50,7 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
     )
     size = FULL if _full(job, state.apply(draft)) else SHORT
     draft = replace(draft, feedback=_feedback(job, world, snapshot, look, state, size))
-    return cleaned(draft, world.redact)  # its words go into the log, which is committed
+    return redact_value(draft, world.redact)  # its words go into the log, which is committed
 
 
 def _full(job: Job, after: State) -> bool:

@@ -10,7 +10,7 @@ from aigon.agents.environment import for_agent
 from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
 from aigon.files.displaced import real_folders
-from aigon.isolation.run_grants import perhaps_refused
+from aigon.isolation.run_sandbox import explain_refusal
 from aigon.job.job import Job
 from aigon.job.world import Held, World
 from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded
@@ -84,7 +84,7 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
     state = yield TurnEnded(world.now(), priced(turn, prices), world.meter.taken())
     if not state.failed_turns:
-        for notice in perhaps_refused(world.boxed, turn, world.now()):
+        for notice in explain_refusal(world.boxed, turn, world.now()):
             state = yield notice
     return state
 

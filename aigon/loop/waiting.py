@@ -10,7 +10,7 @@ from aigon.journal.events import Event, Waiting
 from aigon.journal.state import State
 from aigon.loop.line_up import away_until
 from aigon.model.turns import Turn
-from aigon.process.pause import pause
+from aigon.process.stop import wait_until
 
 LOOK_FIRST = 120.0
 """Seconds of a wait that is worth a look before: what the turn did is then judged, committed, perhaps enough."""
@@ -41,7 +41,7 @@ def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
         return False
     yield Waiting(world.now(), state.iteration, agent, held.why.get(agent, ""), seconds, until)
     begun = time.monotonic()
-    came_back = pause(until, world.stop)
+    came_back = wait_until(until, world.stop)
     waited = time.monotonic() - begun
     held.waited += waited
     world.waited += waited

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aigon.files.views import make_way
-from aigon.secrets.environment import unfinished
+from aigon.secrets.redaction import find_unfinished_key
 
 HALF = 2 * 1024 * 1024
 """Bytes kept of the head, and as many of the tail. They are held more than once while they are read, and 1 GB from an
@@ -57,7 +57,7 @@ class Capture:
         end = self._pending.rfind(b"\n") + 1
         if not end and len(self._pending) > LINE:
             end = self._border()
-        begun = unfinished(bytes(self._pending[:end]))
+        begun = find_unfinished_key(bytes(self._pending[:end]))
         return begun if len(self._pending) - begun <= LINE else end
 
     def _border(self) -> int:

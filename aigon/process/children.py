@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aigon.process.capture import open_log
-from aigon.process.run import CHUNK, Running, exit_notice, piped
+from aigon.process.run import CHUNK, RunningProgram, start_piped, watch_exit
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of a line. The largest event holds a look with all its problems, a few hundred kilobytes; a longer line is
@@ -20,7 +20,7 @@ TAIL = 4096
 """Bytes of standard error that are remembered, for its last words."""
 
 
-class Lines:
+class LineSplitter:
     """Whole lines out of the chunks that a pipe gives."""
 
     def __init__(self, longest: int = LONGEST) -> None:
@@ -50,7 +50,7 @@ class Lines:
             self._skipping = True
 
 
-class _Errors:
+class _ErrorLog:
     """Standard error: its beginning in a file, its end in memory."""
 
     def __init__(self, log: Path) -> None:
@@ -76,7 +76,7 @@ class Child:
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
         """Start it. Raises OSError where it does not start; `log` is where its standard error goes."""
-        self._process: Running = piped(argv, cwd=cwd, env=env)
+        self._process: RunningProgram = start_piped(argv, cwd=cwd, env=env)
         self._held = contextlib.ExitStack()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None, "all three are pipes"
@@ -84,11 +84,11 @@ class Child:
         self._out, self._err = (
             stream.fileno() for stream in (self._process.stdout, self._process.stderr) if stream is not None
         )
-        self._exited = self._held.enter_context(exit_notice(self._process))
+        self._exited = self._held.enter_context(watch_exit(self._process))
         self._open = {self._out, self._err}
         for fd in self._open:
             os.set_blocking(fd, False)
-        self._lines, self._errors = Lines(), _Errors(log)
+        self._lines, self._errors = LineSplitter(), _ErrorLog(log)
 
     @property
     def pid(self) -> int:
@@ -136,7 +136,7 @@ class Child:
         return []
 
 
-def ready(children: Iterable[Child], others: Iterable[int], seconds: float) -> set[int]:
+def wait_for_ready(children: Iterable[Child], others: Iterable[int], seconds: float) -> set[int]:
     """The descriptors of children, and the others, that are readable within so many seconds."""
     poll = select.poll()
     for fd in (*(fd for child in children for fd in child.waits_for()), *others):

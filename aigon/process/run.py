@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.model.turns import ProgramExit
-from aigon.process import reaper
+from aigon.process import orphans
 from aigon.process.capture import Capture, open_log
-from aigon.process.followed import LOOK_SECONDS, Followed
-from aigon.process.idle import Idle
+from aigon.process.meter import IdleClock
+from aigon.process.orphans import LOOK_SECONDS, DescendantTracker
 from aigon.process.stop import POLL_SECONDS, Stop
 
-Ladder = tuple[tuple[signal.Signals, float], ...]
-DEADLINE: Ladder = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
+EndingSteps = tuple[tuple[signal.Signals, float], ...]
+DEADLINE: EndingSteps = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 """What a process group gets when its time is up, and how many seconds it then has."""
-AT_ONCE: Ladder = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
+AT_ONCE: EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
 """After a second Ctrl+C everything has to be over within 10 s."""
 CHUNK = 65536
 
@@ -30,7 +30,7 @@ CHUNK = 65536
 class Command:
     """A program to run. `deadline` in seconds, `ladder` what follows it; `stdin` is a file it reads, None for nothing.
 
-    `idle` is for how many seconds it may neither print nor compute (`aigon.process.idle`), None for no limit.
+    `idle` is for how many seconds it may neither print nor compute (`aigon.process.meter`), None for no limit.
     With `merge` standard error goes into standard output, in the order written.
     """
 
@@ -43,20 +43,20 @@ class Command:
     merge: bool = True
     redact: Callable[[bytes], bytes] = field(default=lambda b: b)
     started: Callable[[int], None] = field(default=lambda _pid: None)
-    ladder: Ladder = DEADLINE
+    ladder: EndingSteps = DEADLINE
     idle: float | None = None
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Deadline:
     """What is still to happen to a running group: the next signal and when it is due (monotonic).
 
     `idle` watches over its silence, until the ladder begins; `silent` says that this was why.
     """
 
-    steps: Ladder
+    steps: EndingSteps
     due: float | None
-    idle: Idle | None = None
+    idle: IdleClock | None = None
     silent: bool = False
     timed_out: bool = False
     killed: bool = False
@@ -87,12 +87,12 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     except OSError as error:
         return ProgramExit(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
     command.started(process.pid)
-    idle = Idle(command.idle) if command.idle else None
-    waiting = _Waiting(command.ladder, begun + command.deadline if command.deadline else None, idle)
-    followed = None if reaper.SUBREAPER else Followed(process.pid)
-    with _captures(process, command) as captures:
+    idle = IdleClock(command.idle) if command.idle else None
+    waiting = _Deadline(command.ladder, begun + command.deadline if command.deadline else None, idle)
+    followed = None if orphans.SUBREAPER else DescendantTracker(process.pid)
+    with _open_captures(process, command) as captures:
         _attend(process, captures, waiting, stop, followed)
-        code = _exit_code(process.pid)
+        code = _read_exit_code(process.pid)
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
         if followed:
@@ -111,7 +111,7 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     )
 
 
-def _exit_code(pid: int) -> int | None:
+def _read_exit_code(pid: int) -> int | None:
     """How the exited leader ended, negative for a signal; None when somebody else collected it.
 
     Asked without collecting it: to Popen a child that is gone already looks as if it had exited with 0.
@@ -138,7 +138,7 @@ def _spawn(command: Command) -> "subprocess.Popen[bytes]":
 
 
 @contextmanager
-def _captures(process: "subprocess.Popen[bytes]", command: Command) -> Iterator[dict[int, Capture]]:
+def _open_captures(process: "subprocess.Popen[bytes]", command: Command) -> Iterator[dict[int, Capture]]:
     """The captures by descriptor; the pipes are closed at the end even if a grandchild still holds them."""
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(open_log(command.log)) if command.log else None
@@ -154,17 +154,23 @@ def _captures(process: "subprocess.Popen[bytes]", command: Command) -> Iterator[
 def _attend(
     process: "subprocess.Popen[bytes]",
     captures: dict[int, Capture],
-    waiting: _Waiting,
+    waiting: _Deadline,
     stop: Stop | None,
-    followed: Followed | None,
+    followed: DescendantTracker | None,
 ) -> None:
     """Drain until the leader has exited (it stays a zombie, so that its group can still be signalled)."""
-    with exit_notice(process) as exited:
+    with watch_exit(process) as exited:
         poll = select.poll()
         for fd in (exited, *captures, *([stop.fileno()] if stop else [])):
             poll.register(fd, select.POLLIN)
         while True:
-            ready = dict(poll.poll(min(_patience(waiting), LOOK_SECONDS * 1000) if followed else _patience(waiting)))
+            ready = dict(
+                poll.poll(
+                    min(_milliseconds_to_wait(waiting), LOOK_SECONDS * 1000)
+                    if followed
+                    else _milliseconds_to_wait(waiting)
+                )
+            )
             if followed:
                 followed.look()
             for fd in captures.keys() & ready.keys():
@@ -174,16 +180,16 @@ def _attend(
                     waiting.idle.heard()
             if exited in ready:
                 return
-            _mind(process.pid, waiting, stop, poll)
+            _escalate_if_due(process.pid, waiting, stop, poll)
 
 
-def _patience(waiting: _Waiting) -> float:
+def _milliseconds_to_wait(waiting: _Deadline) -> float:
     """Milliseconds until something other than output or an exit may need attention."""
     left = POLL_SECONDS if waiting.due is None else min(POLL_SECONDS, waiting.due - time.monotonic())
     return max(0.0, left * 1000)
 
 
-def _mind(group: int, waiting: _Waiting, stop: Stop | None, poll: "select.poll") -> None:
+def _escalate_if_due(group: int, waiting: _Deadline, stop: Stop | None, poll: "select.poll") -> None:
     """Climb the ladder where a deadline has passed or the run has to end at once."""
     if stop and not waiting.killed and stop.look():
         poll.unregister(stop.fileno())
@@ -221,7 +227,7 @@ def _drain(captures: dict[int, Capture]) -> None:
 
 
 @contextmanager
-def exit_notice(process: "subprocess.Popen[bytes]") -> Iterator[int]:
+def watch_exit(process: "subprocess.Popen[bytes]") -> Iterator[int]:
     """A descriptor that is readable once `process` has exited: a pidfd, or a waiting thread where there is none."""
     if hasattr(os, "pidfd_open"):
         fd = os.pidfd_open(process.pid)
@@ -249,7 +255,7 @@ def exit_notice(process: "subprocess.Popen[bytes]") -> Iterator[int]:
         os.close(write)
 
 
-def output(
+def capture_output(
     argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str], stdin: bytes | None = None
 ) -> tuple[int, bytes, bytes]:
     """Exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
@@ -271,7 +277,7 @@ def output(
     return process.returncode, out, err
 
 
-def beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:
+def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:
     """The first `most` bytes that a short, trusted program prints. It is ended as soon as they are there."""
     null = subprocess.DEVNULL
     process = subprocess.Popen(
@@ -284,11 +290,11 @@ def beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: i
     return data
 
 
-Running = subprocess.Popen[bytes]
+RunningProgram = subprocess.Popen[bytes]
 """A program that was started and is not waited for yet."""
 
 
-def piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Running:
+def start_piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> RunningProgram:
     """Start a program in a session of its own whose three streams are pipes. Raises OSError where it does not start.
 
     The ends that are kept here are closed on exec: no other program that is started holds one open.
@@ -301,7 +307,7 @@ _DETACHED = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-'
 """The shell leaves at once: what it started is then the child of whoever adopts orphans, not aigon's."""
 
 
-def detached(argv: Sequence[str], *, stdin: int) -> bool:
+def start_detached(argv: Sequence[str], *, stdin: int) -> bool:
     """Start a program that is no descendant of this process; it reads the descriptor `stdin`. False if that failed."""
     try:
         done = subprocess.run(

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -22,13 +22,13 @@ from threading import Lock
 from typing import Any, Literal
 
 FOLDER = "running"
-Request = Literal["finish", "now"]
+StopRequest = Literal["finish", "now"]
 """How an aigon is asked to end: as by the first Ctrl+C, or as by the second."""
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedProcess:
     """A process that was started: its number, and when, as the system says it (no clock that people read)."""
 
     pid: int
@@ -48,13 +48,13 @@ class Invocation:
     label: str
     host: str
     machine: str
-    loop: Started
+    loop: StartedProcess
     since: str
-    sessions: tuple[Started, ...] = ()
+    sessions: tuple[StartedProcess, ...] = ()
 
 
 @dataclass(slots=True)
-class Running:
+class RunningNote:
     """The note of this process, kept up to date; None where there is none. What cannot be written hinders nothing."""
 
     path: Path | None = None
@@ -64,13 +64,13 @@ class Running:
     @property
     def request(self) -> Path | None:
         """The file in which others ask this process to end."""
-        return request_of(self.path) if self.path else None
+        return find_request_file(self.path) if self.path else None
 
     def begun(self, pid: int) -> None:
         """A program was started that leads the session `pid`."""
         if self.about is not None:
             with self._lock:
-                self._write((*self.about.sessions, Started(pid, start_of(pid))))
+                self._write((*self.about.sessions, StartedProcess(pid, read_start(pid))))
 
     def over(self) -> None:
         """What was started is over, and swept."""
@@ -78,53 +78,53 @@ class Running:
             with self._lock:
                 self._write(())
 
-    def _write(self, sessions: tuple[Started, ...]) -> None:
+    def _write(self, sessions: tuple[StartedProcess, ...]) -> None:
         from dataclasses import replace
 
         assert self.about is not None and self.path is not None, "both or neither"
         self.about = replace(self.about, sessions=sessions)
-        write(self.path, self.about)
+        write_note(self.path, self.about)
 
 
 @contextmanager
-def noted(home: Path, invocation: str, run_id: str, feature: str, label: str) -> Iterator[Running]:
+def keep_note(home: Path, invocation: str, run_id: str, feature: str, label: str) -> Iterator[RunningNote]:
     """A note about this process, for as long as the context lasts."""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
-    me = Started(os.getpid(), start_of(os.getpid()))
-    about = Invocation(invocation, run_id, feature, label, socket.gethostname(), machine(), me, since)
+    me = StartedProcess(os.getpid(), read_start(os.getpid()))
+    about = Invocation(invocation, run_id, feature, label, socket.gethostname(), identify_machine(), me, since)
     path = home / FOLDER / f"{invocation}.json"
-    running = Running(path, about)
-    write(path, about)
+    running = RunningNote(path, about)
+    write_note(path, about)
     try:
         yield running
     finally:
-        forget(path)
+        remove_note(path)
 
 
-def forget(note: Path) -> None:
+def remove_note(note: Path) -> None:
     """Remove a note, and the request that belongs to it."""
     with contextlib.suppress(OSError):
         note.unlink(missing_ok=True)
-        request_of(note).unlink(missing_ok=True)
+        find_request_file(note).unlink(missing_ok=True)
 
 
-def request_of(note: Path) -> Path:
+def find_request_file(note: Path) -> Path:
     """The file in which others ask the aigon of a note to end."""
     return note.with_suffix(".stop")
 
 
-def request(note: Path, how: Request) -> None:
+def request_stop(note: Path, how: StopRequest) -> None:
     """Ask the aigon of a note to end. What was asked for at once stays so. Raises OSError."""
-    file = request_of(note)
-    if requested(file) != "now":
+    file = find_request_file(note)
+    if read_request(file) != "now":
         temporary = file.with_name(f"{file.name}.tmp")
         temporary.write_text(how)
         temporary.replace(file)
     if not note.exists():  # it has just ended
-        forget(note)
+        remove_note(note)
 
 
-def requested(file: Path) -> Request | None:
+def read_request(file: Path) -> StopRequest | None:
     """What is asked for in `file`; None for nothing."""
     try:
         with open(file) as opened:  # noqa: PTH123 - on the hot path
@@ -134,7 +134,7 @@ def requested(file: Path) -> Request | None:
     return how if how in ("finish", "now") else None  # type: ignore[return-value]
 
 
-def write(path: Path, about: Invocation) -> None:
+def write_note(path: Path, about: Invocation) -> None:
     """The note, whole or not at all; a disk that takes no more is another's to speak of."""
     temporary = path.with_name(f"{path.name}.tmp")
     with contextlib.suppress(OSError):
@@ -143,7 +143,7 @@ def write(path: Path, about: Invocation) -> None:
         temporary.replace(path)
 
 
-def notes(home: Path) -> list[Path]:
+def list_notes(home: Path) -> list[Path]:
     """The notes that there are."""
     try:
         names = os.listdir(home / FOLDER)  # noqa: PTH208 - every command looks
@@ -152,33 +152,35 @@ def notes(home: Path) -> list[Path]:
     return [home / FOLDER / name for name in sorted(names) if name.endswith(".json")]
 
 
-def read(path: Path) -> Invocation | None:
+def read_note(path: Path) -> Invocation | None:
     """A note; None for one that is gone, not whole, or of another version's making."""
     try:
         found: dict[str, Any] = json.loads(path.read_text())
         if found.pop("schema_version") != SCHEMA_VERSION:
             return None
-        loop, sessions = _started(found.pop("loop")), tuple(map(_started, found.pop("sessions")))
+        loop, sessions = _decode_process(found.pop("loop")), tuple(map(_decode_process, found.pop("sessions")))
         return Invocation(**{name: str(value) for name, value in found.items()}, loop=loop, sessions=sessions)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def _started(document: dict[str, Any]) -> Started:
-    return Started(int(document["pid"]), str(document["start"]))
+def _decode_process(document: dict[str, Any]) -> StartedProcess:
+    return StartedProcess(int(document["pid"]), str(document["start"]))
 
 
-def here(about: Invocation) -> bool:
+def is_on_this_machine(about: Invocation) -> bool:
     """Whether the processes of a note are among those that this process can see by their numbers."""
-    return about.host == socket.gethostname() and about.machine == machine()
+    return about.host == socket.gethostname() and about.machine == identify_machine()
 
 
-def passed(about: Invocation) -> bool:
+def is_from_earlier_boot(about: Invocation) -> bool:
     """Whether they are of an earlier boot of this very machine: none of them runs any more."""
-    return about.host == socket.gethostname() and about.machine.partition("/")[0] != machine().partition("/")[0]
+    return (
+        about.host == socket.gethostname() and about.machine.partition("/")[0] != identify_machine().partition("/")[0]
+    )
 
 
-def start_of(pid: int) -> str:
+def read_start(pid: int) -> str:
     """When a process started, in ticks since the boot (seconds since the epoch where there is no /proc).
 
     "" where it is gone or only waits to be collected.
@@ -188,10 +190,10 @@ def start_of(pid: int) -> str:
             fields = file.read().rpartition(b")")[2].split()
         return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
     except OSError:
-        return "" if Path("/proc/self/stat").exists() else _asked(pid)
+        return "" if Path("/proc/self/stat").exists() else _ask_start(pid)
 
 
-def parent_of(pid: int) -> int | None:
+def read_parent(pid: int) -> int | None:
     """The number of a process's parent; None for one that is gone."""
     import psutil
 
@@ -201,7 +203,7 @@ def parent_of(pid: int) -> int | None:
         return None
 
 
-def _asked(pid: int) -> str:
+def _ask_start(pid: int) -> str:
     import psutil
 
     try:
@@ -211,16 +213,67 @@ def _asked(pid: int) -> str:
         return ""
 
 
-def lives(one: Started) -> bool:
+def is_alive(one: StartedProcess) -> bool:
     """Whether that very process is still there."""
-    return bool(one.start) and start_of(one.pid) == one.start
+    return bool(one.start) and read_start(one.pid) == one.start
 
 
 @cache
-def machine() -> str:
+def identify_machine() -> str:
     """This boot of this machine, and, after a stroke, the space of process numbers that this process is in."""
     boot = space = ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - not a path
     return f"{boot}/{space}"
+
+
+SLACK = 5.0
+"""Seconds by which a process may seem younger than its run: its age is counted from the start of the machine."""
+
+
+def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
+    """Whether the loop that wrote "running" still is: its process is there and holds the feature's lock.
+
+    A process number is given out anew after a while; where no lock can be asked, the process has to be as old as the
+    run.
+    """
+    from aigon.files.store import is_held
+
+    if state.get("status") != "running" or state.get("host") != socket.gethostname():
+        return False
+    pid = state.get("pid")
+    if not isinstance(pid, int) or pid <= 0 or not _process_exists(pid):
+        return False
+    held = is_held(_find_lock(home, state)) if home else None
+    return _is_old_enough(pid, str(state.get("started_at"))) if held is None else held
+
+
+def loop_lock(home: Path, feature: str, label: str = "") -> Path:
+    """The lock that a loop on the feature holds; each agent in a worktree of its own, called `label`, has one."""
+    return home / "locks" / f"feature-{feature}{f'-{label}' if label else ''}.lock"
+
+
+def _find_lock(home: Path, state: Mapping[str, Any]) -> Path:
+    return loop_lock(home, str(state.get("feature_id")), str(state.get("label") or ""))
+
+
+def _process_exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _is_old_enough(pid: int, since: str) -> bool:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        dead = process.status() == psutil.STATUS_ZOMBIE
+        return not dead and process.create_time() <= datetime.fromisoformat(since).timestamp() + SLACK
+    except (psutil.Error, ValueError):
+        return False

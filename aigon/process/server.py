@@ -1,20 +1,20 @@
-"""A program that is started and stays: its output is drained, and it ends with everything that it started.
-
-Whoever uses this is a process of its own that has no other children to lose: what escapes the server's group becomes
-its child (see `reaper`), and is ended by the same sweep.
-"""
+"""A program that is started and stays, and the TCP ports that it listens on."""
 
 import contextlib
+import errno
 import os
+import random
 import signal
+import socket
 import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from aigon.process import reaper
+from aigon.process import orphans
 from aigon.process.run import CHUNK, signal_group
 
 KEPT = 64 * 1024
@@ -50,7 +50,7 @@ class Server:
 
     def living(self) -> list[int]:
         """Every process of it that runs."""
-        return [pid for pid in reaper.descendants() if not reaper.is_zombie(pid)]
+        return [pid for pid in orphans.list_descendants() if not orphans.is_zombie(pid)]
 
     def tail(self) -> bytes:
         """The end of what it printed. Of one that has ended, all that is still on its way is waited for."""
@@ -67,9 +67,9 @@ class Server:
             signal_group(self._process.pid, signal.SIGTERM)
             for pid in self.living():
                 _terminate(pid, self._process.pid)
-            _until(lambda: self.exit_code() is not None and not self.living(), grace)
+            _wait_until_true(lambda: self.exit_code() is not None and not self.living(), grace)
         self.exit_code()  # before the sweep collects it
-        killed = reaper.sweep()
+        killed = orphans.sweep()
         self._drain.join(SETTLE)
         return killed > 0
 
@@ -83,12 +83,12 @@ class Server:
             self._seen(chunk)
 
 
-def started(argv: Sequence[str], cwd: Path, env: Mapping[str, str], seen: Callable[[bytes], None]) -> Server:
+def start_server(argv: Sequence[str], cwd: Path, env: Mapping[str, str], seen: Callable[[bytes], None]) -> Server:
     """Start a server in a session of its own; `seen` gets what it prints, in a thread. Raises OSError.
 
     Its standard input is a pipe that stays open and empty: to some development servers its end is a request to end.
     """
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     process = subprocess.Popen(
         argv,
         cwd=cwd,
@@ -108,7 +108,98 @@ def _terminate(pid: int, group: int) -> None:
             os.kill(pid, signal.SIGTERM)
 
 
-def _until(condition: Callable[[], bool], seconds: float) -> None:
+def _wait_until_true(condition: Callable[[], bool], seconds: float) -> None:
     limit = time.monotonic() + seconds
     while not condition() and time.monotonic() < limit:
         time.sleep(PAUSE)
+
+
+LOOPBACK = ("127.0.0.1", "::1")
+"""Where a server is looked for: some bind only to what `localhost` means first."""
+RANGE = 100
+"""Ports from a base on that are one agent's own, where several work side by side."""
+CONNECT_SECONDS = 1.0
+
+
+def find_free_port(base: int | None = None) -> int:
+    """A port that nothing listens on. With `base`, one of the RANGE from there on; the order is random.
+
+    Raises OSError where there is none.
+    """
+    if base is None:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK[0], 0))
+            port: int = probe.getsockname()[1]
+            return port
+    for port in random.sample(range(base, base + RANGE), RANGE):
+        if port <= 65535 and not find_port_conflict(port):
+            return port
+    raise OSError(errno.EADDRINUSE, f"no port from {base} to {base + RANGE - 1} is free")
+
+
+def find_answering_host(port: int) -> str:
+    """The loopback address on which something accepts connections; empty for none."""
+    for host in LOOPBACK:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), CONNECT_SECONDS):
+            return host
+    return ""
+
+
+def find_port_conflict(port: int) -> str:
+    """Why a server could not listen on a port, in a few words; empty where it could."""
+    if find_answering_host(port):
+        return "in use"
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError as error:
+            return "in use" if error.errno == errno.EADDRINUSE else str(error.strerror or error).lower()
+    return ""
+
+
+def find_port_holder(port: int) -> int | None:
+    """The process that listens on a port, where this user may know."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, OSError):
+        for each in psutil.net_connections(kind="tcp"):
+            if _read_listening_port(each) == port and each.pid:
+                return int(each.pid)
+    return None
+
+
+def describe_process(pid: int | None) -> str:
+    """A process as people know it: `pid 123 (node)`."""
+    import psutil
+
+    if pid is None:
+        return "a process that you may not look into"
+    with contextlib.suppress(psutil.Error, OSError):
+        return f"pid {pid} ({psutil.Process(pid).name()})"
+    return f"pid {pid}"
+
+
+def list_listening_ports(pids: Iterable[int]) -> tuple[int, ...]:
+    """The ports that these processes listen on, sorted."""
+    import psutil
+
+    found: set[int] = set()
+    for pid in pids:
+        with contextlib.suppress(psutil.Error, OSError):
+            rows = psutil.Process(pid).net_connections(kind="tcp")
+            found |= {port for row in rows if (port := _read_listening_port(row))}
+    return tuple(sorted(found))
+
+
+def _read_listening_port(row: Any) -> int:
+    """The port that a row of psutil's table of connections says is listened on; 0 for another one."""
+    import psutil
+
+    return int(row.laddr.port) if row.status == psutil.CONN_LISTEN and row.laddr else 0
+
+
+def read_port_base(env: "os._Environ[str]") -> int | None:
+    """The first of the ports that AIGON_PORT_BASE gives to this agent; None where it gives none."""
+    text = env.get("AIGON_PORT_BASE", "")
+    return int(text) if text.isdecimal() and 0 < int(text) <= 65535 else None

@@ -1,17 +1,18 @@
-"""What asks a run to end: signals, stop files and requests. Handlers only set a flag and wake whoever waits."""
+"""What asks a run to end: signals, stop files and requests; and waiting that ends with them."""
 
 import os
 import select
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Literal
 
-from aigon.process.running import requested
+from aigon.process.running import read_request
 
-Reason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
+StopReason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
 POLL_SECONDS = 0.5
 """How often waiting code looks for a stop file: a person creating one does not notice half a second."""
 
@@ -32,7 +33,7 @@ class Stop:
         self._files = tuple(os.fspath(f) for f in files)
         self._read, self._write = os.pipe()
         self._said = said
-        self.reason: Reason = ""
+        self.reason: StopReason = ""
         self.detail = ""
         self.now = False
         self.request: Path | None = None
@@ -47,7 +48,7 @@ class Stop:
         """`now`, after a look for stop files and for a request."""
         if not self.now and any(os.path.exists(f) for f in self._files):  # noqa: PTH110 - on the hot path
             self._at_once("stop-file")
-        wanted = requested(self.request) if self.request and not self.now else None
+        wanted = read_request(self.request) if self.request and not self.now else None
         if wanted == "now":
             self._at_once("SIGINT")
         elif wanted == "finish" and not self.reason:
@@ -78,13 +79,13 @@ class Stop:
         os.close(self._read)
         os.close(self._write)
 
-    def _at_once(self, reason: Reason) -> None:
+    def _at_once(self, reason: StopReason) -> None:
         self.reason = reason
         self.now = True
         os.write(self._write, b"!")
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
-        name: Reason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
+        name: StopReason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
         if self.now:
             return
         if name == "SIGINT" and not self.reason:
@@ -92,7 +93,7 @@ class Stop:
             return
         self._at_once(name)
 
-    def _first(self, name: Reason) -> None:
+    def _first(self, name: StopReason) -> None:
         if not self._patient:
             self._at_once(name)
             return
@@ -111,3 +112,19 @@ class Stop:
                 signal.signal(number, handler)
             if self.reason == "SIGINT":  # asked and done: a second Ctrl+C must not turn the outcome into a crash
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def wait_until(until: float, stop: Stop) -> bool:
+    """Wait until `until` (seconds since the epoch, so that a suspended laptop is not late). False when asked to stop.
+
+    The first Ctrl+C ends it too: there is nothing to finish. A clock that is set back meanwhile makes it no longer.
+    """
+    poll = select.poll()
+    poll.register(stop.fileno(), select.POLLIN)
+    latest = time.monotonic() + until - time.time()
+    while not stop.asked:
+        left = min(until - time.time(), latest - time.monotonic())
+        if left <= 0:
+            return True
+        poll.poll(min(left, POLL_SECONDS) * 1000)
+    return False

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.checks.execution import CRITERION
-from aigon.git import blobs
-from aigon.isolation import bytecode
+from aigon.git import objects
+from aigon.isolation import dependencies
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
@@ -78,7 +78,7 @@ class Bench:
             results = run_in(inside, checks, plan_for(self.job, self.folder / name, self.durations))
             if of_people:
                 place = self.world.home / "bytecode" / self.job.name
-                self.world.bytecode = bytecode.taken(room, place, self.rooms.needs.lent)
+                self.world.bytecode = dependencies.take_bytecode(room, place, self.rooms.needs.lent)
             return results
 
     def missing(self, check: Check, result: Result) -> tuple[Problem, ...]:
@@ -92,7 +92,9 @@ class Bench:
 def bench(job: Job, world: World, record: Frozen, tree: str, folder: Path, findings: Sequence[Finding]) -> Bench:
     """Rooms for a proof of this tree. Raises AigonError (exit 7) where none can be made."""
     rooms = rooms_for(job, world, tree, record.folders, folder)
-    allowed = (path for path in blobs.entries(world.workspace.trusted, job.base_commit) if job.protection.allowed(path))
+    allowed = (
+        path for path in objects.list_entries(world.workspace.trusted, job.base_commit) if job.protection.allowed(path)
+    )
     theirs = (*allowed, *record.theirs) if job.protection.allow else tuple(record.theirs)
     return Bench(job, world, rooms, folder, {finding.check: finding.duration for finding in findings}, record, theirs)
 

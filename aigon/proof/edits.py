@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from aigon.git import blobs
-from aigon.git.blobs import Entry
+from aigon.git import objects
+from aigon.git.objects import TreeEntry
 from aigon.git.trusted import TrustedGit
 from aigon.job.snapshot import Snapshot
 from aigon.model.changes import Concern, Edit, Edits, hash_change
@@ -20,8 +20,8 @@ class Changed:
     """One path that differs: its entry in the version that counts as the base's, and in the tree."""
 
     path: str
-    base: Entry | None
-    tree: Entry | None
+    base: TreeEntry | None
+    tree: TreeEntry | None
 
 
 def changed(git: TrustedGit, snapshot: Snapshot, frozen: Frozen) -> tuple[Changed, ...]:
@@ -32,24 +32,24 @@ def changed(git: TrustedGit, snapshot: Snapshot, frozen: Frozen) -> tuple[Change
     return tuple(row for row in rows if _name(row.base) != _name(row.tree))
 
 
-def base_entries(git: TrustedGit, frozen: Frozen, paths: Mapping[str, object]) -> dict[str, Entry]:
+def base_entries(git: TrustedGit, frozen: Frozen, paths: Mapping[str, object]) -> dict[str, TreeEntry]:
     """The entries of these paths in the versions that count as the base's."""
     by_commit: dict[str, list[str]] = {}
     for path in paths:
         by_commit.setdefault(frozen.version(path), []).append(path)
-    found: dict[str, Entry] = {}
+    found: dict[str, TreeEntry] = {}
     for commit, some in by_commit.items():
-        found |= blobs.entries(git, commit, some)
+        found |= objects.list_entries(git, commit, some)
     return found
 
 
-def _entry(path: str, raw: str) -> Entry | None:
+def _entry(path: str, raw: str) -> TreeEntry | None:
     """By git's raw format: modes and objects' names, then the status."""
     mode, _, sha, _ = raw.split(" ", 3)
-    return None if mode == "000000" else Entry(mode, sha, path)
+    return None if mode == "000000" else TreeEntry(mode, sha, path)
 
 
-def _name(entry: Entry | None) -> tuple[str, str] | None:
+def _name(entry: TreeEntry | None) -> tuple[str, str] | None:
     return (entry.mode, entry.sha) if entry else None
 
 
@@ -58,9 +58,9 @@ def edits(
 ) -> Edits:
     """The changes as text, less what the spec allows, and the tests of the base."""
     rows = _first(rows, protection)[:FILES]
-    tests = [e for path, e in blobs.entries(git, base).items() if protection.part(path) == "tests"][:FILES]
+    tests = [e for path, e in objects.list_entries(git, base).items() if protection.part(path) == "tests"][:FILES]
     wanted = [entry.sha for row in rows for entry in (row.base, row.tree) if entry and entry.mode != "160000"]
-    texts = blobs.contents(git, [*wanted, *(entry.sha for entry in tests)])
+    texts = objects.read_blobs(git, [*wanted, *(entry.sha for entry in tests)])
     files = tuple(_edit(row, texts, protection) for row in rows)
     return Edits(files, {entry.path: _text(texts[entry.sha]) for entry in tests}, messages)
 
@@ -86,7 +86,7 @@ def _edit(row: Changed, texts: Mapping[str, bytes], protection: Protection) -> E
     return Edit(row.path, before, after, protection.part(row.path), *modes)
 
 
-def _content(entry: Entry | None, texts: Mapping[str, bytes]) -> str | None:
+def _content(entry: TreeEntry | None, texts: Mapping[str, bytes]) -> str | None:
     """A submodule's content is the name of its commit."""
     if entry is None:
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from aigon.git import blobs
+from aigon.git import objects
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.decisions import Decision
@@ -43,7 +43,7 @@ def _by_path(world: World, protection: Protection, rows: Sequence[Changed]) -> I
     """Files that a rule on paths alone is about: notes, and reviews that no second run can settle."""
     ruled = [(row, rule) for row in rows for rule in protection.rules_of(row.path) if not rule.relaid]
     shas = [entry.sha for row, rule in ruled if rule.keys for entry in (row.base, row.tree) if entry]
-    texts = blobs.contents(world.workspace.trusted, shas)
+    texts = objects.read_blobs(world.workspace.trusted, shas)
     for row, rule in ruled:
         put_back = rule.level == "restore" and (row.path in world.guarded or row.path.startswith(f"{guards.OWN}/"))
         if put_back or (rule.keys and keyed.same(*_both(row, texts), row.path, rule.keys)):

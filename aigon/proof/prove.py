@@ -29,7 +29,7 @@ from aigon.proof.edits import Changed, changed
 from aigon.proof.frozen import Frozen, load
 from aigon.proof.rehearse import record_base, refused, rehearse
 from aigon.proof.vacuity import describe_passing
-from aigon.secrets.leaks import HOW_TO_ALLOW, blocked
+from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.fingerprints import fingerprint
 
 TITLE = "Clean-room proof"
@@ -70,7 +70,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Look) -> Generator
     record = frozen_of(job, world)
     rows = changed(world.workspace.trusted, snapshot, record)
     for path in world.workspace.untracked():
-        if blocked(path) and not job.protection.may_hold_secrets(path):
+        if is_secret_name(path) and not job.protection.may_hold_secrets(path):
             said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")
     concerns = (*integrity_findings.found(job, world, rows), *(world.watch.lost if world.watch else ()))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aigon.git import blobs
+from aigon.git import objects
 from aigon.git.trusted import TrustedGit
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof import keyed
@@ -33,19 +33,21 @@ class Relaid:
 def relaid(git: TrustedGit, tree: str, rows: tuple[Changed, ...], protection: Protection) -> Relaid | None:
     """The trees to look at as well; None where the agent touched neither tests nor what configures the checks."""
     ruled = [(row, rule) for row in rows if (rule := protection.relaid(row.path, new=row.base is None))]
-    texts = blobs.contents(git, [e.sha for row, _ in ruled for e in (row.base, row.tree) if e and e.mode != "160000"])
+    texts = objects.read_blobs(
+        git, [e.sha for row, _ in ruled for e in (row.base, row.tree) if e and e.mode != "160000"]
+    )
     touched = [(row, rule) for row, rule in ruled if not _same(row, rule, texts)]
     if not touched:
         return None
     back = {row.path: _version(git, row, rule, texts) for row, rule in touched}
     kept = {path: new for path, new in back.items() if new is not None or not _new_test(path, touched, texts)}
-    without = blobs.tree_with(git, tree, back)
+    without = objects.write_tree_with(git, tree, back)
     return Relaid(
         tuple(back),
         tuple(row.path for row, rule in touched if rule.part != "tests"),
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,
-        blobs.tree_with(git, tree, kept) if kept != back else without,
+        objects.write_tree_with(git, tree, kept) if kept != back else without,
     )
 
 
@@ -67,7 +69,7 @@ def _version(git: TrustedGit, row: Changed, rule: Rule, texts: Mapping[str, byte
     if not rule.keys or row.tree is None:
         return (row.base.mode, row.base.sha) if row.base else None
     text = keyed.with_keys_of(*_texts(row, texts), row.path, rule.keys)
-    return None if text is None else (row.tree.mode, blobs.written(git, text.encode("utf-8", "replace")))
+    return None if text is None else (row.tree.mode, objects.write_blob(git, text.encode("utf-8", "replace")))
 
 
 def _new_test(path: str, touched: list[tuple[Changed, Rule]], texts: Mapping[str, bytes]) -> bool:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
 from aigon.checks.schedule import Schedule, run_checks
-from aigon.git import blobs
+from aigon.git import objects
 from aigon.isolation import clean_room, mechanisms
-from aigon.isolation.checkouts import others, tools
-from aigon.isolation.clean_room import Room
+from aigon.isolation.clean_room import CleanRoom
+from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
 from aigon.isolation.mechanisms import Isolation
 from aigon.job.job import Job
 from aigon.job.results import Result
@@ -33,9 +33,9 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
     `before` are the dependency folders as they were before any agent ran. Raises AigonError (exit 7).
     """
     root = world.workspace.root
-    entries = blobs.entries(world.workspace.trusted, tree)
+    entries = objects.list_entries(world.workspace.trusted, tree)
     needs = choose_dependencies(root, job.proof.setups, before, entries)
-    rooms = Rooms(mechanisms.best(root, job.proof.isolation, job.proof.network), needs, logs)
+    rooms = Rooms(mechanisms.choose_isolation(root, job.proof.isolation, job.proof.network), needs, logs)
     for setup in needs.due:
         seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _folder(job, world)
         place = locate_kept(world.home, setup, entries, job.proof.setups, seen_as)
@@ -50,17 +50,17 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
 
 
 @contextmanager
-def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, Room]]:
+def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, CleanRoom]]:
     """A world whose checks run in a room with `tree`. Raises AigonError (exit 7) where none can be made."""
     root = world.workspace.root
-    with clean_room.opened(
+    with clean_room.open_room(
         world.workspace.trusted,
         tree,
         _folder(job, world),
         world.check_env,
         isolation=rooms.mechanism,
-        hidden=(world.home, *others(root)),
-        shown=tools(root, world.check_env.get("PATH", ""), rooms.needs.lent),
+        hidden=(world.home, *list_other_checkouts(root)),
+        shown=find_shared_tools(root, world.check_env.get("PATH", ""), rooms.needs.lent),
         lent=rooms.needs.lent,
         given=rooms.needs.given,
         home=job.proof.home,
@@ -76,7 +76,7 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         yield inside, room
 
 
-def _online(inside: World, room: Room) -> World:
+def _online(inside: World, room: CleanRoom) -> World:
     """The same with a network, for what fetches dependencies."""
     assert inside.place is not None, "a room is a place"
     return replace(inside, place=replace(inside.place, enclosed=room.enclosed))

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.files.views import write_view
-from aigon.git.keepsake import Keepsake
-from aigon.git.kept_places import Places
-from aigon.git.moved_refs import Moved
-from aigon.git.places import opinion, persons_own, places
-from aigon.git.ref_guard import RefGuard
-from aigon.git.rivals import NOBODY, Rivals
-from aigon.git.stale_locks import GitLocks
+from aigon.git.file_protection import FileProtection, ProtectedPaths
+from aigon.git.locks import GitLocks
+from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths
+from aigon.git.ref_protection import RefProtection
+from aigon.git.refs import NOBODY, MovedRef, Rivals
 from aigon.git.workspace import Workspace
 from aigon.model.changes import Concern, hash_change
 from aigon.proof.main_checkout import MainsOwn
@@ -32,9 +30,9 @@ class Watch:
     it did there.
     """
 
-    git: Keepsake
-    records: Keepsake
-    refs: RefGuard
+    git: FileProtection
+    records: FileProtection
+    refs: RefProtection
     lost: list[Concern] = field(default_factory=list)
     mains: MainsOwn | None = None
     note: Path | None = None
@@ -96,7 +94,7 @@ class Watch:
             yield moved.sentence
 
 
-def _lost(moved: Moved) -> Concern:
+def _lost(moved: MovedRef) -> Concern:
     return Concern("lost-ref", "review", moved.sentence, (), hash_change([moved.ref, moved.before, moved.after]))
 
 
@@ -114,12 +112,16 @@ def watch(
     What other loops of the repository write, `rivals` says.
     """
     git, displaced = workspace.trusted, workspace.own / "displaced"
-    theirs = persons_own(os.environ)
-    own = Places((home, workspace.root), files=records, growing=(journal,))
+    theirs = list_global_config(os.environ)
+    own = ProtectedPaths((home, workspace.root), files=records, growing=(journal,))
     return Watch(
-        Keepsake(places(git, hooks_path, lambda: Places((), theirs)), displaced, opinion(git, shared=rivals != NOBODY)),
-        Keepsake(lambda: own, displaced),
-        RefGuard(git, workspace.branch, displaced, rivals),
+        FileProtection(
+            watch_git_paths(git, hooks_path, lambda: ProtectedPaths((), theirs)),
+            displaced,
+            make_opinion(git, shared=rivals != NOBODY),
+        ),
+        FileProtection(lambda: own, displaced),
+        RefProtection(git, workspace.branch, displaced, rivals),
         note=note,
         own=git.directory,
         locks=GitLocks(git.root, git.git_dir, git.common_dir, displaced),

@@ -49,7 +49,7 @@ def _first_commit(root: Path) -> None:
         ("add", "-A"),
         ("commit", "-q", "--no-verify", "-m", "feat: a tea timer, and the spec of its next feature"),
     ):
-        code, _, err = run.output(("git", *arguments), cwd=root, env=dict(os.environ))
+        code, _, err = run.capture_output(("git", *arguments), cwd=root, env=dict(os.environ))
         if code:
             raise usage(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
 

@@ -13,7 +13,7 @@ from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import agent_kinds
 from aigon.git.person import Checkout
-from aigon.git.repository_root import repository_root
+from aigon.git.repository import find_repository_root
 from aigon.git.trusted import refuse_unsupported
 from aigon.judge.consulting import Consulting
 from aigon.judge.settings import named
@@ -27,7 +27,7 @@ from aigon.run.repair.repair import list_damage
 
 def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
     """Everything, from the folder `start`, in a repository or not. What is malformed is a finding, never an error."""
-    root = repository_root(start)
+    root = find_repository_root(start)
     read: ReadFile = open_work_tree(root) if root else lambda _: None
     wrong: list[AigonError] = []
     config = _configuration(read, wrong)

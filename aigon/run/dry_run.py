@@ -7,7 +7,7 @@ from aigon.config.loading import open_work_tree
 from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.isolation import sandbox
-from aigon.isolation.places import absent, unmade
+from aigon.isolation.machine_paths import find_absent, strip_made
 from aigon.job import branch
 from aigon.job.bookkeeping import beside, require_feature
 from aigon.job.job import Job
@@ -42,7 +42,7 @@ def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     job = job_of(prepared, options, checkout.head or "")
     prompt = _first_prompt(job)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
-    box = sandbox.best(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
+    box = sandbox.choose_mechanism(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
     protection = protected_files.document(job.protection, tracked)
     document = {**_document(prepared, job, prompt), "sandbox": box, "protection": protection}
     return document, _text(prepared, job, document, prompt, tracked, _granted(prepared, checkout, box))
@@ -66,7 +66,7 @@ def _granted(prepared: Prepared, checkout: Checkout, box: str) -> str:
         return ""
     own = prepared.config.sandbox
     told = [f"may {verb} {', '.join(paths)}" for verb, paths in (("write", own.write), ("read", own.read)) if paths]
-    gone = absent((*own.write, *unmade(own.read)), prepared.env, checkout.root)
+    gone = find_absent((*own.write, *strip_made(own.read)), prepared.env, checkout.root)
     closed = ["network closed"] if own.network == "closed" else []
     return "".join(f"; {each}" for each in (*closed, *told, *([f"not there: {', '.join(gone)}"] if gone else [])))
 

@@ -9,7 +9,7 @@ from typing import get_args
 
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks, make_notifiers
-from aigon.isolation import run_grants
+from aigon.isolation import run_sandbox
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options
@@ -31,10 +31,10 @@ from aigon.loop.prompt import estimated_tokens
 from aigon.model.candidates import format_run_command
 from aigon.model.criteria import find_bound_checks
 from aigon.model.judging import describe_no_judge
-from aigon.process import reaper
-from aigon.process.guardian import guarded
-from aigon.process.running import noted
+from aigon.process import orphans
+from aigon.process.running import keep_note
 from aigon.process.stop import Stop
+from aigon.process.watchdog import run_watchdog
 from aigon.proof.vacuity import criterion_key, describe_passing, own_proof
 from aigon.run.price_tag import price_tag, warnings
 from aigon.run.recover import Confirm
@@ -63,10 +63,10 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     with (
         stop.handling(),
         opened(seat, options, stop, confirm) as session,
-        noted(session.world.home, session.world.invocation, session.world.run_id, *_whose(session)) as running,
-        guarded(session.world.invocation, running) as guardian,
+        keep_note(session.world.home, session.world.invocation, session.world.run_id, *_whose(session)) as running,
+        run_watchdog(session.world.invocation, running) as guardian,
     ):
-        reaper.adopt_orphans()
+        orphans.adopt_orphans()
         session.world.guardian = guardian
         stop.request = running.request
         watching = [*observers(session), *make_notifiers(session), *_written_for_people(session)]
@@ -118,7 +118,7 @@ def _said_before(session: Session) -> Iterator[Notice]:
             "this project has no checks: only verify and metric commands or a person can prove a criterion",
             "warning",
         )
-    yield from run_grants.said(session.world.boxed, now)
+    yield from run_sandbox.announce_sandbox(session.world.boxed, now)
     yield from _about_missing_checks(job, now)
     for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
         yield Notice(now, text, "warning")

@@ -17,7 +17,7 @@ from aigon.config.schemas import SCHEMA_FOLDER as SCHEMAS
 from aigon.errors import AigonError, explained, usage
 from aigon.files.runtime_files import IGNORED_LINES
 from aigon.files.store import write_atomic
-from aigon.git.commit_paths import FIRST_COMMIT
+from aigon.git.path_commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing

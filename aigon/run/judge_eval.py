@@ -25,7 +25,7 @@ from aigon.judge.whole import judge_change
 from aigon.loop.actors import chosen_judge
 from aigon.model.changes import FileDiff
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
-from aigon.process import reaper
+from aigon.process import orphans
 from aigon.process.stop import POLL_SECONDS, Stop
 
 Progress = Callable[[str], None]
@@ -56,13 +56,13 @@ def evaluate(start: Path, asked: Asked, progress: Progress) -> tuple[Evaluation,
     settings = judge(start, asked)
     criteria = sum(len(case.truth) for case in labelled)
     progress(f"{settings.backend} ({settings.model}) judges {len(labelled)} changes with {criteria} criteria")
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     with Stop().handling() as stop:
         try:
             judged = tuple(_all(labelled, settings, asked.repeat, stop, progress))
         finally:
             stop.halt()
-            reaper.sweep()
+            orphans.sweep()
     expected = len(labelled) * asked.repeat
     complete = len(judged) == expected
     shown = Evaluation(settings.backend, settings.model, settings.mode, str(folder), expected, judged, complete)

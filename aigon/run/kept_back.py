@@ -8,7 +8,7 @@ from aigon.agents.environment import kept_from, listed
 from aigon.config.models import Config
 from aigon.hooks.hook import HOOKS_FOLDER
 from aigon.model.turns import Agent
-from aigon.secrets.names import holds_secret, is_credential
+from aigon.secrets.redaction import holds_secret, is_credential
 
 
 def kept_back(agents: Sequence[Agent], env: Mapping[str, str], config: Config, root: Path) -> str:

@@ -54,14 +54,14 @@ def end(found: Sequence[Left]) -> int:
 
     First SIGTERM, then SIGKILL. Notes of which nothing is left are removed.
     """
-    from aigon.process import survivors
+    from aigon.process import orphans
 
     ended = 0
     for note in sorted({one.note for one in found}):
-        if about := running.read(note):
-            ended += survivors.end(about)
+        if about := running.read_note(note):
+            ended += orphans.end_survivors(about)
             if not _survivors(about):
-                running.forget(note)
+                running.remove_note(note)
     return ended
 
 
@@ -69,7 +69,7 @@ def tidy(home: Path) -> None:
     """Remove the notes of aigons that are gone and left nothing."""
     for note, about in list(_dead(home)):
         if not _survivors(about):
-            running.forget(note)
+            running.remove_note(note)
 
 
 def offer(home: Path, confirm: Callable[[str], bool] | None, say: Callable[[str], None], *, beside: str = "") -> None:
@@ -98,26 +98,27 @@ def _said(found: Sequence[Left]) -> str:
 
 def _dead(home: Path) -> list[tuple[Path, running.Invocation]]:
     """The notes whose aigon is gone, of those that this machine can know of."""
-    read = [(note, about) for note in running.notes(home) if (about := running.read(note))]
+    read = [(note, about) for note in running.list_notes(home) if (about := running.read_note(note))]
     return [
         (note, about)
         for note, about in read
-        if running.passed(about) or (running.here(about) and not running.lives(about.loop))
+        if running.is_from_earlier_boot(about)
+        or (running.is_on_this_machine(about) and not running.is_alive(about.loop))
     ]
 
 
-def _survivors(about: running.Invocation) -> Sequence[running.Started]:
-    if running.passed(about):
+def _survivors(about: running.Invocation) -> Sequence[running.StartedProcess]:
+    if running.is_from_earlier_boot(about):
         return ()
-    from aigon.process.survivors import survivors
+    from aigon.process.orphans import find_survivors
 
-    return survivors(about)
+    return find_survivors(about)
 
 
 def _command_of(pid: int) -> str:
     """Its command line, for people."""
-    from aigon.process.survivors import command_line
+    from aigon.process.orphans import read_command_line
     from aigon.text.quoting import clean
 
-    words = " ".join(clean(command_line(pid)).split())
+    words = " ".join(clean(read_command_line(pid)).split())
     return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}..."

@@ -3,7 +3,7 @@
 from shlex import quote
 
 from aigon.errors import AigonError, environment
-from aigon.git.loose_objects import remove_empty
+from aigon.git.branch_ref import remove_empty_objects
 from aigon.git.person import Checkout
 from aigon.journal.state import State
 
@@ -18,7 +18,7 @@ def require_whole(checkout: Checkout, state: State) -> None:
     Objects without a byte, which some file systems leave, go first: to git they are there, so it would not write them.
     """
     assert state.started is not None
-    remove_empty(checkout.common_dir / "objects")
+    remove_empty_objects(checkout.common_dir / "objects")
     name, base = f"refs/heads/{state.started.branch}", state.started.base_commit
     tip = checkout.commit_of(name)
     if tip is None or _whole(checkout, base, tip):

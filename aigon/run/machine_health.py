@@ -14,7 +14,7 @@ from aigon.errors import AigonError
 from aigon.files import home
 from aigon.isolation import mechanisms, sandbox
 from aigon.model.diagnosis import MachineFact
-from aigon.process import machine, run
+from aigon.process import capacity, run
 
 OLDEST_GIT = "2.36"
 """The first git that flushes refs and nothing else on demand (core.fsync), which every checkpoint asks for."""
@@ -27,7 +27,7 @@ def git(env: Mapping[str, str]) -> MachineFact:
     if program is None:
         return MachineFact("git", "git", "not installed", {"minimum": OLDEST_GIT},
                     problem=f"there is no git on PATH: install git {OLDEST_GIT} or newer")  # fmt: skip
-    code, out, _ = run.output([program, "--version"], env={**env, "LC_ALL": "C"})
+    code, out, _ = run.capture_output([program, "--version"], env={**env, "LC_ALL": "C"})
     version = version_in(out)
     data = {"path": program, "version": version, "minimum": OLDEST_GIT}
     if code or not version:
@@ -56,7 +56,7 @@ def clean_room(root: Path | None, config: Config) -> MachineFact:
     """How commands are kept from the workspace when a feature is proven."""
     with tempfile.TemporaryDirectory(prefix="aigon-doctor-") as folder:
         try:
-            found = mechanisms.best(root or Path(folder), config.proof.isolation)
+            found = mechanisms.choose_isolation(root or Path(folder), config.proof.isolation)
         except AigonError as error:
             return MachineFact("clean_room", "Clean room", "not as wanted", {"isolation": None}, problem=worded(error))
     remark = "" if found != "none" else 'proofs will say "not isolated": no bubblewrap, namespaces or Landlock here'
@@ -68,7 +68,7 @@ def kept_in(config: Config, env: Mapping[str, str]) -> MachineFact:
     own, wanted = config.sandbox, env.get("AIGON_SANDBOX") or config.sandbox.mode
     data = {"mode": wanted, "mechanism": None, "network": own.network}
     try:
-        found = sandbox.best(wanted, own.network)  # type: ignore[arg-type]  # what it is not is refused by a run
+        found = sandbox.choose_mechanism(wanted, own.network)  # type: ignore[arg-type]  # what it is not is refused by a run
     except (AigonError, KeyError) as error:
         said = worded(error) if isinstance(error, AigonError) else f"AIGON_SANDBOX is {wanted!r}"
         return MachineFact("sandbox", "Sandbox", "not as wanted", data, problem=said)
@@ -78,16 +78,16 @@ def kept_in(config: Config, env: Mapping[str, str]) -> MachineFact:
 
 def _no_better(found: str, wanted: str) -> str:
     if found == "none":
-        why = "as wanted" if wanted == "none" else sandbox.why_none()
+        why = "as wanted" if wanted == "none" else sandbox.explain_no_mechanism()
         return f"agents can read and change everything you can ({why})"
     if found == "landlock" and wanted == "auto":
-        return f"without bubblewrap, sockets and process numbers are shared ({sandbox.flaw('bwrap')})"
+        return f"without bubblewrap, sockets and process numbers are shared ({sandbox.find_sandbox_flaw('bwrap')})"
     return ""
 
 
 def room(root: Path, config: Config) -> MachineFact:
     """Free disk and memory, against the guards."""
-    disk, memory = machine.disk_free(root), machine.memory_free()
+    disk, memory = capacity.measure_free_disk(root), capacity.measure_free_memory()
     wanted = {"disk": config.guards.disk_free, "memory": config.guards.memory_free}
     short = [name for name, free in (("disk", disk), ("memory", memory)) if free is not None and free < wanted[name]]
     text = f"{_size(disk)} of disk, {_size(memory)} of memory"

@@ -18,7 +18,7 @@ from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.errors import usage
 from aigon.files.resources import resource
 from aigon.git.person import Checkout
-from aigon.isolation.checkouts import brought
+from aigon.isolation.machine_paths import rebase_search_paths
 from aigon.job import limits
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import Options
@@ -27,11 +27,11 @@ from aigon.loop import actors
 from aigon.model.criteria import Spec, parse_promises
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
-from aigon.process import machine
+from aigon.process import capacity
 from aigon.profiles.protection import Protection
 from aigon.proof import guarding
 from aigon.run.kept_back import kept_back
-from aigon.secrets import environment
+from aigon.secrets import redaction
 from aigon.spec import files
 from aigon.spec.annotating import takes_annotation
 from aigon.spec.features import Feature
@@ -99,8 +99,11 @@ def prepare(
     find = find_feature_to_begin if with_agent else find_feature_here
     feature = feature or find(root, checkout.common_dir, options.feature)
     spec = files.read(read, feature)
-    env = {**_without_bytecode(checkout), **brought(os.environ, main, root)}
-    check_env = {**environment.for_checks(env, config.env.pass_), "PATH": build_tool_path(root, env.get("PATH", ""))}
+    env = {**_without_bytecode(checkout), **rebase_search_paths(os.environ, main, root)}
+    check_env = {
+        **redaction.drop_credentials(env, config.env.pass_),
+        "PATH": build_tool_path(root, env.get("PATH", "")),
+    }
     agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
     others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
     checks = resolve_checks(root, config, spec, options, env)
@@ -224,7 +227,7 @@ def job_of(
         judge=prepared.judge,
         template=prompt_template(),
         turn_timeout=limits.iteration_timeout(config, options, prepared.checks.turn),
-        slots=machine.slots(),
+        slots=capacity.count_slots(),
         stop_on_first_failure=config.ralph.stop_on_first_failure,
         auto_check=config.ralph.auto_check_criteria,
         use_cache=options.resume_from != "rerun",

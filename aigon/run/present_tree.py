@@ -19,10 +19,10 @@ from aigon.job.world import World
 from aigon.journal.state import State
 from aigon.model.checks import Check
 from aigon.model.criteria import find_bound_checks
-from aigon.process import machine, reaper
+from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
 from aigon.run.prepare import Prepared
-from aigon.secrets import environment
+from aigon.secrets import redaction
 
 _NO_CACHE = "-p no:cacheprovider"
 
@@ -66,7 +66,7 @@ def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], ti
 @contextmanager
 def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
     """A world whose git objects go into a temporary folder, with a snapshot of the files as they are."""
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as name, _stopping() as stop:
         folder = Path(name)
         workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
@@ -80,7 +80,7 @@ def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
             stop=stop,
             agent_env={},
             check_env=_quiet(prepared.check_env),
-            redact=environment.redactor(prepared.env),
+            redact=redaction.make_redactor(prepared.env),
             own_files={},
             keeps=False,
         )
@@ -88,7 +88,7 @@ def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
             yield world
         finally:
             world.close()
-            reaper.sweep()
+            orphans.sweep()
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
         folder=world.folder,
         content_key=lambda _paths: "",
         durations={},
-        slots=machine.slots(),
+        slots=capacity.count_slots(),
         stop_on_first_failure=False,
         use_cache=False,
     )
@@ -134,7 +134,7 @@ def _put_back(workspace: Workspace, aside: Path) -> tuple[str, ...]:
 
     It may have been the person, who goes on working meanwhile: nothing that they wrote is lost.
     """
-    reaper.sweep()
+    orphans.sweep()
     changed, _ = workspace.left_over()
     for path in changed:
         file = workspace.root / path

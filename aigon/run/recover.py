@@ -7,8 +7,8 @@ from pathlib import Path
 
 from aigon.config.loading import open_work_tree
 from aigon.errors import AigonError, Exit, environment
+from aigon.git.locks import GitLocks
 from aigon.git.person import Checkout
-from aigon.git.stale_locks import GitLocks
 from aigon.git.workspace import Workspace
 from aigon.job.world import World
 from aigon.journal.events import Event, IterationFinished, Notice, Parked

@@ -13,8 +13,8 @@ from aigon.agents.configured import loop_command
 from aigon.errors import AigonError, usage
 from aigon.files.home import repository_home
 from aigon.files.store import lock
-from aigon.git import secret_scanner
-from aigon.isolation.run_grants import boxed
+from aigon.git import secret_files
+from aigon.isolation.run_sandbox import make_run_sandbox
 from aigon.job import branch
 from aigon.job.free_space import require_writable, written_to
 from aigon.job.job import Job
@@ -37,9 +37,9 @@ from aigon.journal.state import State, replay
 from aigon.loop import iteration_log
 from aigon.loop.turn_files import without_links
 from aigon.model.candidates import format_run_command
-from aigon.process import reaper
-from aigon.process.loops import loop_lock
+from aigon.process import orphans
 from aigon.process.meter import Meter
+from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.proof.frozen import copy_of
 from aigon.proof.main_checkout import MainsOwn
@@ -55,8 +55,8 @@ from aigon.run.repair.records import are_views_intact, repair_views
 from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.sound_records import kept_state, require_sound
 from aigon.run.take_up import take_up
-from aigon.secrets import environment as secrets
-from aigon.secrets.leaks import exclude_lines
+from aigon.secrets import redaction as secrets
+from aigon.secrets.leaks import list_exclude_lines
 from aigon.spec import files as specs
 
 
@@ -168,7 +168,7 @@ def _end_leftovers(opening: Opening, name: str, old: State) -> None:
     """An aigon that was killed could not end its agent, which would go on editing beside the next one."""
     ended = leftovers.end_of(opening.home, name, opening.seat.label)
     if old.started and old.outcome is None:
-        ended += reaper.end_leftovers(old.started.run_id)
+        ended += orphans.end_leftovers_of_run(old.started.run_id)
     if ended:
         print(f"aigon: an aigon that was killed had left {ended} processes running; they are ended", file=sys.stderr)
 
@@ -199,9 +199,9 @@ def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
     world.guarded, world.frozen = record.guarded, found.records.frozen
     left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
     branch.exclude(checkout, left, "what coding agents leave for themselves")
-    found.workspace.trusted.keep_out((*exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
+    found.workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
     note = world.home / "sandboxes" / job.name
-    world.boxed = boxed(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note)
+    world.boxed = make_run_sandbox(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note)
     world.watch = _watch(opening, found, world)
     arena = Path(options.arena) if options.arena else None
     share(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
@@ -269,7 +269,7 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         stop=stop,
         agent_env={**prepared.env, **mine},
         check_env={**prepared.check_env, "AIGON_RUN": run_id, **mine},
-        redact=secrets.redactor(prepared.env, *(agent.env for agent in prepared.agents)),
+        redact=secrets.make_redactor(prepared.env, *(agent.env for agent in prepared.agents)),
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
         durations=earlier_durations(opening.home),
@@ -279,12 +279,12 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
     )
 
 
-def _scanner(found: Opened, base: str) -> secret_scanner.Scanner:
+def _scanner(found: Opened, base: str) -> secret_files.SecretScanner:
     """A scanner for secrets where one is installed, with the project's own rules as the base has them."""
     prepared, workspace = found.prepared, found.workspace
-    made = secret_scanner.found(prepared.config.secrets.scanner, prepared.check_env, workspace.root)
+    made = secret_files.find_scanner(prepared.config.secrets.scanner, prepared.check_env, workspace.root)
     if made.program and not made.chosen:
-        texts = (workspace.file_at(base, name, workspace.root) for name in secret_scanner.RULES)
+        texts = (workspace.file_at(base, name, workspace.root) for name in secret_files.RULES)
         made.rules = next((text for text in texts if text), b"")
     return made
 

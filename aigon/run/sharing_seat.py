@@ -5,15 +5,15 @@ from collections.abc import Collection
 from pathlib import Path
 
 from aigon.config.models import Config
-from aigon.git.rivals import Rivals
+from aigon.git.refs import Rivals
 from aigon.job import ledger_file
 from aigon.job.base_assessments import BaseLooks
 from aigon.job.world import World
 from aigon.journal import candidates
 from aigon.loop.budget import LEDGER, ledger_of
 from aigon.model.candidates import Candidate, format_branch_name
-from aigon.process import machine
-from aigon.process.check_slots import CheckSlots
+from aigon.process import capacity
+from aigon.process.capacity import CheckSlots
 
 BASE = "base"
 """The folder, in the arena's, of what its loops know from one another of the base."""
@@ -39,7 +39,7 @@ def share(
     if candidate is None:
         return
     world.made_by = f"worktree {candidate.ready}"
-    world.slots = CheckSlots(world.home / "locks", config.arena.check_slots or machine.slots())
+    world.slots = CheckSlots(world.home / "locks", config.arena.check_slots or capacity.count_slots())
     if arena:
         world.ledger = ledger_of(world.home, arena, candidate, limit)
         world.base = BaseLooks(arena / BASE, candidate.label)

@@ -29,14 +29,14 @@ from aigon.loop.drive import Observer, Recorder
 from aigon.model.checks import Check, Finding
 from aigon.model.failures import describe_first_problems
 from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
-from aigon.process import reaper
+from aigon.process import orphans
 from aigon.process.stop import Stop
 from aigon.proof.baseline import find_baseline
 from aigon.proof.frozen import load
 from aigon.proof.prove import prove
 from aigon.proof.vacuity import describe_passing
 from aigon.run.prepare import Prepared, job_of, prepare
-from aigon.secrets import environment
+from aigon.secrets import redaction
 from aigon.views.validation import Row, data, table, wrapped
 
 
@@ -150,7 +150,7 @@ def validate(
     plan = Planned(prepared, () if options.skip_validation else prepared.checks.checks)
     announce(plan)
     require_tools(plan.checks)
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
         try:
@@ -158,7 +158,7 @@ def validate(
             outcome = _outcome(job, look, world)
         finally:
             world.close()
-            reaper.sweep()  # what a command in the clean room left running
+            orphans.sweep()  # what a command in the clean room left running
     return Validation(plan, look, outcome)
 
 
@@ -191,7 +191,7 @@ def _opened(
         stop=stop,
         agent_env={},
         check_env={**prepared.check_env, "AIGON_RUN": "validate"},
-        redact=environment.redactor(prepared.env),
+        redact=redaction.make_redactor(prepared.env),
         own_files={},
         keeps=False,
         rooms=folder / "rooms",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from aigon.secrets.token_shapes import Found, is_stand_in, tokens
+from aigon.secrets.shapes import FoundSecret, find_tokens, is_stand_in
 
 SECRET_NAMES = (
     ".env", ".env[._-]*", ".netrc", "_netrc", ".pgpass", ".htpasswd", ".my.cnf", ".git-credentials", ".dockercfg",
@@ -49,7 +49,7 @@ class Leak:
         return f"{self.path}{at} was kept out of the commit: {self.why}"
 
 
-def blocked(path: str) -> bool:
+def is_secret_name(path: str) -> bool:
     """Whether a file of this name holds nothing but secrets."""
     name = path.rpartition("/")[2].lower()
     if not _any(SECRET_NAMES).match(name):
@@ -62,7 +62,7 @@ def _any(globs: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(fnmatch.translate, globs)))
 
 
-def exclude_lines(allowed: Sequence[str] = ()) -> tuple[str, ...]:
+def list_exclude_lines(allowed: Sequence[str] = ()) -> tuple[str, ...]:
     """Lines of an exclude file by which `git add -A` takes no file that `blocked` names, but for paths in `allowed`.
 
     They go before the person's own lines, so that these can still say otherwise. Folders of such names (a virtual
@@ -72,7 +72,7 @@ def exclude_lines(allowed: Sequence[str] = ()) -> tuple[str, ...]:
     return (*SECRET_NAMES, *fine, *(f"!/{path.lstrip('/')}" for path in allowed))
 
 
-def leak(
+def find_leak(
     path: str,
     data: bytes,
     *,
@@ -88,7 +88,9 @@ def leak(
     if not tracked and (why := _by_name(path, data) or _value_in_name(path, values)):
         return Leak(path, why)
     text = _as_bytes(data)
-    for found in sorted((*tokens(text), *secret_values(path, text), *_held(values, text)), key=lambda each: each.line):
+    for found in sorted(
+        (*find_tokens(text), *find_placed_secrets(path, text), *_find_values(values, text)), key=lambda each: each.line
+    ):
         if not known(found.value):
             return Leak(path, f"it holds {found.kind}", found.line)
     return None
@@ -102,25 +104,25 @@ def _as_bytes(data: bytes) -> bytes:
     return data
 
 
-def _held(values: Mapping[bytes, str], data: bytes) -> Iterator[Found]:
+def _find_values(values: Mapping[bytes, str], data: bytes) -> Iterator[FoundSecret]:
     for value, name in values.items():
         if (at := data.find(value)) >= 0:
-            yield Found(f"the value of {name}", data.count(b"\n", 0, at) + 1, value)
+            yield FoundSecret(f"the value of {name}", data.count(b"\n", 0, at) + 1, value)
 
 
 def _by_name(path: str, data: bytes) -> str:
-    if blocked(path):
+    if is_secret_name(path):
         return "files of this name hold secrets"
     if (path.endswith(".pem") and not _is_public(data)) or (path.endswith(".key") and _is_key(data)):
         return "it looks like a private key"
-    if named := tokens(path.encode("utf-8", "surrogateescape")):
+    if named := find_tokens(path.encode("utf-8", "surrogateescape")):
         return f"its name holds {named[0].kind}"
     return ""
 
 
 def _value_in_name(path: str, values: Mapping[bytes, str]) -> str:
     return next(
-        (f"its name holds {found.kind}" for found in _held(values, path.encode("utf-8", "surrogateescape"))), ""
+        (f"its name holds {found.kind}" for found in _find_values(values, path.encode("utf-8", "surrogateescape"))), ""
     )
 
 
@@ -160,11 +162,11 @@ _REFERENCE = re.compile(rb"[$<{%]|process\.env|env[.:]|vault:", re.I)
 """How a value that is kept elsewhere begins: `${NPM_TOKEN}`, `<your token>`, `{{ token }}`."""
 
 
-def secret_values(path: str, data: bytes) -> Iterator[Found]:
+def find_placed_secrets(path: str, data: bytes) -> Iterator[FoundSecret]:
     """Credentials of no particular shape in files of which it is known where those stand."""
     place = f"/{path}".lower()
     for name, kind, pattern in _PLACES:
         if fnmatch.fnmatchcase(place, name):
             for match in pattern.finditer(data):
                 if not _REFERENCE.match(match["value"]) and not is_stand_in(match["value"]):
-                    yield Found(kind, data.count(b"\n", 0, match.start("value")) + 1, match["value"])
+                    yield FoundSecret(kind, data.count(b"\n", 0, match.start("value")) + 1, match["value"])

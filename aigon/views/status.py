@@ -8,7 +8,7 @@ from typing import Any
 from aigon.errors import environment
 from aigon.journal.state_document import NewerState, state_document
 from aigon.model.candidates import Candidate, format_run_command
-from aigon.process.loops import alive
+from aigon.process.running import is_loop_alive
 from aigon.spec.features import Feature
 
 SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
@@ -99,7 +99,7 @@ def _standing(path: Path, home: Path | None) -> Standing:
     except (OSError, ValueError, KeyError) as error:
         hint = "aigon doctor --repair   # keeps it, and makes it anew from the journal"
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
-    return Standing(state, alive(state, home))
+    return Standing(state, is_loop_alive(state, home))
 
 
 def document(rows: Sequence[Row]) -> dict[str, object]:

@@ -12,7 +12,7 @@ from aigon.errors import AigonError, usage
 from aigon.files.home import known_home, repository_home
 from aigon.files.store import lock
 from aigon.git import worktrees
-from aigon.git.hidden import refuse_hidden_changes
+from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.locks import checkout_lock
@@ -20,7 +20,7 @@ from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
 from aigon.loop.parked import listed as parked
 from aigon.model.candidates import Candidate, find_candidate
-from aigon.secrets.leaks import exclude_lines
+from aigon.secrets.leaks import list_exclude_lines
 from aigon.text.quoting import folded
 from aigon.worktrees.ignored import sort_ignored_files
 from aigon.worktrees.places import MARKER, find_worktree, get_candidate_lock
@@ -76,7 +76,7 @@ def _open_workspace(it: Removal) -> Iterator[Workspace]:
     """The work tree as the loop's own git sees it, without secrets."""
     with TemporaryDirectory(prefix="git-cleanup-", dir=it.home) as folder:
         workspace = Workspace(it.here, Path(folder), it.here.branch or it.candidate.branch)
-        workspace.trusted.keep_out(exclude_lines())
+        workspace.trusted.keep_out(list_exclude_lines())
         yield workspace
 
 
@@ -140,11 +140,11 @@ def _forget_missing(main: Checkout, candidate: Candidate) -> str:
     path = Path(candidate.path)
     if candidate.path and os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
         return f"{path} is there, but no worktree of this repository any more: look at it, and remove it yourself"
-    record = worktrees.on_branch(main, candidate.branch)
+    record = worktrees.find_worktree_of(main, candidate.branch)
     if record and record.missing and record.locked:
         return f"its folder is gone, and somebody locked it: {folded(record.locked)}"
     if record and record.missing:
-        worktrees.remove(main, record.path)
+        worktrees.remove_worktree(main, record.path)
     return ""
 
 
@@ -168,7 +168,7 @@ def _save_and_remove(it: Removal) -> str:
         return why
     if ignored.parked:
         save_ignored(it, ignored.parked)
-    worktrees.remove(it.main, it.here.root)
+    worktrees.remove_worktree(it.main, it.here.root)
     return ""
 
 
@@ -178,7 +178,7 @@ def _find_obstacle(here: Checkout) -> str:
         return f"you stand in it ({here.root}): go to the main checkout first"
     if doing := here.under_way():
         return f"a {doing} is under way in {here.root}"
-    if any(each.path == here.root and each.locked for each in worktrees.listed(here)):
+    if any(each.path == here.root and each.locked for each in worktrees.list_worktrees(here)):
         return f"somebody locked it: git worktree unlock {here.root}"
     if (here.git_dir / "modules").exists():
         return (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aigon.files.runtime_files import is_runtime
 from aigon.git.person import NO_HOOKS, Checkout
-from aigon.secrets.leaks import blocked, leak
+from aigon.secrets.leaks import find_leak, is_secret_name
 from aigon.worktrees.project_files import hash_content, read_copies
 
 REPRODUCIBLE = frozenset(
@@ -125,7 +125,7 @@ def _is_kept_elsewhere(main: Path, root: Path, path: str, copied: Mapping[str, s
 
 
 def _may_be_secret(path: str) -> bool:
-    return blocked(path) or path.rpartition("/")[2].startswith(".env")
+    return is_secret_name(path) or path.rpartition("/")[2].startswith(".env")
 
 
 def _explain_unsaveable(root: Path, path: str, size: int) -> str:
@@ -133,5 +133,5 @@ def _explain_unsaveable(root: Path, path: str, size: int) -> str:
         return f"{path} may hold secrets, git ignores it, and the main checkout has no such file, or another one"
     if size > MAX_SAVED_BYTES:
         return f"git ignores more than {MAX_SAVED_BYTES // 1024**2} MB of files there, such as {path}"
-    found = None if (root / path).is_symlink() else leak(path, (root / path).read_bytes())
+    found = None if (root / path).is_symlink() else find_leak(path, (root / path).read_bytes())
     return f"{path} is ignored by git and not to be parked: {found.why}" if found else ""

@@ -13,10 +13,10 @@ from aigon.files.home import known_home, repository_home
 from aigon.files.store import is_held, write_atomic
 from aigon.git import worktrees
 from aigon.git.person import Checkout
-from aigon.git.worktrees import owner
+from aigon.git.worktrees import find_owner
 from aigon.journal import candidates
 from aigon.model.candidates import Candidate
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 
 MARKER = ".aigon-worktrees"
 """A file in a folder of worktrees that says whose they are: the id of the repository, which moves along."""
@@ -84,7 +84,7 @@ def _is_ours_or_free(root: Path, common_dir: Path, id_: str) -> bool:
     if marker.is_file():
         return marker.read_text(errors="replace").strip() == id_
     inside = [each for each in root.iterdir() if not each.name.startswith(MARKER)]  # a kill leaves half a marker
-    owners = {whose for each in inside if (whose := owner(each))}
+    owners = {whose for each in inside if (whose := find_owner(each))}
     return not inside or owners == {common_dir}
 
 
@@ -113,14 +113,14 @@ def find_worktree(main: Checkout, candidate: Candidate, config: WorktreeConfig) 
     """
     listed = _find_listed(main, candidate)
     if listed is None and (moved := list(_find_moved(main, candidate, config))):
-        worktrees.mend(main, moved[:1])
+        worktrees.repair_worktrees(main, moved[:1])
         listed = _find_listed(main, candidate)
     return _reconnect(main, listed.path) if listed else None
 
 
-def _find_listed(main: Checkout, candidate: Candidate) -> worktrees.Listed | None:
+def _find_listed(main: Checkout, candidate: Candidate) -> worktrees.WorktreeRecord | None:
     """The worktree by its folder, wherever HEAD is just now, or by its branch; never the main checkout."""
-    entries = [each for each in worktrees.listed(main)[1:] if not each.missing]
+    entries = [each for each in worktrees.list_worktrees(main)[1:] if not each.missing]
     by_path = (each for each in entries if candidate.path and each.path == Path(candidate.path))
     by_branch = (each for each in entries if each.branch == candidate.branch)
     return next(by_path, None) or next(by_branch, None)
@@ -130,7 +130,7 @@ def _find_moved(main: Checkout, candidate: Candidate, config: WorktreeConfig) ->
     """Folders that git's list does not have where the worktree may be: where it was, where one would be made now."""
     planned, _ = plan_worktree_path(main.root, main.common_dir, config, candidate.branch)
     for folder in dict.fromkeys((*([Path(candidate.path)] if candidate.path else []), planned)):
-        record = worktrees.record_of(folder)
+        record = worktrees.find_record(folder)
         if record and _is_our_record(main, record, candidate.branch):
             yield folder
 
@@ -145,9 +145,9 @@ def _is_our_record(main: Checkout, record: Path, branch: str) -> bool:
 
 def _reconnect(main: Checkout, path: Path) -> Path:
     """The worktree at `path` after a look at the file by which it names its repository."""
-    if worktrees.owner(path) != main.common_dir:
-        worktrees.mend(main)
-    if worktrees.owner(path) != main.common_dir:
+    if worktrees.find_owner(path) != main.common_dir:
+        worktrees.repair_worktrees(main)
+    if worktrees.find_owner(path) != main.common_dir:
         raise environment(
             "The worktree does not name its repository, and `git worktree repair` could not fix that",
             where=str(path / ".git"),
@@ -187,7 +187,7 @@ def list_worktrees(main: Checkout) -> tuple[WorktreeStatus, ...]:
     home = known_home(main.common_dir)
     if home is None:
         return ()
-    there = {each.path for each in worktrees.listed(main) if not each.missing}
+    there = {each.path for each in worktrees.list_worktrees(main) if not each.missing}
     found = (
         WorktreeStatus(each, _get_state(each, there), is_held(get_candidate_lock(home, each)) is True)
         for each in candidates.every(home)
@@ -206,7 +206,7 @@ def _get_state(candidate: Candidate, there: set[Path]) -> WorktreeState:
     path = Path(candidate.path)
     if not candidate.path or not path.is_dir():
         return "gone"
-    if path not in there or worktrees.owner(path) is None:
+    if path not in there or worktrees.find_owner(path) is None:
         return "broken"
     try:
         with Checkout.open(path) as checkout:

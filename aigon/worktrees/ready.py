@@ -19,9 +19,9 @@ from aigon.git.person import Checkout
 from aigon.journal.candidates import every, records
 from aigon.model.candidates import Candidate
 from aigon.model.turns import ProgramExit
-from aigon.process import reaper, run
+from aigon.process import orphans, run
 from aigon.process.stop import Stop
-from aigon.secrets import environment
+from aigon.secrets import redaction
 from aigon.text.quoting import clean
 from aigon.worktrees.ignored import list_ignored_work
 from aigon.worktrees.places import is_in_use
@@ -88,10 +88,14 @@ def _run_set_up(
     say(f"Setting up the worktree of {candidate.label}: {shown}")
     log = records(repository_home(main.common_dir), candidate).folder / "set-up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    env = {**environment.for_checks(os.environ, config.env.pass_), "PATH": build_tool_path(worktree.root), **settings}
+    env = {
+        **redaction.drop_credentials(os.environ, config.env.pass_),
+        "PATH": build_tool_path(worktree.root),
+        **settings,
+    }
     env["PWD"] = str(worktree.root)
     with _listen_for_stop(stop) as heard:
-        with reaper.leaving_nothing():
+        with orphans.contain_descendants():
             exited = run.run(
                 run.Command(
                     _resolve_command(command, env),
@@ -99,7 +103,7 @@ def _run_set_up(
                     env=env,
                     deadline=float(config.worktree.setup_timeout),
                     log=log,
-                    redact=environment.redactor(os.environ),
+                    redact=redaction.make_redactor(os.environ),
                 ),
                 heard,
             )

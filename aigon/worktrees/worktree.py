@@ -12,8 +12,8 @@ from aigon.errors import AigonError, usage
 from aigon.errors import environment as refused
 from aigon.files.home import known_home
 from aigon.git import worktrees
-from aigon.git.main_checkout import around
 from aigon.git.person import Checkout
+from aigon.git.repository import find_repository
 from aigon.job import branch
 from aigon.model.candidates import Candidate
 from aigon.process.stop import Stop
@@ -72,7 +72,7 @@ def _make_worktree(main: Checkout, candidate: Candidate, config: Config, base: s
             where=str(path.parent),
             hint='Name another one: "worktree": {"root": "FOLDER"} in .aigon/config.json',
         ) from error
-    worktrees.add(main, path, candidate.branch, base, _list_sparse_folders(config))
+    worktrees.add_worktree(main, path, candidate.branch, base, _list_sparse_folders(config))
     return path
 
 
@@ -86,7 +86,7 @@ def _finish_checkout(main: Checkout, checkout: Checkout, path: Path, config: Con
     """Check out what git had only begun to: it was killed, and nobody has worked there."""
     _require_itself(checkout, path)
     if not (checkout.git_dir / "index").exists():
-        worktrees.check_out(main, path, _list_sparse_folders(config))
+        worktrees.fill_worktree(main, path, _list_sparse_folders(config))
 
 
 def _require_itself(checkout: Checkout, path: Path) -> None:
@@ -156,7 +156,7 @@ def _format_project_name(candidate: Candidate) -> str:
 def _identify_repository(path: Path) -> tuple[str, str]:
     """A repository's name, and what tells it from others of that name."""
     try:
-        home = known_home(around(path).common_dir)
+        home = known_home(find_repository(path).common_dir)
     except (AigonError, OSError):
         home = None
     id_ = home.name if home else f"{path.parent.name}-{hashlib.sha256(str(path.parent).encode()).hexdigest()}"

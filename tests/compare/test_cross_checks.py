@@ -7,7 +7,7 @@ from aigon.compare.cross_checks import cross_checks
 from aigon.compare.cross_checks_laid import laid
 from aigon.compare.new_tests import new_tests
 from aigon.compare.rules.evidence import CrossCheck, NewTests
-from aigon.git.blobs import Entry
+from aigon.git.objects import TreeEntry
 from tests.compare.comparing import Rivals, rivals
 from tests.lab import Lab
 
@@ -88,8 +88,8 @@ def test_a_candidate_of_which_nothing_is_recorded_is_unknown(lab: Lab) -> None:
     assert "Nothing is recorded" in crossed(side, cc=("tests.test_two::test_two",), cx=())["cc", "cx"].why
 
 
-def entry(path: str, sha: str) -> Entry:
-    return Entry("100644", sha, path)
+def entry(path: str, sha: str) -> TreeEntry:
+    return TreeEntry("100644", sha, path)
 
 
 def test_a_file_of_the_others_own_is_never_replaced() -> None:

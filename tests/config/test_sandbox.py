@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aigon.config.grants import Grants, list_grant_layers
-from aigon.isolation.places import found, known
+from aigon.isolation.machine_paths import expand_existing, load_sandbox_data
 
 
 def test_the_more_specific_path_wins_whatever_it_is() -> None:
@@ -39,12 +39,12 @@ def test_a_place_is_where_the_persons_variables_say_and_nothing_where_they_say_n
         "XDG_CONFIG_HOME": str(tmp_path / "elsewhere"),
         "GOPATH": str(tmp_path / "go"),
     }
-    assert found(["~/.config/git", "$GOPATH", "$GOROOT/x", "~/.none"], env) == (
+    assert expand_existing(["~/.config/git", "$GOPATH", "$GOROOT/x", "~/.none"], env) == (
         str(tmp_path / "elsewhere" / "git"),
         str(tmp_path / "go"),
     )
 
 
 def test_the_shipped_places_can_be_read_and_no_secret_is_among_them() -> None:
-    assert known().write and known().read and known().sockets
-    assert not {*known().write, *known().read} & set(known().never)
+    assert load_sandbox_data().write and load_sandbox_data().read and load_sandbox_data().sockets
+    assert not {*load_sandbox_data().write, *load_sandbox_data().read} & set(load_sandbox_data().never)

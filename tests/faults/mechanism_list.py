@@ -35,7 +35,7 @@ KILLED = (
         f"{RESUME}::test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn[False]",
     ),
     Mechanism(
-        "kill -9 of the loop", "the guardian ends what a killed loop left", "aigon/process/guardian.py",
+        "kill -9 of the loop", "the guardian ends what a killed loop left", "aigon/process/watchdog.py",
         'guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()', "guardian = Guardian()",
         "tests/process/test_guardian.py::test_a_killed_loop_leaves_no_agent_and_nothing_that_the_agent_hid",
     ),
@@ -73,12 +73,12 @@ KILLED = (
         "test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run",
     ),
     Mechanism(
-        "index.lock held", "a lock of the agent's ended git is moved aside", "aigon/git/stale_locks.py",
+        "index.lock held", "a lock of the agent's ended git is moved aside", "aigon/git/locks.py",
         "        place = displace(lock, self.displaced)\n", "        place = lock\n",
         "tests/loop/test_stale_locks.py::test_locks_of_the_agents_ended_git_are_moved_aside_and_named",
     ),
     Mechanism(
-        "index.lock held", "a lock that a living process may hold stays", "aigon/git/stale_locks.py",
+        "index.lock held", "a lock that a living process may hold stays", "aigon/git/locks.py",
         "        if who := holder(lock) or self._living_git():\n", '        if who := "":\n',
         "tests/loop/test_stale_locks.py::test_a_lock_from_before_the_turn_or_of_a_living_git_stays",
     ),
@@ -163,7 +163,7 @@ STOPPED = (
         f"{ROWS}/test_clock.py::test_a_deadline_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
     ),
     Mechanism(
-        "agent forks daemons", "aigon adopts orphans", "aigon/process/reaper.py",
+        "agent forks daemons", "aigon adopts orphans", "aigon/process/orphans.py",
         "libc.prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0", "False",
         "tests/process/test_reaper.py::test_a_daemon_that_forked_twice_and_left_its_session_is_ended",
     ),
@@ -175,17 +175,17 @@ STOPPED = (
 )  # fmt: skip
 MEANWHILE = (
     Mechanism(
-        "index.lock held", "a foreign lock is waited for", "aigon/git/index_file.py",
+        "index.lock held", "a foreign lock is waited for", "aigon/git/locks.py",
         "LOCK_SECONDS = 10.0", "LOCK_SECONDS = 0.0",
         f"{REFUSALS}::test_an_index_that_another_git_holds_is_waited_for",
     ),
     Mechanism(
-        "index.lock held", "the holder is named", "aigon/git/index_file.py",
+        "index.lock held", "the holder is named", "aigon/git/locks.py",
         "who = holder(lock)", 'who = ""',
         f"{ROWS}/test_foreign_locks.py::test_the_process_that_holds_the_index_is_named",
     ),
     Mechanism(
-        "index.lock held", "a foreign lock is not removed", "aigon/git/index_file.py",
+        "index.lock held", "a foreign lock is not removed", "aigon/git/locks.py",
         "left.read(100) == MARK", "True",
         f"{REFUSALS}::test_an_index_held_for_long_is_refused_by_name_and_the_lock_stays",
     ),
@@ -286,10 +286,10 @@ RECORDS = (
     ),
     Mechanism(
         "a file staged and changed in one moment", "a copy of the index is as old as the index",
-        "aigon/git/index_file.py", "    _same_age(index, target)\n", "", f"{INDEX}[copied]",
+        "aigon/git/locks.py", "    _same_age(index, target)\n", "", f"{INDEX}[copied]",
     ),
     Mechanism(
-        "a file staged and changed in one moment", "so is what a lock holds", "aigon/git/index_file.py",
+        "a file staged and changed in one moment", "so is what a lock holds", "aigon/git/locks.py",
         "                _same_age(new, draft)\n", "                pass\n", f"{INDEX}[locked]",
     ),
 )  # fmt: skip
@@ -316,18 +316,18 @@ KEPT_IN = (
     ),
     Mechanism(
         "what an agent can reach", "bubblewrap: nothing can be written but what is granted",
-        "aigon/isolation/sandbox_view.py", '"--ro-bind", "/", "/"', '"--bind", "/", "/"', f"{DENIED}[bwrap]",
+        "aigon/isolation/sandbox.py", '"--ro-bind", "/", "/"', '"--bind", "/", "/"', f"{DENIED}[bwrap]",
     ),
     Mechanism(
         "what an agent can reach", "Landlock: nothing can be written but what is granted",
-        "aigon/isolation/sandbox_rights.py",
+        "aigon/isolation/landlock.py",
         "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, landlock.TO_READ)",
         "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, rights)",
         f"{DENIED}[landlock]",
     ),
     *(
         Mechanism(
-            "what an agent can reach", f"{mechanism}: {name}", "aigon/isolation/run_grants.py", text, instead,
+            "what an agent can reach", f"{mechanism}: {name}", "aigon/isolation/run_sandbox.py", text, instead,
             f"{SANDBOX}::{test}[{mechanism}]",
         )
         for mechanism in ("bwrap", "landlock")

@@ -9,7 +9,7 @@ import pytest
 from aigon.errors import Exit, explained
 from aigon.files.error_words import SAID, Lacking
 from aigon.files.system_errors import of_git, refusal
-from aigon.git.person import command_of
+from aigon.git.person import name_command
 
 
 @pytest.mark.parametrize("words", [words for words in SAID if words != "Out of diskspace"])
@@ -57,4 +57,4 @@ def test_what_git_lacked_is_plain_and_what_else_it_says_is_not_touched(tmp_path:
     "arguments", [("status",), ("-c", "a.b=c", "status"), ("--no-pager", "-C", "/x", "status", "-z")]
 )
 def test_a_git_command_is_called_by_its_name_and_not_by_an_option(arguments: tuple[str, ...]) -> None:
-    assert command_of(arguments) == "status"
+    assert name_command(arguments) == "status"

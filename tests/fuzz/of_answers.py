@@ -14,9 +14,8 @@ from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer
 from aigon.compile.proposals import Surroundings
 from aigon.compile.rules import question
-from aigon.git.hidden import hidden
-from aigon.git.submodules import listed
-from aigon.git.unified_diff import parsed
+from aigon.git.blind_spots import list_submodules, parse_hidden
+from aigon.git.diff import parse_diff
 from aigon.judge import pairwise_reply, reply
 from aigon.judge.backends import _one_object, command
 from aigon.model.changes import Edit, Edits
@@ -166,16 +165,16 @@ def answer(data: bytes) -> None:
 
 def diff(data: bytes) -> None:
     """A diff of git's."""
-    for each in parsed(data):
+    for each in parse_diff(data):
         assert each.name
         each.path.encode("utf-8", "surrogateescape")
 
 
 def git_lists(data: bytes) -> None:
     """Lists of git's, with names of any bytes."""
-    hidden(data, sparse=False)
-    hidden(data, sparse=True)
-    listed(data)
+    parse_hidden(data, sparse=False)
+    parse_hidden(data, sparse=True)
+    list_submodules(data)
 
 
 def waits(data: bytes) -> None:
@@ -198,8 +197,8 @@ def rules(data: bytes) -> None:
 def secrets(data: bytes) -> None:
     """What may be a key."""
     for path in ("a.txt", ".env", "id_rsa", "config.json"):
-        leaks.leak(path, data)
-        list(leaks.secret_values(path, data))
+        leaks.find_leak(path, data)
+        list(leaks.find_placed_secrets(path, data))
 
 
 def tool(data: bytes) -> None:

@@ -18,7 +18,7 @@ from aigon.compare.kept import remembered
 from aigon.done import unfinished
 from aigon.files.home import known_home
 from aigon.files.store import Journal, end_of_journal, read_journal
-from aigon.git.main_checkout import Repository
+from aigon.git.repository import RepositoryFolders
 from aigon.job import ledger_file
 from aigon.job.base_assessments import BaseLooks
 from aigon.job.ledger import Ledger
@@ -189,7 +189,7 @@ def _board() -> None:
     spec = root / "docs/specs/features/03-in-progress/feature-42-a.md"
     spec.parent.mkdir(parents=True, exist_ok=True)
     spec.write_bytes(b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n")
-    here = Repository(root, root / ".git", ())
+    here = RepositoryFolders(root, root / ".git", ())
     states(here)
     with patch.object(gather, "around", lambda _start: here), patch.object(gather, "known_home", lambda _dir: None):
         columns = gather.board(root, everything=True)

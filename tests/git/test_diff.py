@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from aigon.git.diff import LARGEST, file_diffs
+from aigon.git.diff import LARGEST, diff_trees
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.model.changes import FileDiff
@@ -33,7 +33,7 @@ def work(lab: Lab) -> Iterator[Workspace]:
 
 def differing(work: Workspace, base: str, **more: object) -> dict[str, FileDiff]:
     work.snapshot()
-    found = file_diffs(work.trusted, base, work.tree(), frozenset(), **more)  # type: ignore[arg-type]
+    found = diff_trees(work.trusted, base, work.tree(), frozenset(), **more)  # type: ignore[arg-type]
     assert [diff.path for diff in found] == sorted((d.path for d in found), key=os.fsencode)
     return {diff.path: diff for diff in found}
 
@@ -107,14 +107,14 @@ def test_commits_trees_and_many_files_can_be_compared_and_some_left_out(work: Wo
         lab.write(f"{'long' * 30}/{n}.txt", f"{n}\n")
     lab.write("spec.md", "x\n")
     head = lab.commit("many")
-    found = file_diffs(work.trusted, empty, head, frozenset({"spec.md"}))
+    found = diff_trees(work.trusted, empty, head, frozenset({"spec.md"}))
     assert len(found) == 701 and all(diff.hunks for diff in found)
-    assert file_diffs(work.trusted, head, f"{head}^{{tree}}", frozenset()) == ()
+    assert diff_trees(work.trusted, head, f"{head}^{{tree}}", frozenset()) == ()
 
 
 def test_a_submodule_is_named(work: Workspace, lab: Lab) -> None:
     base = lab.commit("base")
     lab.git("update-index", "--add", "--cacheinfo", f"160000,{base},module")
     tree = lab.git("write-tree")
-    (found,) = file_diffs(work.trusted, base, tree, frozenset())
+    (found,) = diff_trees(work.trusted, base, tree, frozenset())
     assert (found.path, found.submodule, found.hunks) == ("module", True, ())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.git.forge import forge
+from aigon.git.forge import find_forge
 
 C = "c" * 40
 
@@ -17,7 +17,7 @@ C = "c" * 40
     ],
 )  # fmt: skip
 def test_commits_and_files_have_an_address_on_a_known_forge(address: str, commit: str, file: str) -> None:
-    found = forge(address)
+    found = find_forge(address)
     assert found is not None and found.commit(C) == commit
     assert found.file(C, "a.py", 3).endswith(file)
 
@@ -27,16 +27,17 @@ def test_commits_and_files_have_an_address_on_a_known_forge(address: str, commit
     ["", "/srv/git/tea.git", "../t", "https://a.example/a/tea", "file:///github.com/x/y", "github.com", "C:/github/x"],
 )  # fmt: skip
 def test_any_other_address_has_none(address: str) -> None:
-    assert forge(address) is None
+    assert find_forge(address) is None
 
 
 def test_a_login_in_the_address_is_in_no_link() -> None:
-    found = forge("https://ada:secret-token@github.com/ada/tea.git")
+    found = find_forge("https://ada:secret-token@github.com/ada/tea.git")
     assert found is not None and found.web == "https://github.com/ada/tea" and "secret" not in found.commit(C)
 
 
 def test_a_path_cannot_end_the_address_or_begin_another_part() -> None:
-    found = forge("https://github.com/ada/tea")
+    found = find_forge("https://github.com/ada/tea")
     assert found is not None
     assert found.file(C, 'a b"<#?.py').endswith("/a%20b%22%3C%23%3F.py")
-    assert forge('https://github.com/ada/"onload=x') is not None and '"' not in str(forge('https://github.com/a/"').web)  # type: ignore[union-attr]
+    assert find_forge('https://github.com/ada/"onload=x') is not None
+    assert '"' not in str(find_forge('https://github.com/a/"').web)  # type: ignore[union-attr]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.index_file import copied, locked, replace
+from aigon.git.locks import copy_index, lock_index, replace_index
 from tests.lab import Lab
 
 SECOND = 1_700_000_000
@@ -15,17 +15,17 @@ SECOND = 1_700_000_000
 
 
 def _published(index: Path, new: Path) -> None:
-    with locked(index, new) as lock:
+    with lock_index(index, new) as lock:
         lock.rename(index)
 
 
 def _replaced(index: Path, new: Path) -> None:
-    with locked(index):
-        replace(index, new)
+    with lock_index(index):
+        replace_index(index, new)
 
 
 def _copied(index: Path, new: Path) -> None:
-    copied(new, index, index.parent)
+    copy_index(new, index, index.parent)
 
 
 @pytest.mark.parametrize("copy", [_copied, _published, _replaced])

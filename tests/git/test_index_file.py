@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.git import index_file
-from aigon.git.index_file import MARK, copied, locked, replace
+from aigon.git import locks
+from aigon.git.locks import MARK, copy_index, lock_index, replace_index
 
 HOLDER = """
 import sys, time
@@ -25,7 +25,7 @@ with locked(Path(sys.argv[1])):
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index, and little patience."""
-    monkeypatch.setattr(index_file, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.2)
     path = tmp_path / "index"
     path.write_text("old")
     return path
@@ -42,17 +42,17 @@ def test_the_lock_of_an_aigon_that_was_killed_is_in_nobodys_way(index: Path) -> 
         process.send_signal(signal.SIGKILL)
     lock = index.with_name("index.lock")
     assert lock.exists()
-    with locked(index):
+    with lock_index(index):
         assert lock.exists()
         index.with_name("new").write_text("new")
-        replace(index, index.with_name("new"))
+        replace_index(index, index.with_name("new"))
     assert index.read_text() == "new"
     assert sorted(each.name for each in index.parent.iterdir()) == ["index", "new"]
 
 
 def test_the_lock_of_an_aigon_that_lives_is_left_to_it(index: Path) -> None:
     with _held(index) as process:
-        with pytest.raises(AigonError), locked(index):
+        with pytest.raises(AigonError), lock_index(index):
             pass
         assert index.with_name("index.lock").read_bytes() == MARK
         process.kill()
@@ -62,7 +62,7 @@ def test_the_lock_of_an_aigon_that_lives_is_left_to_it(index: Path) -> None:
 def test_the_lock_of_another_git_is_never_removed(index: Path, content: str) -> None:
     lock = index.with_name("index.lock")
     lock.write_text(content)
-    with pytest.raises(AigonError), locked(index):
+    with pytest.raises(AigonError), lock_index(index):
         pass
     assert lock.read_text() == content
 
@@ -83,9 +83,9 @@ def test_what_changed_in_the_moment_it_was_staged_is_seen_by_a_copy_of_the_index
     os.utime(file, moment)
     os.utime(index, moment)
     if how == "copied":
-        assert copied(index, tmp_path / "copy", tmp_path)
+        assert copy_index(index, tmp_path / "copy", tmp_path)
         assert git("diff-files", "--name-only", index=tmp_path / "copy") == "file\n"
     else:
-        with locked(tmp_path / "other", index) as lock:
+        with lock_index(tmp_path / "other", index) as lock:
             assert git("diff-files", "--name-only", index=lock) == "file\n"
             lock.unlink()

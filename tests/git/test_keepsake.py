@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.git.keepsake import Keepsake
-from aigon.git.kept_places import Edited, Places
+from aigon.git.file_protection import FileEdit, FileProtection, ProtectedPaths
 from aigon.git.person import LOCAL_VARIABLES, Checkout
-from aigon.git.places import opinion, persons_own, places
+from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab, scrubbed
 
@@ -32,20 +31,22 @@ def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def keeping(lab: Lab, root: Path | None = None, shared: bool = False, **more: Path) -> Iterator[Keepsake]:
+def keeping(lab: Lab, root: Path | None = None, shared: bool = False, **more: Path) -> Iterator[FileProtection]:
     """The repository's keepsake, remembered when what is in it is no longer fresh."""
     with Checkout.open(root or lab.root) as checkout:
         git = TrustedGit(checkout, lab.home / "own")
         hooks = checkout.config.get("core.hookspath", "")
         growing = (more["growing"],) if "growing" in more else ()
-        everything = places(git, hooks, lambda: Places((lab.home,), persons_own(lab.env), growing=growing))
-        keepsake = Keepsake(everything, lab.home / "displaced", opinion(git, shared=shared))
+        everything = watch_git_paths(
+            git, hooks, lambda: ProtectedPaths((lab.home,), list_global_config(lab.env), growing=growing)
+        )
+        keepsake = FileProtection(everything, lab.home / "displaced", make_opinion(git, shared=shared))
         time.sleep(0.03)
         keepsake.remember()
         yield keepsake
 
 
-def told(edited: tuple[Edited, ...]) -> list[str]:
+def told(edited: tuple[FileEdit, ...]) -> list[str]:
     """What was done about what, in few words."""
     return [f"{each.how} {each.name}" for each in edited]
 
@@ -539,8 +540,8 @@ def test_folders_without_permissions_are_opened_again(lab: Lab) -> None:
 
 def test_a_home_of_another_place_is_found() -> None:
     env = scrubbed(Path("/nowhere"), XDG_CONFIG_HOME="/else")
-    assert persons_own(env) == (Path("/nowhere/.gitconfig"), Path("/else/git/config"))
-    assert persons_own({**env, "GIT_CONFIG_GLOBAL": "/dev/null"}) == ()
+    assert list_global_config(env) == (Path("/nowhere/.gitconfig"), Path("/else/git/config"))
+    assert list_global_config({**env, "GIT_CONFIG_GLOBAL": "/dev/null"}) == ()
 
 
 def test_a_rivals_worktree_may_become_sparse_and_move_and_nothing_else(lab: Lab) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from aigon.git.person import LOCAL_VARIABLES, Checkout
-from aigon.git.rewrite import without
-from aigon.git.secret_files import holds, keep_out, leaks, tracked_in
+from aigon.git.rewriting import rewrite_without
+from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check, unstage
 from aigon.git.trusted import TrustedGit
-from aigon.secrets.leaks import SECRET_NAMES, blocked, exclude_lines, leak
+from aigon.secrets.leaks import SECRET_NAMES, find_leak, is_secret_name, list_exclude_lines
 from tests.lab import Lab
 
 CONFIGURED = False
@@ -46,7 +46,9 @@ def own_git(lab: Lab) -> TrustedGit:
 def found(lab: Lab, *changed: str, allowed: tuple[str, ...] = ()) -> list[str]:
     """What is kept out, of files that changed since HEAD."""
     git, base = own_git(lab), lab.git("rev-parse", "HEAD")
-    leaked = leaks(lab.root, changed, tracked_in(git, base), holds(git, base), allowed.__contains__)
+    leaked = find_leaks(
+        lab.root, changed, make_tracked_check(git, base), make_content_check(git, base), allowed.__contains__
+    )
     return [f"{each.path}:{each.line}" for each in leaked]
 
 
@@ -84,7 +86,7 @@ def test_what_is_kept_out_of_the_index_stays_in_the_work_tree(any_lab: Lab) -> N
     git = own_git(lab)
     git.run("read-tree", parent)
     git.run("add", "-A")
-    keep_out(git, parent, ["src/config.py", "a\nb.pem"])
+    unstage(git, parent, ["src/config.py", "a\nb.pem"])
     assert git.run("diff-index", "--cached", "--name-only", "-z", parent) == b"new.py\0"
     assert TOKEN in lab.read("src/config.py") and lab.path("a\nb.pem").exists()
 
@@ -105,10 +107,10 @@ def test_exclude_lines_keep_out_what_the_names_keep_out_and_no_folder(lab: Lab) 
     lab.write("api/.env", "x")
     git = own_git(lab)
     exclude = git.directory / "info" / "exclude"
-    exclude.write_text("\n".join([*exclude_lines(["config/.env.allowed"]), exclude.read_text()]))
+    exclude.write_text("\n".join([*list_exclude_lines(["config/.env.allowed"]), exclude.read_text()]))
     git.run("add", "-A")
     taken = set(git.run("ls-files", "-z").decode().rstrip("\0").split("\0")) - {"README.md"}
-    assert taken == {name for name in NAMES if not blocked(name)} | {"config/.env.allowed"}
+    assert taken == {name for name in NAMES if not is_secret_name(name)} | {"config/.env.allowed"}
     assert len(SECRET_NAMES) > 20
 
 
@@ -124,12 +126,12 @@ def test_thousands_of_changed_files_take_no_time(lab: Lab) -> None:
 
 def is_blocked(files: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
     """As the loop asks."""
-    return [(path, data) for path, data in files if leak(path, data)]
+    return [(path, data) for path, data in files if find_leak(path, data)]
 
 
 def rewritten(lab: Lab, old: str, known: tuple[str, ...] = ()) -> str | None:
     """The tip without what is blocked."""
-    return without(own_git(lab), old, lab.git("rev-parse", "HEAD"), is_blocked, known)
+    return rewrite_without(own_git(lab), old, lab.git("rev-parse", "HEAD"), is_blocked, known)
 
 
 def tree(lab: Lab, commit: str) -> list[str]:
@@ -289,7 +291,7 @@ def test_what_an_agent_plants_in_attributes_and_configuration_hides_nothing(lab:
     tip = lab.commit("secrets")
     (lab.home / "ran").unlink(missing_ok=True)
     lab.git("replace", tip, old)
-    new = without(git, old, tip, is_blocked)
+    new = rewrite_without(git, old, tip, is_blocked)
     assert new and not (lab.home / "ran").exists()
     assert tree(lab, new) == [".gitattributes", "README.md"]
 

@@ -5,7 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
-from aigon.git.loose_objects import _fresh, write_out
+from aigon.git.branch_ref import _list_fresh, flush_loose_objects
 
 CONFIGURED = False
 
@@ -16,23 +16,23 @@ def test_a_folder_is_looked_into_again_once_something_came_into_it(tmp_path: Pat
         (tmp_path / name).mkdir()
         (tmp_path / name / "one").write_bytes(b"1")
     begun = time.time() - 1
-    assert write_out(tmp_path, begun, seen) == 2
-    assert write_out(tmp_path, begun, seen) == 2, "of what changed just now nobody knows whether that was all"
+    assert flush_loose_objects(tmp_path, begun, seen) == 2
+    assert flush_loose_objects(tmp_path, begun, seen) == 2, "of what changed just now nobody knows whether that was all"
     time.sleep(0.03)
-    assert write_out(tmp_path, begun, seen) == 2
-    assert write_out(tmp_path, begun, seen) == 0
+    assert flush_loose_objects(tmp_path, begun, seen) == 2
+    assert flush_loose_objects(tmp_path, begun, seen) == 0
     (tmp_path / "aa" / "two").write_bytes(b"2")
-    assert write_out(tmp_path, begun, seen) == 2
+    assert flush_loose_objects(tmp_path, begun, seen) == 2
     old = time.time() - 100
     os.utime(tmp_path / "bb", (old, old))
-    assert write_out(tmp_path, begun, {}) == 2
+    assert flush_loose_objects(tmp_path, begun, {}) == 2
 
 
 def test_what_a_persons_git_packs_meanwhile_is_no_error(tmp_path: Path) -> None:
     for number in range(256):
         (tmp_path / f"{number:02x}").mkdir()
         (tmp_path / f"{number:02x}" / "one").write_bytes(b"1")
-    found = _fresh(tmp_path, time.time() - 10, {})
+    found = _list_fresh(tmp_path, time.time() - 10, {})
     next(found)
     shutil.rmtree(tmp_path)
     assert len(list(found)) <= 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.git.main_checkout import around
+from aigon.git.repository import find_repository
 from tests.lab import Lab
 
 
@@ -16,18 +16,18 @@ def test_from_a_subfolder_and_from_a_linked_worktree_it_is_the_main_checkout(lab
     lab.git("worktree", "add", "-q", str(other), "-b", "two")
     (linked / "deep" / "er").mkdir(parents=True)
     for place in (lab.root, lab.root / ".git", linked, linked / "deep" / "er"):
-        found = around(place)
+        found = find_repository(place)
         assert (found.root, found.common_dir) == (lab.root, lab.root / ".git")
         assert sorted(found.worktrees) == [linked, other]
     lab.git("worktree", "remove", str(other))
-    assert around(linked).worktrees == (linked,)
+    assert find_repository(linked).worktrees == (linked,)
 
 
 def test_a_worktree_that_was_deleted_by_hand_is_none(lab: Lab, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     lab.git("worktree", "add", "-q", str(linked), "-b", "one")
     subprocess.run(["rm", "-rf", str(linked)], check=True)
-    assert around(lab.root).worktrees == ()
+    assert find_repository(lab.root).worktrees == ()
 
 
 def test_of_a_bare_repository_it_is_the_worktree_that_was_asked_from(lab: Lab, tmp_path: Path) -> None:
@@ -36,16 +36,16 @@ def test_of_a_bare_repository_it_is_the_worktree_that_was_asked_from(lab: Lab, t
         one, two = bare.parent / f"one-{bare.name}", bare.parent / f"two-{bare.name}"
         for linked in (one, two):
             lab.git("-C", str(bare), "worktree", "add", "-q", str(linked), "-b", linked.name)
-        found = around(one)
+        found = find_repository(one)
         assert (found.root, found.common_dir, found.worktrees) == (one, bare, (two,))
 
 
 def test_a_git_directory_that_lies_elsewhere_and_a_submodule_are_followed(lab: Lab, tmp_path: Path) -> None:
     apart = tmp_path / "apart"
     lab.git("clone", "-q", f"--separate-git-dir={tmp_path / 'store'}", str(lab.root), str(apart))
-    assert (around(apart).root, around(apart).common_dir) == (apart, tmp_path / "store")
+    assert (find_repository(apart).root, find_repository(apart).common_dir) == (apart, tmp_path / "store")
     lab.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(apart), "sub")
-    assert around(lab.path("sub")).root == lab.path("sub")
+    assert find_repository(lab.path("sub")).root == lab.path("sub")
 
 
 @pytest.mark.parametrize("content", [None, "", "gitdir:", "gitdir: /no/such/place", "\x00\xff"])
@@ -53,5 +53,5 @@ def test_outside_of_a_repository_it_is_refused(content: str | None, tmp_path: Pa
     if content is not None:
         (tmp_path / ".git").write_text(content)
     with pytest.raises(AigonError, match="This is not a git repository") as refused:
-        around(tmp_path)
+        find_repository(tmp_path)
     assert refused.value.code == 7

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.moved_refs import Moved
 from aigon.git.person import LOCAL_VARIABLES, Checkout
-from aigon.git.ref_files import parsed
-from aigon.git.ref_guard import RefGuard
-from aigon.git.rivals import NOBODY, Rivals
+from aigon.git.ref_protection import RefProtection
+from aigon.git.refs import NOBODY, MovedRef, Rivals, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab
 
@@ -28,7 +26,7 @@ def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def guarding(lab: Lab, rivals: Rivals = NOBODY) -> Iterator[Callable[[], dict[str, Moved]]]:
+def guarding(lab: Lab, rivals: Rivals = NOBODY) -> Iterator[Callable[[], dict[str, MovedRef]]]:
     """The run's branch `work` on three commits of main, with a tag and another branch; gives what puts refs back."""
     lab.commit("second")
     lab.commit("third")
@@ -43,10 +41,10 @@ def guarding(lab: Lab, rivals: Rivals = NOBODY) -> Iterator[Callable[[], dict[st
             assert git.refs("update-ref", f"refs/aigon/parked/{name}", value, "")[0] == 0
             return f"refs/aigon/parked/{name}"
 
-        def back() -> dict[str, Moved]:
+        def back() -> dict[str, MovedRef]:
             return {moved.ref: moved for moved in guard.put_back(park)}
 
-        guard = RefGuard(git, "work", lab.home / "displaced", rivals)
+        guard = RefProtection(git, "work", lab.home / "displaced", rivals)
         time.sleep(0.03)
         guard.remember()
         yield back
@@ -355,13 +353,13 @@ def test_while_nothing_changes_no_ref_is_opened_and_no_program_started(lab: Lab)
     ],
 )
 def test_packed_refs_are_read_as_git_reads_them(text: bytes, names: list[str]) -> None:
-    found = parsed(text)
+    found = parse_packed_refs(text)
     assert found is not None and [ref.rsplit("/", 1)[1] for ref in found] == names
 
 
 @pytest.mark.parametrize("text", [b"rubbish\n", b"a" * 39 + b" refs/heads/a\n", b"a" * 40 + b" x\n", b"\n"])
 def test_packed_refs_that_git_would_not_read_are_known(text: bytes) -> None:
-    assert parsed(text) is None
+    assert parse_packed_refs(text) is None
 
 
 def test_a_repository_with_long_hashes(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.secret_files import Known
-from aigon.git.secret_scanner import Scanner, found
+from aigon.git.secret_files import LeakPolicy, SecretScanner, find_scanner
 from tests.lab import BRANCH, DONE_WHEN, Lab
 from tests.loop.processes import LOOP
 
@@ -25,7 +24,7 @@ for file in sorted(pathlib.Path(".").rglob("*")):
                           "Match": line, "Secret": match[0], "File": str(file), "Entropy": 3.1, "Fingerprint": "x"}})
 pathlib.Path(given["--report-path"]).write_text(json.dumps(found))
 """
-NOBODY = Known(lambda _: False, lambda _: False, lambda path: path == "allowed.txt")
+NOBODY = LeakPolicy(lambda _: False, lambda _: False, lambda path: path == "allowed.txt")
 
 
 def fake(folder: Path, script: str = FAKE, name: str = "gitleaks") -> str:
@@ -38,7 +37,7 @@ def fake(folder: Path, script: str = FAKE, name: str = "gitleaks") -> str:
 
 
 def test_what_it_finds_counts_unless_the_base_has_it_or_a_person_allows_it(tmp_path: Path) -> None:
-    scanner = Scanner(fake(tmp_path / "bin"), {"PATH": "/usr/bin:/bin"}, b"[extend]\nuseDefault = true\n")
+    scanner = SecretScanner(fake(tmp_path / "bin"), {"PATH": "/usr/bin:/bin"}, b"[extend]\nuseDefault = true\n")
     files = [
         ("src/a.py", b"x\nkey = 'hush-123456'\n"), ("allowed.txt", b"hush-123456"), ("../b", b"hush-654321"),
         ("fine.py", b"hush"), (".gitleaksignore", b"src/a.py:hush:2"), ("odd\n\udcff", b"hush-111111"),
@@ -46,7 +45,7 @@ def test_what_it_finds_counts_unless_the_base_has_it_or_a_person_allows_it(tmp_p
     leaks = scanner.leaks(files, NOBODY)
     assert [(each.path, each.line) for each in leaks] == [("src/a.py", 2), ("../b", 1), ("odd\n\udcff", 1)]
     assert leaks[0].why == "gitleaks found hush (A hush key)" and "123456" not in leaks[0].sentence
-    held = Known(lambda _: False, lambda value: value == b"hush-123456", lambda _: False)
+    held = LeakPolicy(lambda _: False, lambda value: value == b"hush-123456", lambda _: False)
     assert [each.path for each in scanner.leaks(files, held)] == ["../b", "odd\n\udcff"]
     [words, _] = [json.loads(line) for line in (tmp_path / "bin/asked").read_text().splitlines()]
     assert "--config" in words and "--ignore-gitleaks-allow" in words
@@ -62,7 +61,7 @@ def test_what_it_finds_counts_unless_the_base_has_it_or_a_person_allows_it(tmp_p
     ],
 )
 def test_one_that_fails_is_given_up_and_that_is_said_once(tmp_path: Path, script: str, why: str) -> None:
-    scanner = Scanner(fake(tmp_path / "bin", script), {"PATH": "/usr/bin:/bin"})
+    scanner = SecretScanner(fake(tmp_path / "bin", script), {"PATH": "/usr/bin:/bin"})
     assert scanner.leaks([("a", b"hush-123456")], NOBODY) == ()
     [said] = scanner.said()
     assert said.startswith("gitleaks is no longer asked; aigon keeps looking for known token shapes: ")
@@ -73,11 +72,15 @@ def test_one_that_fails_is_given_up_and_that_is_said_once(tmp_path: Path, script
 def test_it_is_looked_up_once_and_never_inside_the_work_tree(tmp_path: Path) -> None:
     program = fake(tmp_path / "bin")
     env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin"}
-    assert found("auto", env, tmp_path / "work").program == program == found("gitleaks", env, tmp_path / "x").program
-    assert found("auto", env, tmp_path).program == "" == found("none", env, tmp_path / "work").program
-    missing = found("betterleaks", env, tmp_path / "work")
+    assert (
+        find_scanner("auto", env, tmp_path / "work").program
+        == program
+        == find_scanner("gitleaks", env, tmp_path / "x").program
+    )
+    assert find_scanner("auto", env, tmp_path).program == "" == find_scanner("none", env, tmp_path / "work").program
+    missing = find_scanner("betterleaks", env, tmp_path / "work")
     assert missing.program == "" and "betterleaks is not on PATH" in next(missing.said())
-    assert [*found("auto", {"PATH": "/nowhere"}, tmp_path).said()] == []
+    assert [*find_scanner("auto", {"PATH": "/nowhere"}, tmp_path).said()] == []
 
 
 def test_in_a_run_what_only_the_scanner_knows_is_kept_out_and_of_the_agents_own_commits_too(lab: Lab) -> None:

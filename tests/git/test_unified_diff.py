@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.git.unified_diff import parsed
+from aigon.git.diff import parse_diff
 from aigon.model.changes import DiffLine, quote_path
 
 REPLACED = b"""\
@@ -25,7 +25,7 @@ index 1..2 100644
 
 
 def test_lines_have_their_numbers_on_both_sides() -> None:
-    (found,) = parsed(REPLACED)
+    (found,) = parse_diff(REPLACED)
     assert (found.path, found.status) == ("app.py", "M")
     first, second = found.hunks
     assert first.lines == (
@@ -81,7 +81,7 @@ diff --git a/with blank b/with blank
 -a
 +b
 """
-    found = {diff.path: (diff.status, len(diff.hunks), diff.binary) for diff in parsed(text)}
+    found = {diff.path: (diff.status, len(diff.hunks), diff.binary) for diff in parse_diff(text)}
     assert found == {
         "new.py": ("A", 1, False),
         "empty": ("A", 0, False),
@@ -94,15 +94,17 @@ diff --git a/with blank b/with blank
 
 
 def test_the_diff_of_other_programs_is_read_too_and_nothing_is_no_file() -> None:
-    (found,) = parsed(b"--- a/x.py\t2026-01-01\n+++ b/x.py\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n"[:-16])
+    (found,) = parse_diff(
+        b"--- a/x.py\t2026-01-01\n+++ b/x.py\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n"[:-16]
+    )
     assert (found.path, found.hunks[0].lines[1].text) == ("x.py", "b")
-    assert parsed(b"") == ()
+    assert parse_diff(b"") == ()
 
 
 @pytest.mark.parametrize("cut", [b"@@ -1,2 +1,2 @@\n one", b"@@ -1 +1 @@\n?what\n"])
 def test_a_diff_that_is_cut_or_is_none_is_refused(cut: bytes) -> None:
     with pytest.raises(ValueError, match=r"@@ -1"):
-        parsed(b"--- a/x\n+++ b/x\n" + cut)
+        parse_diff(b"--- a/x\n+++ b/x\n" + cut)
 
 
 @given(st.text())

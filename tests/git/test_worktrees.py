@@ -45,29 +45,29 @@ def test_the_list_has_the_main_checkout_and_every_worktree_as_it_is(main: Checko
     lab.git("worktree", "add", "-q", "-b", "three", str(tmp_path / "three"))
     (tmp_path / "three").rename(tmp_path / "elsewhere")
     head = str(main.head)
-    assert worktrees.listed(main) == (
-        worktrees.Listed(lab.root, "main", head, "", False),
-        worktrees.Listed(tmp_path / "three", "three", head, "", True),
-        worktrees.Listed(tmp_path / "two", None, head, "on a stick", False),
-        worktrees.Listed(odd, "one", head, "", False),
+    assert worktrees.list_worktrees(main) == (
+        worktrees.WorktreeRecord(lab.root, "main", head, "", False),
+        worktrees.WorktreeRecord(tmp_path / "three", "three", head, "", True),
+        worktrees.WorktreeRecord(tmp_path / "two", None, head, "on a stick", False),
+        worktrees.WorktreeRecord(odd, "one", head, "", False),
     )
 
 
 def test_a_worktree_without_its_git_file_is_not_missing(main: Checkout, place: Path) -> None:
-    worktrees.add(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
     (place / ".git").unlink()
-    found = worktrees.on_branch(main, "side")
+    found = worktrees.find_worktree_of(main, "side")
     assert found and not found.missing
-    assert worktrees.owner(place) is None
-    worktrees.mend(main)
-    assert worktrees.owner(place) == main.common_dir
+    assert worktrees.find_owner(place) is None
+    worktrees.repair_worktrees(main)
+    assert worktrees.find_owner(place) == main.common_dir
 
 
 def test_a_new_branch_begins_at_the_base_and_no_hook_runs(main: Checkout, lab: Lab, place: Path) -> None:
     base = lab.git("rev-parse", "HEAD")
     lab.commit("later")
     lab.write(".git/hooks/post-checkout", f"#!/bin/sh\ntouch {lab.home}/ran\n", executable=True)
-    worktrees.add(main, place, "side", base)
+    worktrees.add_worktree(main, place, "side", base)
     with Checkout.open(place) as made:
         assert (made.root, made.branch, made.head) == (place, "side", base)
     assert not (lab.home / "ran").exists()
@@ -77,7 +77,7 @@ def test_a_branch_that_exists_is_checked_out_as_it_is(main: Checkout, lab: Lab, 
     lab.git("branch", "side")
     tip = lab.git("rev-parse", "side")
     base = lab.commit("later")
-    worktrees.add(main, place, "side", base)
+    worktrees.add_worktree(main, place, "side", base)
     with Checkout.open(place) as made:
         assert made.head == tip
 
@@ -85,29 +85,29 @@ def test_a_branch_that_exists_is_checked_out_as_it_is(main: Checkout, lab: Lab, 
 def test_a_record_whose_folder_is_gone_gives_way_and_no_other_record_does(
     main: Checkout, place: Path, tmp_path: Path
 ) -> None:
-    worktrees.add(main, place, "side", "HEAD")
-    worktrees.add(main, tmp_path / "other", "other", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, tmp_path / "other", "other", "HEAD")
     place.rename(tmp_path / "gone")
     (tmp_path / "other").rename(tmp_path / "gone too")
-    worktrees.add(main, place.with_name("second"), "side", "HEAD")
-    assert {(each.path, each.branch) for each in worktrees.listed(main)[1:]} == {
+    worktrees.add_worktree(main, place.with_name("second"), "side", "HEAD")
+    assert {(each.path, each.branch) for each in worktrees.list_worktrees(main)[1:]} == {
         (tmp_path / "other", "other"),
         (place.with_name("second"), "side"),
     }
 
 
 def test_a_locked_record_whose_folder_is_gone_is_left_to_a_person(main: Checkout, place: Path, lab: Lab) -> None:
-    worktrees.add(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
     lab.git("worktree", "lock", "--reason", "on a stick", str(place))
     place.rename(place.with_name("gone"))
-    refused = refusal(worktrees.add, main, place, "side", "HEAD")
+    refused = refusal(worktrees.add_worktree, main, place, "side", "HEAD")
     assert "on a stick" in refused.what and "git worktree unlock" in refused.hint
 
 
 def test_a_branch_that_is_checked_out_elsewhere_is_refused_with_the_place(main: Checkout, place: Path) -> None:
-    assert refusal(worktrees.add, main, place, "main", "HEAD").where == str(main.root)
-    worktrees.add(main, place, "side", "HEAD")
-    refused = refusal(worktrees.add, main, place.with_name("second"), "side", "HEAD")
+    assert refusal(worktrees.add_worktree, main, place, "main", "HEAD").where == str(main.root)
+    worktrees.add_worktree(main, place, "side", "HEAD")
+    refused = refusal(worktrees.add_worktree, main, place.with_name("second"), "side", "HEAD")
     assert refused.where == str(place)
     assert not place.with_name("second").exists()
 
@@ -115,7 +115,7 @@ def test_a_branch_that_is_checked_out_elsewhere_is_refused_with_the_place(main: 
 def test_a_folder_that_holds_something_is_not_taken(main: Checkout, place: Path) -> None:
     place.mkdir(parents=True)
     (place / "mine.txt").write_text("mine")
-    assert refusal(worktrees.add, main, place, "side", "HEAD").where == str(place)
+    assert refusal(worktrees.add_worktree, main, place, "side", "HEAD").where == str(place)
     assert main.commit_of("refs/heads/side") is None
     assert [file.name for file in place.iterdir()] == ["mine.txt"]
 
@@ -124,7 +124,7 @@ def test_a_sparse_worktree_has_its_folders_and_the_files_at_the_root(main: Check
     for name in ("a/x", "a/deep/y", "b/z", ".aigon/config.json"):
         lab.write(name, f"{name}\n")
     lab.commit("files")
-    worktrees.add(main, place, "side", "HEAD", ("a", ".aigon", "not there"))
+    worktrees.add_worktree(main, place, "side", "HEAD", ("a", ".aigon", "not there"))
     there = {str(file.relative_to(place)) for file in place.rglob("*") if file.is_file() and file.name != ".git"}
     assert there == {"README.md", "a/x", "a/deep/y", ".aigon/config.json"}
     with Checkout.open(place) as made:
@@ -136,8 +136,8 @@ def test_a_sparse_worktree_has_its_folders_and_the_files_at_the_root(main: Check
 def test_what_a_killed_git_had_only_begun_is_checked_out(main: Checkout, lab: Lab, place: Path) -> None:
     lab.git("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", "initializing", "-b", "side", str(place))
     (place / "README.md").write_text("half")
-    worktrees.check_out(main, place)
-    found = worktrees.on_branch(main, "side")
+    worktrees.fill_worktree(main, place)
+    found = worktrees.find_worktree_of(main, "side")
     assert found and not found.locked
     with Checkout.open(place) as made:
         assert made.changed() == []
@@ -145,7 +145,7 @@ def test_what_a_killed_git_had_only_begun_is_checked_out(main: Checkout, lab: La
 
 @pytest.mark.parametrize("whose", ["the repository", "the worktree", "both"])
 def test_after_a_move_both_find_each_other_again(lab: Lab, main: Checkout, place: Path, whose: str) -> None:
-    worktrees.add(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
     (place / "new.txt").write_text("work")
     root, now = lab.root, place
     if whose != "the repository":
@@ -153,34 +153,34 @@ def test_after_a_move_both_find_each_other_again(lab: Lab, main: Checkout, place
     if whose != "the worktree":
         root = lab.root.rename(lab.root.with_name("renamed"))
     with Checkout.open(root) as again:
-        worktrees.mend(again, [now])
-        assert worktrees.owner(now) == again.common_dir
-        assert [each.path for each in worktrees.listed(again)] == [root, now]
+        worktrees.repair_worktrees(again, [now])
+        assert worktrees.find_owner(now) == again.common_dir
+        assert [each.path for each in worktrees.list_worktrees(again)] == [root, now]
     with Checkout.open(now) as there:
         assert there.changed() == ["new.txt"]
 
 
 def test_a_copy_of_a_repository_does_not_take_the_originals_worktrees(lab: Lab, main: Checkout, place: Path) -> None:
-    worktrees.add(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
     copy = lab.root.with_name("copy")
     shutil.copytree(lab.root, copy)
     with Checkout.open(copy) as other:
-        assert refusal(worktrees.mend, other).where == str(main.common_dir)
-    assert worktrees.owner(place) == main.common_dir
+        assert refusal(worktrees.repair_worktrees, other).where == str(main.common_dir)
+    assert worktrees.find_owner(place) == main.common_dir
 
 
 def test_a_clean_worktree_is_removed_and_its_branch_stays(main: Checkout, lab: Lab, place: Path) -> None:
-    worktrees.add(main, place, "side", "HEAD")
-    worktrees.remove(main, place)
+    worktrees.add_worktree(main, place, "side", "HEAD")
+    worktrees.remove_worktree(main, place)
     assert not place.exists()
     assert lab.git("rev-parse", "side") == main.head
-    assert len(worktrees.listed(main)) == 1
+    assert len(worktrees.list_worktrees(main)) == 1
 
 
 def test_a_worktree_that_holds_work_is_not_removed(main: Checkout, place: Path) -> None:
-    worktrees.add(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
     (place / "new.txt").write_text("work")
-    assert "new.txt" not in refusal(worktrees.remove, main, place).what
+    assert "new.txt" not in refusal(worktrees.remove_worktree, main, place).what
     assert (place / "new.txt").read_text() == "work"
 
 
@@ -189,9 +189,9 @@ def test_submodules_that_were_never_checked_out_do_not_keep_a_worktree(main: Che
     lab.write(".gitmodules", '[submodule "sub"]\n\tpath = sub\n\turl = ../sub\n')
     lab.git("add", ".gitmodules")
     lab.git("commit", "-q", "-m", "submodule")
-    worktrees.add(main, place, "side", "HEAD")
+    worktrees.add_worktree(main, place, "side", "HEAD")
     (place / "new.txt").write_text("work")
-    refusal(worktrees.remove, main, place)
+    refusal(worktrees.remove_worktree, main, place)
     (place / "new.txt").unlink()
-    worktrees.remove(main, place)
+    worktrees.remove_worktree(main, place)
     assert not place.exists()

@@ -8,29 +8,29 @@ import pytest
 
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.isolation import bytecode, clean_room
-from aigon.isolation.clean_room import Room
+from aigon.isolation import clean_room, dependencies
+from aigon.isolation.clean_room import CleanRoom
 from tests.lab import Lab
 
 VENV = (".venv",)
 
 
 @contextmanager
-def opened(lab: Lab, folder: Path, lent: Sequence[str] = VENV) -> Iterator[Room]:
+def opened(lab: Lab, folder: Path, lent: Sequence[str] = VENV) -> Iterator[CleanRoom]:
     with Checkout.open(lab.root) as checkout:
         git = TrustedGit(checkout, lab.home / "own.git")
         tree = lab.git("rev-parse", "HEAD^{tree}")
-        with clean_room.opened(git, tree, folder, lab.env, isolation="none", lent=lent) as room:
+        with clean_room.open_room(git, tree, folder, lab.env, isolation="none", lent=lent) as room:
             yield room
 
 
-def compiled(room: Room, source: Path) -> Path:
+def compiled(room: CleanRoom, source: Path) -> Path:
     """Where Python would put the bytecode of a file in the room."""
     return Path(room.env["PYTHONPYCACHEPREFIX"]) / str(source).lstrip("/")
 
 
 @pytest.fixture
-def kept(lab: Lab, tmp_path: Path) -> bytecode.Bytecode:
+def kept(lab: Lab, tmp_path: Path) -> dependencies.Bytecode:
     """What a room kept in which bytecode was made of every kind of file."""
     lab.write(".gitignore", ".venv/\n")
     lab.commit("a project")
@@ -42,13 +42,13 @@ def kept(lab: Lab, tmp_path: Path) -> bytecode.Bytecode:
             file = compiled(room, Path(source))
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(str(source))
-        taken = bytecode.taken(room, lab.home / "kept", VENV)
+        taken = dependencies.take_bytecode(room, lab.home / "kept", VENV)
     assert taken is not None
     return taken
 
 
 def test_what_was_compiled_of_the_files_to_prove_is_not_kept_by_whatever_path(
-    kept: bytecode.Bytecode, lab: Lab, tmp_path: Path
+    kept: dependencies.Bytecode, lab: Lab, tmp_path: Path
 ) -> None:
     files = [path for path in kept.folder.rglob("*") if path.is_file()]
     assert sorted(path.name for path in files) == ["dep", "os"]
@@ -61,7 +61,7 @@ def test_what_was_compiled_of_the_files_to_prove_is_not_kept_by_whatever_path(
 
 @pytest.mark.parametrize("change", ["content", "more", "less", "a cache of that name"])
 def test_what_anybody_touched_meanwhile_is_not_used(
-    kept: bytecode.Bytecode, lab: Lab, tmp_path: Path, change: str
+    kept: dependencies.Bytecode, lab: Lab, tmp_path: Path, change: str
 ) -> None:
     known = kept.folder / "usr/lib/os"
     if change == "content":
@@ -77,7 +77,7 @@ def test_what_anybody_touched_meanwhile_is_not_used(
         assert not list(Path(room.env["PYTHONPYCACHEPREFIX"]).iterdir())
 
 
-def test_with_other_dependency_folders_it_is_not_used(kept: bytecode.Bytecode, lab: Lab, tmp_path: Path) -> None:
+def test_with_other_dependency_folders_it_is_not_used(kept: dependencies.Bytecode, lab: Lab, tmp_path: Path) -> None:
     with opened(lab, tmp_path / "room", ()) as room:
         kept.put(room, ())
         assert not list(Path(room.env["PYTHONPYCACHEPREFIX"]).iterdir())

@@ -16,10 +16,10 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.isolation.clean_room import SCRATCH, Room, opened, remove
-from aigon.isolation.export import Exported, export
-from aigon.isolation.mechanisms import IN_ORDER, Isolation, flaw
-from aigon.isolation.room_environment import room_env
+from aigon.isolation.clean_room import SCRATCH, CleanRoom, open_room, remove_room
+from aigon.isolation.enclosure import make_room_env
+from aigon.isolation.export import Export, export_tree
+from aigon.isolation.mechanisms import IN_ORDER, Isolation, find_isolation_flaw
 from tests.lab import Lab
 from tests.projects import files
 
@@ -39,7 +39,7 @@ def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 def isolation(request: pytest.FixtureRequest, lab: Lab) -> Isolation:
     """Each mechanism that works here, and none."""
     name: Isolation = request.param
-    if name != "none" and (why := flaw(lab.root, name)):
+    if name != "none" and (why := find_isolation_flaw(lab.root, name)):
         pytest.skip(f"{name} does not work here: {why}")
     return name
 
@@ -50,10 +50,10 @@ def own_git(lab: Lab) -> TrustedGit:
         return TrustedGit(checkout, lab.home / "own")
 
 
-def exported(lab: Lab, revision: str = "HEAD", **options: bool) -> Exported:
+def exported(lab: Lab, revision: str = "HEAD", **options: bool) -> Export:
     """Export a revision to a folder beside the repository."""
     commit = lab.git("rev-parse", revision)
-    return export(own_git(lab), commit, lab.home / "export", **options)
+    return export_tree(own_git(lab), commit, lab.home / "export", **options)
 
 
 def listed(folder: Path) -> list[str]:
@@ -65,14 +65,14 @@ def listed(folder: Path) -> list[str]:
 @contextmanager
 def room(
     lab: Lab, isolation: Isolation = "none", env: Mapping[str, str] | None = None, **options: Any
-) -> Iterator[Room]:
+) -> Iterator[CleanRoom]:
     """A room for the last commit."""
     git, folder = own_git(lab), lab.home / "state" / "repos" / "one" / "rooms" / "42"
-    with opened(git, lab.git("rev-parse", "HEAD"), folder, env or lab.env, isolation=isolation, **options) as made:
+    with open_room(git, lab.git("rev-parse", "HEAD"), folder, env or lab.env, isolation=isolation, **options) as made:
         yield made
 
 
-def run(room: Room, *argv: str, cwd: str = ".") -> "subprocess.CompletedProcess[str]":
+def run(room: CleanRoom, *argv: str, cwd: str = ".") -> "subprocess.CompletedProcess[str]":
     """Run a command in a room as aigon does."""
     line = room.enclosed(argv, Path(cwd))
     return subprocess.run(line, cwd=room.outside, env=room.env, capture_output=True, text=True, timeout=60)
@@ -342,7 +342,7 @@ def test_git_does_not_look_above_the_room(lab: Lab) -> None:
     subprocess.run(["git", "init", "-q", str(lab.home)], check=True)
     with room(lab, repository=False) as made:
         assert run(made, "git", "rev-parse", "--show-toplevel").returncode == 128
-    made_env = room_env({"GIT_CEILING_DIRECTORIES": "/a"}, Path("/s"), Path("/b/room"))
+    made_env = make_room_env({"GIT_CEILING_DIRECTORIES": "/a"}, Path("/s"), Path("/b/room"))
     assert made_env["GIT_CEILING_DIRECTORIES"] == f"/b{os.pathsep}/a"
 
 
@@ -392,7 +392,7 @@ def test_what_a_killed_aigon_left_is_gone_when_the_room_is_opened_again(lab: Lab
 
 def test_a_note_about_a_folder_that_is_not_aigons_removes_nothing(tmp_path: Path) -> None:
     files(tmp_path, {"precious/x": "x", "room/scratch": str(tmp_path / "precious")})
-    remove(tmp_path / "room")
+    remove_room(tmp_path / "room")
     assert (tmp_path / "precious/x").exists() and not (tmp_path / "room").exists()
 
 

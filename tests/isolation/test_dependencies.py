@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.isolation.dependencies import editable_paths, fingerprint
+from aigon.isolation.dependencies import find_editable_paths, fingerprint_folder
 from tests.projects import files
 
 
@@ -48,42 +48,42 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_any_change_shows(folder: Path, change: Callable[[Path], object]) -> None:
-    before = fingerprint(folder)
-    assert before and fingerprint(folder) == before
+    before = fingerprint_folder(folder)
+    assert before and fingerprint_folder(folder) == before
     time.sleep(0.02)  # the clock of inodes ticks every few milliseconds
     change(folder)
-    assert fingerprint(folder) != before
+    assert fingerprint_folder(folder) != before
 
 
 def test_what_tools_leave_behind_and_reading_is_no_change(folder: Path) -> None:
-    before = fingerprint(folder)
+    before = fingerprint_folder(folder)
     files(folder, {"a/__pycache__/x.pyc": "x", ".cache/babel/y": "y", ".vite/results.json": "{}"})
     assert (folder / "a/index.js").read_text() == "one\n"
-    assert fingerprint(folder) == before
+    assert fingerprint_folder(folder) == before
 
 
 def test_a_link_to_the_same_file_from_elsewhere_is_no_change_and_its_content_still_counts(folder: Path) -> None:
     os.link(folder / "b/index.js", folder.parent / "store")
-    before = fingerprint(folder)
+    before = fingerprint_folder(folder)
     time.sleep(0.02)
     os.link(folder / "b/index.js", folder.parent / "another-project")
-    assert fingerprint(folder) == before
+    assert fingerprint_folder(folder) == before
     (folder.parent / "store").write_text("TWO\n")
-    assert fingerprint(folder) != before
+    assert fingerprint_folder(folder) != before
 
 
 def test_no_folder_has_no_name_and_a_link_to_one_has_its_name(folder: Path) -> None:
-    assert fingerprint(folder.parent / "absent") is None
-    assert fingerprint(folder / "a/index.js") is None
+    assert fingerprint_folder(folder.parent / "absent") is None
+    assert fingerprint_folder(folder / "a/index.js") is None
     (folder.parent / "linked").symlink_to(folder)
-    assert fingerprint(folder.parent / "linked") == fingerprint(folder)
+    assert fingerprint_folder(folder.parent / "linked") == fingerprint_folder(folder)
 
 
 def test_a_name_that_is_no_text_and_a_folder_that_cannot_be_read_are_told_all_the_same(folder: Path) -> None:
     (folder / os.fsdecode(b"\xff\n")).write_text("")
     (folder / "b").chmod(0o000)
     try:
-        assert fingerprint(folder)
+        assert fingerprint_folder(folder)
     finally:
         (folder / "b").chmod(0o755)
 
@@ -92,7 +92,7 @@ def test_thousands_of_files_take_moments(tmp_path: Path) -> None:
     for number in range(20):
         files(tmp_path, {f"{number}/{file}.js": "" for file in range(100)})
     begun = time.process_time()
-    assert fingerprint(tmp_path)
+    assert fingerprint_folder(tmp_path)
     assert time.process_time() - begun < 0.5, "50,000 files in a few seconds at most, even on a slow machine"
 
 
@@ -102,5 +102,5 @@ def test_what_is_installed_as_editable_is_found_however_it_was_installed(tmp_pat
     finder = f"import sys\nMAPPING: dict[str, str] = {mapping!r}\nNAMESPACES: dict[str, list[str]] = {{}}\n"
     files(site, {"a.pth": f"{ws}/src\n# no\nimport os\n/elsewhere\n", "__editable___pkg_1_finder.py": finder})
     files(site, {"b.pth": f"{ws}/src\n{ws}-other\n", "__editable___bad_finder.py": "MAPPING: dict = {("})
-    assert sorted(editable_paths(tmp_path / "venv", ws)) == [ws / "lib", ws / "mods", ws / "src"]
-    assert editable_paths(tmp_path / "node_modules", ws) == []
+    assert sorted(find_editable_paths(tmp_path / "venv", ws)) == [ws / "lib", ws / "mods", ws / "src"]
+    assert find_editable_paths(tmp_path / "node_modules", ws) == []

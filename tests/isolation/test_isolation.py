@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.isolation.enclosure import Enclosure, Isolation, bubblewrap
-from aigon.isolation.landlock import beside
-from aigon.isolation.mechanisms import IN_ORDER, best, flaw
+from aigon.isolation.enclosure import Enclosure, Isolation, find_bubblewrap
+from aigon.isolation.landlock import list_beside
+from aigon.isolation.mechanisms import IN_ORDER, choose_isolation, find_isolation_flaw
 
 NOBODY = 65534
 
@@ -82,7 +82,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         root = Path(folder).resolve()
         root.chmod(0o755)
         (root / "ws").mkdir()
-        if why := flaw(root / "ws", isolation):
+        if why := find_isolation_flaw(root / "ws", isolation):
             pytest.skip(f"{isolation} does not work here: {why}")
         yield _furnished(Place(root, isolation, NOBODY if who == "nobody" else os.geteuid()))
 
@@ -234,15 +234,15 @@ def test_no_isolation_runs_in_the_export_all_the_same(tmp_path: Path) -> None:
 
 
 def test_the_best_mechanism_is_one_that_was_tried_and_works(tmp_path: Path) -> None:
-    works = [name for name in IN_ORDER if not flaw(tmp_path, name)]
-    assert best(tmp_path) == (works[0] if works else "none")
-    assert best(tmp_path, "none") == "none"
+    works = [name for name in IN_ORDER if not find_isolation_flaw(tmp_path, name)]
+    assert choose_isolation(tmp_path) == (works[0] if works else "none")
+    assert choose_isolation(tmp_path, "none") == "none"
     for name in IN_ORDER:
         if name in works:
-            assert best(tmp_path, name) == name
+            assert choose_isolation(tmp_path, name) == name
         else:
             with pytest.raises(AigonError) as refused:
-                best(tmp_path, name)
+                choose_isolation(tmp_path, name)
             assert refused.value.code == Exit.ENVIRONMENT and name in refused.value.what and refused.value.hint
 
 
@@ -254,22 +254,24 @@ def test_a_bubblewrap_that_anybody_could_have_put_there_is_not_used(
     planted.write_text("#!/bin/sh\nwhile [ $# -gt 0 ] && [ $1 != -- ]; do shift; done; shift; exec $@\n")
     planted.chmod(0o777)
     monkeypatch.setenv("PATH", str(planted.parent))
-    assert "is not used" in flaw(tmp_path / "workspace", "bwrap")
+    assert "is not used" in find_isolation_flaw(tmp_path / "workspace", "bwrap")
     planted.chmod(0o755)  # root's own now, where root runs this
-    assert "is not used" in flaw(tmp_path / "workspace", "bwrap")
+    assert "is not used" in find_isolation_flaw(tmp_path / "workspace", "bwrap")
     monkeypatch.setenv("PATH", f"{planted.parent}{os.pathsep}/usr/bin")
-    assert bubblewrap() in (None, "/usr/bin/bwrap")
+    assert find_bubblewrap() in (None, "/usr/bin/bwrap")
 
 
 def test_everything_but_the_hidden_is_beside_it(tmp_path: Path) -> None:
     for name in ("a/b/hidden", "a/b/c", "a/d/e", "f/hidden2/x"):
         (tmp_path / name).mkdir(parents=True)
-    found = {path for path in beside([tmp_path / "a/b/hidden", tmp_path / "f/hidden2"]) if tmp_path in path.parents}
+    found = {
+        path for path in list_beside([tmp_path / "a/b/hidden", tmp_path / "f/hidden2"]) if tmp_path in path.parents
+    }
     assert found == {tmp_path / "a/b/c", tmp_path / "a/d"}
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is not None, reason="bubblewrap is installed")
 def test_without_bubblewrap_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(AigonError, match="bwrap") as refused:
-        best(tmp_path, "bwrap")
+        choose_isolation(tmp_path, "bwrap")
     assert "Install bubblewrap" in refused.value.hint

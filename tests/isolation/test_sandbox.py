@@ -19,13 +19,13 @@ from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from tests.lab import alive, until
 
-QUICK: process.Ladder = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))
+QUICK: process.EndingSteps = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))
 EVERY: tuple[Mechanism, ...] = ("bwrap", "landlock")
 
 
 def usable(mechanism: Mechanism, network: Network = "open") -> None:
     """Skip where this machine cannot do it."""
-    if why := sandbox.flaw(mechanism, network):
+    if why := sandbox.find_sandbox_flaw(mechanism, network):
         pytest.skip(f"{mechanism} does not work here: {why}")
 
 
@@ -179,35 +179,35 @@ def test_a_closed_network_is_closed_and_an_open_one_is_open(mechanism: Mechanism
 
 def test_a_mechanism_that_was_asked_for_and_does_not_work_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "bubblewrap", lambda: None)
-    sandbox.flaw.cache_clear()
+    sandbox.find_sandbox_flaw.cache_clear()
     try:
         with pytest.raises(AigonError) as caught:
-            sandbox.best("bwrap")
+            sandbox.choose_mechanism("bwrap")
     finally:
-        sandbox.flaw.cache_clear()
+        sandbox.find_sandbox_flaw.cache_clear()
     assert caught.value.code == 7 and "bwrap" in str(caught.value) and "Install bubblewrap" in caught.value.hint
 
 
 def test_auto_takes_what_works_and_nothing_where_nothing_does(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = {"bwrap"}
-    monkeypatch.setattr(sandbox, "flaw", lambda name, _network="open": "broken" if name in broken else "")
-    assert sandbox.best("auto") == "landlock"
+    monkeypatch.setattr(sandbox, "find_sandbox_flaw", lambda name, _network="open": "broken" if name in broken else "")
+    assert sandbox.choose_mechanism("auto") == "landlock"
     broken.add("landlock")
-    assert sandbox.best("auto") == "none" and "bwrap: broken" in sandbox.why_none()
+    assert sandbox.choose_mechanism("auto") == "none" and "bwrap: broken" in sandbox.explain_no_mechanism()
     with pytest.raises(AigonError, match="network"):
-        sandbox.best("auto", "closed")
+        sandbox.choose_mechanism("auto", "closed")
     with pytest.raises(AigonError, match="network"):
-        sandbox.best("none", "closed")
+        sandbox.choose_mechanism("none", "closed")
 
 
 def test_what_a_killed_aigon_left_for_its_agents_is_removed_by_the_next(tmp_path: Path) -> None:
     note = tmp_path / "notes" / "feature-1"
-    first = sandbox.made("landlock", Grants(), note)
-    second = sandbox.made("landlock", Grants(), note)
+    first = sandbox.make_sandbox("landlock", Grants(), note)
+    second = sandbox.make_sandbox("landlock", Grants(), note)
     assert not first.folder.exists() and second.folder.is_dir()
     second.close()
     note.write_text(str(tmp_path))
-    sandbox.made("landlock", Grants(), note).close()
+    sandbox.make_sandbox("landlock", Grants(), note).close()
     assert tmp_path.is_dir()
 
 
@@ -228,14 +228,14 @@ def test_checks_in_a_clean_room_have_a_loopback_of_their_own_and_no_other_networ
     workspace, export, scratch = (tmp_path / part for part in ("workspace", "export", "scratch"))
     for place in (workspace, export, scratch):
         place.mkdir()
-    if why := mechanisms.flaw(workspace, name, closed=True):
+    if why := mechanisms.find_isolation_flaw(workspace, name, closed=True):
         pytest.skip(f"{name} does not work here: {why}")
     (export / "program.py").write_text(OFFLINE)
     with socket.create_server(("127.0.0.1", 0)) as server:
         argv = [sys.executable, "program.py", str(server.getsockname()[1])]
         for closed, expected in ((True, b"loopback\n"), (False, b"loopback\noutside\n")):
             enclosure = Enclosure(name, workspace, export, scratch, closed=closed)
-            _, out, err = process.output(enclosure.enclosed(argv, Path()), cwd=tmp_path, env=os.environ)
+            _, out, err = process.capture_output(enclosure.enclosed(argv, Path()), cwd=tmp_path, env=os.environ)
             assert out == expected, err
 
 
@@ -243,5 +243,5 @@ def test_a_network_of_checks_that_cannot_be_closed_is_refused_by_name(tmp_path: 
     refused: tuple[mechanisms.Isolation, ...] = ("landlock", "none")
     for wanted in refused:
         with pytest.raises(AigonError, match="network of checks") as caught:
-            mechanisms.best(tmp_path, wanted, "closed")
+            mechanisms.choose_isolation(tmp_path, wanted, "closed")
         assert (caught.value.code, caught.value.where) == (7, "sandbox.checksNetwork")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.git.kept_places import Edited
-from aigon.git.moved_refs import Moved
+from aigon.git.file_protection import FileEdit
+from aigon.git.refs import MovedRef
 from aigon.journal.amounts import green_checks
 from aigon.journal.attempts import Attempts, attempts
 from aigon.journal.events import Event, RunFinished, Waiting
@@ -107,10 +107,10 @@ def test_the_same_tree_is_recognised() -> None:
 
 
 UNDONE = (
-    Edited(Path("x"), ".git/hooks/pre-commit", "changed").sentence,
-    Edited(Path("x"), ".git/hooks/pre-commit", "added").sentence,
-    Moved("refs/heads/main", "1" * 40, "2" * 40, "put back").sentence,
-    Moved("refs/heads/main", "1" * 40, "2" * 40, "failed").sentence,
+    FileEdit(Path("x"), ".git/hooks/pre-commit", "changed").sentence,
+    FileEdit(Path("x"), ".git/hooks/pre-commit", "added").sentence,
+    MovedRef("refs/heads/main", "1" * 40, "2" * 40, "put back").sentence,
+    MovedRef("refs/heads/main", "1" * 40, "2" * 40, "failed").sentence,
     Leak("keys.txt", "it holds a private key", 3).sentence,
     "HEAD had left the branch x; it was put back",
     "your edits to .aigon/config.json were put back: they decide what is proven, and are not yours to change",

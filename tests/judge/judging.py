@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aigon.git.unified_diff import parsed
+from aigon.git.diff import parse_diff
 from aigon.judge.case import Case, Judgement, Observed
 from aigon.judge.judgement import judgement
 from aigon.model.changes import FileDiff
@@ -27,7 +27,7 @@ def changed(path: str, before: str, after: str) -> FileDiff:
     """One file's change, as git would show it."""
     old, new = ("a/file" if before else "/dev/null"), ("b/file" if after else "/dev/null")
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="")
-    (found,) = parsed("\n".join(lines).encode())
+    (found,) = parse_diff("\n".join(lines).encode())
     return replace(found, path=path, content=after)
 
 

@@ -22,8 +22,8 @@ from aigon.journal.ndjson import NdjsonSink
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_exit_code, get_status
 from aigon.model.turns import Turn
-from aigon.process.orphaned import watch_parent
 from aigon.process.stop import Stop
+from aigon.process.watchdog import watch_parent
 from tests.views.story import run_started, verdicts
 
 ROOT = Path(__file__).parents[2]

@@ -48,7 +48,7 @@ def test_the_plan_shows_checks_criteria_and_the_whole_first_prompt(lab: Lab) -> 
     assert not lab.path(".aigon/runs").exists() and not (lab.home / "ran").exists()
 
 
-@pytest.mark.skipif(sandbox.best("auto", "open") == "none", reason="there is no sandbox here")
+@pytest.mark.skipif(sandbox.choose_mechanism("auto", "open") == "none", reason="there is no sandbox here")
 def test_the_plan_says_what_the_sandbox_grants_and_what_of_it_is_not_there(lab: Lab) -> None:
     planned(lab)
     (lab.home / "docs").mkdir()

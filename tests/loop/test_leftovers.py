@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from aigon.process import running
-from aigon.process.running import Started, start_of
+from aigon.process.running import StartedProcess, read_start
 from aigon.run.leftovers import end, left, tidy
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 from tests.loop.processes import LOOP, RESUME, begun, left_behind
@@ -92,7 +92,7 @@ def test_the_next_commands_say_what_is_left_and_how_it_is_ended(killed: Lab) -> 
     below = killed.aigon("feature-status", env={"AIGON_RUN": "some-run"})
     assert below.err == "", "below a loop it is that loop's business"
     assert end(found) == 3
-    assert left(home_of(killed)) == () and running.notes(home_of(killed)) == []
+    assert left(home_of(killed)) == () and running.list_notes(home_of(killed)) == []
     assert len(_napping(killed)) == 1, "what nothing proves to be ours is not touched"
     assert killed.aigon("feature-status").err == ""
 
@@ -103,7 +103,7 @@ def test_a_resume_ends_what_was_left_of_its_feature_and_says_so(killed: Lab) -> 
     assert "had left 3 processes running; they are ended" in ran.err
     assert "doctor --repair" not in ran.err
     assert len(_napping(killed)) == 1
-    assert running.notes(home_of(killed)) == []
+    assert running.list_notes(home_of(killed)) == []
     killed.sound()
 
 
@@ -141,14 +141,14 @@ def test_a_run_that_ends_leaves_no_note_and_one_that_goes_on_is_let_alone(lab: L
     lab.agent('touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done; touch done.txt')
     process = lab.start(*LOOP)
     begun(lab, process)
-    (note,) = running.notes(home_of(lab))
+    (note,) = running.list_notes(home_of(lab))
     document = json.loads(note.read_text())
     assert (document["feature"], document["loop"]["pid"]) == ("42", process.pid)
     assert len(document["sessions"]) == 1
     assert lab.aigon("feature-status").err == ""
     (lab.home / "go").touch()
     assert finish(process).code == 0
-    assert running.notes(home_of(lab)) == []
+    assert running.list_notes(home_of(lab)) == []
     assert left_behind(lab) == []
 
 
@@ -162,7 +162,7 @@ def bystander() -> Iterator[int]:
             process.kill()
 
 
-def note_of(folder: Path, *sessions: Started, **other: str) -> Path:
+def note_of(folder: Path, *sessions: StartedProcess, **other: str) -> Path:
     """The note of an aigon that is gone."""
     dead = subprocess.Popen(["true"])
     dead.wait()
@@ -172,41 +172,42 @@ def note_of(folder: Path, *sessions: Started, **other: str) -> Path:
         "42",
         "",
         socket.gethostname(),
-        running.machine(),
-        Started(dead.pid, "1"),
+        running.identify_machine(),
+        StartedProcess(dead.pid, "1"),
         "then",
         sessions,
     )
-    running.write(folder / "running" / "inv.json", replace(about, **other))  # type: ignore[arg-type]
+    running.write_note(folder / "running" / "inv.json", replace(about, **other))  # type: ignore[arg-type]
     return folder / "running" / "inv.json"
 
 
 def test_a_number_that_was_given_out_anew_is_nobody_of_ours(tmp_path: Path) -> None:
     with bystander() as pid:
-        note = note_of(tmp_path, Started(pid, str(int(start_of(pid)) - 1)))
+        note = note_of(tmp_path, StartedProcess(pid, str(int(read_start(pid)) - 1)))
         assert left(tmp_path) == ()
         assert end(left(tmp_path)) == 0
         tidy(tmp_path)
         assert not note.exists(), "nothing is left of it"
-        assert start_of(pid)
+        assert read_start(pid)
 
 
 def test_a_loop_whose_number_was_given_out_anew_is_gone_all_the_same(tmp_path: Path) -> None:
     with bystander() as pid:
-        note_of(tmp_path, Started(pid, start_of(pid)), loop=Started(os.getpid(), "1"))  # type: ignore[arg-type]
+        note_of(tmp_path, StartedProcess(pid, read_start(pid)), loop=StartedProcess(os.getpid(), "1"))  # type: ignore[arg-type]
         assert [one.pid for one in left(tmp_path)] == [pid]
-        note_of(tmp_path, Started(pid, start_of(pid)), loop=Started(os.getpid(), start_of(os.getpid())))  # type: ignore[arg-type]
+        me = StartedProcess(os.getpid(), read_start(os.getpid()))
+        note_of(tmp_path, StartedProcess(pid, read_start(pid)), loop=me)  # type: ignore[arg-type]
         assert left(tmp_path) == ()
 
 
 def test_of_another_machine_nothing_is_known_and_nothing_done(tmp_path: Path) -> None:
     with bystander() as pid:
-        for other in ({"host": "elsewhere"}, {"machine": f"{running.machine()}-container"}):
-            note = note_of(tmp_path, Started(pid, start_of(pid)), **other)
+        for other in ({"host": "elsewhere"}, {"machine": f"{running.identify_machine()}-container"}):
+            note = note_of(tmp_path, StartedProcess(pid, read_start(pid)), **other)
             assert left(tmp_path) == ()
             tidy(tmp_path)
             assert note.exists()
-        note = note_of(tmp_path, Started(pid, start_of(pid)), machine="an-earlier-boot/x")
+        note = note_of(tmp_path, StartedProcess(pid, read_start(pid)), machine="an-earlier-boot/x")
         assert left(tmp_path) == ()
         tidy(tmp_path)
         assert not note.exists()
@@ -226,7 +227,7 @@ def test_one_that_ignores_the_polite_signal_is_killed_with_its_children(tmp_path
     script = 'trap "" TERM; sleep 300 & echo $! > child; while :; do wait; done'
     with subprocess.Popen(["bash", "-c", script], cwd=tmp_path, start_new_session=True) as process:
         until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
-        note_of(tmp_path, Started(process.pid, start_of(process.pid)))
+        note_of(tmp_path, StartedProcess(process.pid, read_start(process.pid)))
         found = left(tmp_path)
         assert [one.pid for one in found] == sorted([process.pid, int((tmp_path / "child").read_text())])
         assert end(found) == 2
@@ -234,9 +235,9 @@ def test_one_that_ignores_the_polite_signal_is_killed_with_its_children(tmp_path
 
 
 def test_a_note_stays_while_something_of_it_could_not_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aigon.process.survivors.LADDER", ((signal.SIGTERM, 0.01),))
-    monkeypatch.setattr("aigon.process.survivors._tell", lambda _whom, _number: None)  # as of somebody else
+    monkeypatch.setattr("aigon.process.orphans.ENDING_STEPS", ((signal.SIGTERM, 0.01),))
+    monkeypatch.setattr("aigon.process.orphans._signal_each", lambda _whom, _number: None)  # as of somebody else
     with bystander() as pid:
-        note = note_of(tmp_path, Started(pid, start_of(pid)))
+        note = note_of(tmp_path, StartedProcess(pid, read_start(pid)))
         assert end(left(tmp_path)) == 0
         assert note.exists() and [one.pid for one in left(tmp_path)] == [pid]

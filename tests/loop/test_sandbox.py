@@ -48,13 +48,13 @@ try agent 'test -n "$SSH_AUTH_SOCK"'
 def mechanism(request: pytest.FixtureRequest) -> Mechanism:
     """Each mechanism that works here."""
     found: Mechanism = request.param
-    if why := sandbox.flaw(found):
+    if why := sandbox.find_sandbox_flaw(found):
         pytest.skip(f"{found} does not work here: {why}")
     return found
 
 
 def test_a_program_whose_own_sandbox_cannot_start_in_landlock_is_refused_by_name(lab: Lab) -> None:
-    if why := sandbox.flaw("landlock"):
+    if why := sandbox.find_sandbox_flaw("landlock"):
         pytest.skip(f"landlock does not work here: {why}")
     codex = lab.home / "bin" / "codex"
     codex.parent.mkdir()
@@ -183,7 +183,7 @@ def test_what_a_project_grants_can_be_reached_and_a_closed_network_cannot(tmp_pa
         try network 'exec 3<>/dev/tcp/127.0.0.1/{port}'
         """
         box = Box(tmp_path, tries, "auto")
-        if sandbox.flaw("bwrap", "closed") and sandbox.flaw("landlock", "closed"):
+        if sandbox.find_sandbox_flaw("bwrap", "closed") and sandbox.find_sandbox_flaw("landlock", "closed"):
             pytest.skip("nothing here closes a network")
         (box.lab.home / "shared").mkdir()
         box.lab.config(
@@ -263,7 +263,7 @@ def test_aigon_itself_writes_through_no_link_that_an_agent_made(mechanism: Mecha
 
 
 def test_neither_settings_of_the_machine_nor_the_place_of_gits_own_can_be_changed(tmp_path: Path) -> None:
-    if why := sandbox.flaw("bwrap"):
+    if why := sandbox.find_sandbox_flaw("bwrap"):
         pytest.skip(why)
     tries = r"""
     try folder 'mv .git aside'
@@ -280,7 +280,7 @@ def test_neither_settings_of_the_machine_nor_the_place_of_gits_own_can_be_change
 
 
 def test_a_bwrap_that_an_agent_puts_on_path_keeps_nobody_in(tmp_path: Path) -> None:
-    if why := sandbox.flaw("bwrap"):
+    if why := sandbox.find_sandbox_flaw("bwrap"):
         pytest.skip(why)
     plant = r"""
     printf '#!/bin/sh\necho ran >> %s/planted; exec /usr/bin/bwrap "$@"\n' "$SECRETS" > .venv/bin/bwrap

@@ -29,7 +29,7 @@ from aigon.model.candidates import Candidate
 from aigon.model.checks import Check
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped
-from aigon.process.check_slots import CheckSlots
+from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
 from aigon.proof.prove import frozen_of
 from aigon.proof.rehearse import rehearse

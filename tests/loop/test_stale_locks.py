@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.stale_locks import GitLocks
+from aigon.git.locks import GitLocks
 from tests.lab import BRANCH, DONE_WHEN, LOG, Lab, until
 from tests.loop.processes import LOOP, RESUME, begun, left_behind
 from tests.loop.rivals import worktree

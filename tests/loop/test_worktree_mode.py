@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.index_file import MARK
+from aigon.git.locks import MARK
 from tests.lab import DONE_WHEN, SPEC, Lab, finish
 from tests.loop.rivals import worktree
 

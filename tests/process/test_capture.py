@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aigon.process.capture import LINE, Capture, open_log
-from aigon.secrets.environment import redactor
+from aigon.secrets.redaction import make_redactor
 
 SECRET = "a secret value: 0123456789"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + "MIIEowIBAAKCAQEA0123\n" * 20
-REDACT = redactor({"MY_TOKEN": SECRET, "MY_PEM_KEY": "first line of it!\nsecond line of it!\n"})
+REDACT = make_redactor({"MY_TOKEN": SECRET, "MY_PEM_KEY": "first line of it!\nsecond line of it!\n"})
 CODED = base64.b64encode(b"k: " + SECRET.encode())
 CODED_TOKEN = base64.b64encode(b"k: ghp_" + b"q7Zt2LmX9vKc4RbW8sNd3HfY6pGj1TaE5uQo")
 PIECES = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.process.check_slots import CheckSlots
+from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
 from tests.lab import until
 

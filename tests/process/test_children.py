@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.process.children import LOG, Child, Lines, ready
+from aigon.process.children import LOG, Child, LineSplitter, wait_for_ready
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ def ended(one: Child) -> tuple[list[bytes], int, str]:
     """All its lines, its exit code and its last words."""
     lines: list[bytes] = []
     while True:
-        there = ready([one], (), 5)
+        there = wait_for_ready([one], (), 5)
         assert there, "it does nothing"
         lines += one.read(there)
         if one.over(there):
@@ -32,13 +32,13 @@ def ended(one: Child) -> tuple[list[bytes], int, str]:
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
 def test_lines_are_whole_however_they_come(size: int) -> None:
-    text, lines = b"one\n\ntwo and more\nthree\nunfinished", Lines()
+    text, lines = b"one\n\ntwo and more\nthree\nunfinished", LineSplitter()
     chunks = [text[at : at + size] for at in range(0, len(text), size)]
     assert [line for chunk in chunks for line in lines.feed(chunk)] == [b"one", b"", b"two and more", b"three"]
 
 
 def test_a_line_that_is_too_long_is_dropped_and_the_next_is_not() -> None:
-    lines = Lines(longest=10)
+    lines = LineSplitter(longest=10)
     assert lines.feed(b"x" * 8) == [] and lines.feed(b"x" * 8) == [] and lines.feed(b"x" * 100) == []
     assert lines.feed(b"rest\nnext\n" + b"y" * 11 + b"\n" + b"z" * 10 + b"\n") == [b"next", b"z" * 10]
 

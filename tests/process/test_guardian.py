@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from aigon.process.guardian import _END, guarded
+from aigon.process.watchdog import _END_SCRIPT, run_watchdog
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -70,7 +70,7 @@ def test_a_guardian_leaves_alone_what_is_not_of_its_run() -> None:
     os.close(read)
     watched = os.fork()
     if not watched:
-        with guarded("run-of-nobody") as guardian:
+        with run_watchdog("run-of-nobody") as guardian:
             guardian.begun(99_999_999)
             guardian.over()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -98,7 +98,7 @@ def test_one_that_shows_nobody_its_environment_is_ended_with_its_session() -> No
     argv = [sys.executable, "-I", "-S", "-c"]
     with subprocess.Popen([*argv, HIDES], start_new_session=True, stdout=subprocess.PIPE) as hiding:
         assert hiding.stdout and hiding.stdout.readline() == b"up\n"
-        line = [*argv, _END, "no-mark-at-all", str(hiding.pid)]
+        line = [*argv, _END_SCRIPT, "no-mark-at-all", str(hiding.pid)]
         subprocess.run(line, env={}, check=True, preexec_fn=_as_anybody)
         try:
             assert hiding.wait(5) == -signal.SIGKILL

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from aigon.model.turns import ProgramExit
-from aigon.process import idle
-from aigon.process.run import Command, Ladder, run
+from aigon.process import meter
+from aigon.process.run import Command, EndingSteps, run
 
-QUICK: Ladder = ((signal.SIGINT, 0.15), (signal.SIGTERM, 0.15), (signal.SIGKILL, 5.0))
+QUICK: EndingSteps = ((signal.SIGINT, 0.15), (signal.SIGTERM, 0.15), (signal.SIGKILL, 5.0))
 ENV: Mapping[str, str] = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
 
 
@@ -49,7 +49,7 @@ def test_what_works_for_it_in_a_session_of_its_own_counts_too(tmp_path: Path) ->
 
 
 def test_without_a_limit_silence_is_nobodys_business(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idle, "processor_seconds", lambda: pytest.fail("nobody asked"))
+    monkeypatch.setattr(meter, "measure_processor_seconds", lambda: pytest.fail("nobody asked"))
     assert bash("sleep 0.2", tmp_path).exit_code == 0
 
 
@@ -57,12 +57,12 @@ def test_what_is_only_waited_for_by_a_timer_is_no_work(monkeypatch: pytest.Monke
     """As of a Node program that waits for a dead connection: a few milliseconds of every minute."""
     now, used = [100.0], {7: 5.0}
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(idle, "processor_seconds", lambda: dict(used))
-    silence = idle.Idle(600.0)
+    monkeypatch.setattr(meter, "measure_processor_seconds", lambda: dict(used))
+    silence = meter.IdleClock(600.0)
     while not silence.over():
         now[0] += 0.5
         used[7] += 0.5 * 0.0013
-    assert 700.0 <= now[0] <= 700.0 + idle.LONGEST
+    assert 700.0 <= now[0] <= 700.0 + meter.LONGEST_LOOK_SECONDS
 
 
 def test_a_clock_that_jumps_ends_nothing_and_keeps_nothing_alive(
@@ -82,8 +82,8 @@ def test_where_the_system_shows_no_files_about_processes_it_is_asked(monkeypatch
     if not pid:
         signal.pause()
     try:
-        monkeypatch.setattr(idle, "descendants", lambda: [pid, 999_999_999])
-        assert set(idle._asked()) == {pid}
+        monkeypatch.setattr(meter, "descendants", lambda: [pid, 999_999_999])
+        assert set(meter._ask_psutil()) == {pid}
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -9,9 +9,9 @@ import pytest
 
 from aigon.files.volumes import look, mounted, tried, volumes
 from aigon.model.resources import FULL_DISK_BYTES, Volume
-from aigon.process import machine
-from aigon.process.machine import Memory
-from aigon.process.meter import Meter, of_descendants
+from aigon.process import capacity
+from aigon.process.capacity import Memory
+from aigon.process.meter import Meter, measure_memory_of_descendants
 
 MB = 1_000_000
 
@@ -31,23 +31,23 @@ NAMES = ("memory.max", "memory.current", "inactive_file")
 def test_the_tightest_control_group_counts_and_caches_of_files_are_no_use_of_memory(tmp_path: Path) -> None:
     outer = group(tmp_path / "outer", str(500 * MB), 450 * MB, 20 * MB)
     group(outer / "inner", "max", 1)
-    found = list(machine._within(tmp_path, "/outer/inner", NAMES))
+    found = list(capacity._measure_groups(tmp_path, "/outer/inner", NAMES))
     assert found == [Memory(70 * MB, f"the control group {outer}")]
 
 
 def test_a_path_of_the_host_that_is_not_here_limits_nothing(tmp_path: Path) -> None:
-    assert list(machine._within(tmp_path, "/docker/abc", NAMES)) == []
+    assert list(capacity._measure_groups(tmp_path, "/docker/abc", NAMES)) == []
 
 
 def test_what_leaves_least_is_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_of_machine", lambda: Memory(9 * MB))
-    monkeypatch.setattr(machine, "_of_cgroups", lambda: iter([Memory(5 * MB, "a group")]))
-    monkeypatch.setattr(machine, "_of_process", lambda: None)
-    assert machine.memory() == Memory(5 * MB, "a group")
+    monkeypatch.setattr(capacity, "_measure_machine", lambda: Memory(9 * MB))
+    monkeypatch.setattr(capacity, "_measure_cgroups", lambda: iter([Memory(5 * MB, "a group")]))
+    monkeypatch.setattr(capacity, "_measure_process_limit", lambda: None)
+    assert capacity.measure_memory() == Memory(5 * MB, "a group")
 
 
 def test_the_limit_of_this_process_on_addresses_and_files_is_seen() -> None:
-    text = "import aigon.process.machine as m; print(m.memory().limit); print(m.longest_file())"
+    text = "import aigon.process.capacity as m; print(m.memory().limit); print(m.longest_file())"
     line = ["bash", "-c", 'ulimit -v 3000000 -f 2048; exec "$@"', "bash", sys.executable, "-c", text]
     out = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
     assert out == ["the limit on address space (ulimit -v)", str(2048 * 1024)]
@@ -91,11 +91,11 @@ def test_the_least_that_was_free_is_kept_though_it_is_given_back(tmp_path: Path)
 
 def test_the_memory_of_all_descendants_is_what_counts() -> None:
     text = "import sys; held = bytearray(60_000_000); print(flush=True); sys.stdin.read()"
-    before = of_descendants()
+    before = measure_memory_of_descendants()
     line = [sys.executable, "-c", text]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout and child.stdin
         child.stdout.readline()
-        during = of_descendants()
+        during = measure_memory_of_descendants()
         child.stdin.close()
     assert during - before > 50 * MB

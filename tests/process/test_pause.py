@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.process.pause import pause
-from aigon.process.stop import Stop
+from aigon.process.stop import Stop, wait_until
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def stop(tmp_path: Path) -> Iterator[Stop]:
 
 def took(until: float, stop: Stop) -> tuple[bool, float]:
     begun = time.monotonic()
-    return pause(until, stop), time.monotonic() - begun
+    return wait_until(until, stop), time.monotonic() - begun
 
 
 @pytest.mark.parametrize("ago", [0.0, 5.0, 1e9])

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from aigon.model.turns import ProgramExit
-from aigon.process.run import Command, Ladder, output, run
+from aigon.process.run import Command, EndingSteps, capture_output, run
 from aigon.process.stop import Stop
-from aigon.secrets.environment import redactor
+from aigon.secrets.redaction import make_redactor
 
-QUICK: Ladder = ((signal.SIGINT, 0.15), (signal.SIGTERM, 0.15), (signal.SIGKILL, 5.0))
+QUICK: EndingSteps = ((signal.SIGINT, 0.15), (signal.SIGTERM, 0.15), (signal.SIGKILL, 5.0))
 ENV: Mapping[str, str] = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
 
 
@@ -133,7 +133,7 @@ def _seconds_to_stop(stop_file: Path) -> float:
 
 
 def test_a_stop_wins_over_a_deadline_that_is_being_enforced(tmp_path: Path) -> None:
-    slow: Ladder = ((signal.SIGINT, 60.0), (signal.SIGKILL, 5.0))
+    slow: EndingSteps = ((signal.SIGINT, 60.0), (signal.SIGKILL, 5.0))
     stop_file = tmp_path / "STOP"
     script = f"trap 'touch {stop_file}' INT; while :; do sleep 0.02; done"
     exited = bash(script, tmp_path, Stop([stop_file]), deadline=0.2, ladder=slow)
@@ -234,7 +234,7 @@ def test_no_descriptor_of_ours_is_handed_on(tmp_path: Path) -> None:
 
 
 def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> None:
-    redact = redactor({"MY_API_TOKEN": "correct horse battery"})
+    redact = make_redactor({"MY_API_TOKEN": "correct horse battery"})
     script = """
         printf 'value: correct hor'; sleep 0.05; printf 'se battery.\\n'
         printf 'shape: ghp_0123456789abcdef' >&2; sleep 0.05; printf '0123456789abcdef\\n' >&2
@@ -269,7 +269,7 @@ def test_its_pid_is_told_once_it_runs_and_it_leads_a_session_of_its_own(tmp_path
 
 def test_a_short_program_gives_code_and_both_streams(tmp_path: Path) -> None:
     argv = ["bash", "-c", "cat; echo two >&2; exit 4"]
-    assert output(argv, cwd=tmp_path, env=ENV, stdin=b"one") == (4, b"one", b"two\n")
+    assert capture_output(argv, cwd=tmp_path, env=ENV, stdin=b"one") == (4, b"one", b"two\n")
 
 
 def test_an_exit_that_somebody_else_collected_is_never_taken_for_a_success(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.process.reaper import children, descendants, end_leftovers
+from aigon.process.orphans import end_leftovers_of_run, list_children, list_descendants
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a child subreaper is Linux's")
 
@@ -100,12 +100,12 @@ def test_descendants_are_found_through_every_generation() -> None:
     with subprocess.Popen(["bash", "-c", "sleep 30 & sleep 30 & wait"], start_new_session=True) as process:
         try:
             limit = time.monotonic() + 10
-            while len(children(process.pid)) < 2:
+            while len(list_children(process.pid)) < 2:
                 assert time.monotonic() < limit
-            assert {process.pid, *children(process.pid)} <= set(descendants())
+            assert {process.pid, *list_children(process.pid)} <= set(list_descendants())
         finally:
             os.killpg(process.pid, signal.SIGKILL)
-    assert children(process.pid) == []
+    assert list_children(process.pid) == []
 
 
 def test_what_a_killed_run_left_is_known_by_its_environment_and_no_other_run_is_touched() -> None:
@@ -117,10 +117,10 @@ def test_what_a_killed_run_left_is_known_by_its_environment_and_no_other_run_is_
     ):
         try:
             limit = time.monotonic() + 10
-            while not (children(ours.pid) and children(other.pid)):
+            while not (list_children(ours.pid) and list_children(other.pid)):
                 assert time.monotonic() < limit
-            left = children(ours.pid)
-            assert end_leftovers("run-1") == 2
+            left = list_children(ours.pid)
+            assert end_leftovers_of_run("run-1") == 2
             assert ours.wait(5) == -signal.SIGKILL
             assert all(gone(pid) for pid in left)
             assert other.poll() is None
@@ -129,7 +129,7 @@ def test_what_a_killed_run_left_is_known_by_its_environment_and_no_other_run_is_
 
 
 def test_the_run_that_one_is_part_of_does_not_end_itself() -> None:
-    script = "from aigon.process.reaper import end_leftovers; print(end_leftovers('run-2'))"
+    script = "from aigon.process.orphans import end_leftovers; print(end_leftovers('run-2'))"
     env = {**os.environ, "AIGON_RUN": "run-2"}
     argv = ["bash", "-c", '"$@"; echo shell', "x", sys.executable, "-c", script]
     done = subprocess.run(argv, env=env, capture_output=True, text=True)

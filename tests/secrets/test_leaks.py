@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from aigon.secrets.leaks import blocked, exclude_lines, leak
-from aigon.secrets.token_shapes import tokens
+from aigon.secrets.leaks import find_leak, is_secret_name, list_exclude_lines
+from aigon.secrets.shapes import find_tokens
 
 # Put together here, so that this file holds none of them.
 FAKE = "FAKE" * 20
@@ -25,8 +25,8 @@ KEY = "-----BEGIN {}PRIVATE KEY-----"
     ],
 )  # fmt: skip
 def test_files_of_these_names_hold_secrets(path: str) -> None:
-    assert blocked(path)
-    found = leak(path, b"")
+    assert is_secret_name(path)
+    found = find_leak(path, b"")
     assert found and found.path == path and found.sentence.startswith(f"{path} was kept out of the commit: ")
 
 
@@ -40,7 +40,7 @@ def test_files_of_these_names_hold_secrets(path: str) -> None:
     ],
 )  # fmt: skip
 def test_files_of_these_names_need_not(path: str) -> None:
-    assert not blocked(path)
+    assert not is_secret_name(path)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_files_of_these_names_need_not(path: str) -> None:
 @pytest.mark.parametrize("around", ["{}", 'key = "{}"\n', "{{'a': '{}'}}", "https://x:{}@host/", "a {} b"])
 def test_tokens_are_found_by_their_shape(token: str, kind: str, around: str) -> None:
     text = "one\ntwo\n" + around.format(token)
-    assert [(found.kind, found.line) for found in tokens(text.encode())] == [(kind, 3)]
-    assert token not in repr(tokens(text.encode()))
+    assert [(found.kind, found.line) for found in find_tokens(text.encode())] == [(kind, 3)]
+    assert token not in repr(find_tokens(text.encode()))
 
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ", "PGP "])
@@ -88,7 +88,7 @@ def test_tokens_are_found_by_their_shape(token: str, kind: str, around: str) -> 
 def test_private_keys_are_found_in_files_in_json_and_in_source(kind: str, body: str) -> None:
     block = " BLOCK" if kind == "PGP " else ""
     text = "# x\n" + KEY.format(kind).replace("KEY-", f"KEY{block}-") + body
-    assert [found.kind for found in tokens(text.encode())] == ["a private key"]
+    assert [found.kind for found in find_tokens(text.encode())] == ["a private key"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_private_keys_are_found_in_files_in_json_and_in_source(kind: str, body: 
     ],
 )  # fmt: skip
 def test_stand_ins_and_ordinary_text_are_no_tokens(text: str) -> None:
-    assert tokens(text.encode()) == ()
+    assert find_tokens(text.encode()) == ()
 
 
 SECRET = RANDOM[:30]
@@ -131,7 +131,7 @@ SECRET = RANDOM[:30]
     ],
 )  # fmt: skip
 def test_some_files_hold_secrets_by_what_stands_in_them(path: str, text: str) -> None:
-    assert leak(path, text.encode())
+    assert find_leak(path, text.encode())
 
 
 @pytest.mark.parametrize(
@@ -147,15 +147,15 @@ def test_some_files_hold_secrets_by_what_stands_in_them(path: str, text: str) ->
     ],
 )  # fmt: skip
 def test_the_same_files_without_a_secret_are_fine(path: str, text: str) -> None:
-    assert leak(path, text.encode()) is None
+    assert find_leak(path, text.encode()) is None
 
 
 def test_what_the_base_has_already_is_a_persons_decision() -> None:
     token = ("ghp_" + RANDOM[:36]).encode()
-    assert leak(".env", b"A=1", tracked=True) is None
-    assert leak("server.pem", b"FAKE", tracked=True) is None
-    assert leak("tests/test_redact.py", token, known=lambda value: value == token) is None
-    found = leak(".env", b"A=1\nB=" + token, tracked=True)
+    assert find_leak(".env", b"A=1", tracked=True) is None
+    assert find_leak("server.pem", b"FAKE", tracked=True) is None
+    assert find_leak("tests/test_redact.py", token, known=lambda value: value == token) is None
+    found = find_leak(".env", b"A=1\nB=" + token, tracked=True)
     assert found and (found.line, found.why) == (2, "it holds a GitHub token")
     assert found.sentence == ".env:2 was kept out of the commit: it holds a GitHub token"
 
@@ -165,13 +165,13 @@ def test_large_files_are_quickly_looked_through() -> None:
         b"const a%d = require('task-sk-thing'); // glass, token, key: AKIA ghp_ sk-ant- \n" % n for n in range(25_000)
     )
     begun = time.process_time()
-    assert tokens(text) == ()
-    assert tokens(b"-----BEGIN PRIVATE KEY-----" + b"\n" * 1_000_000) == ()
-    assert tokens(b"A: " * 300_000 + b"sk-" * 300_000) == ()
+    assert find_tokens(text) == ()
+    assert find_tokens(b"-----BEGIN PRIVATE KEY-----" + b"\n" * 1_000_000) == ()
+    assert find_tokens(b"A: " * 300_000 + b"sk-" * 300_000) == ()
     assert time.process_time() - begun < 5
 
 
 def test_exclude_lines_say_what_the_names_say() -> None:
-    lines = exclude_lines(["config/.env.production"])
+    lines = list_exclude_lines(["config/.env.production"])
     assert ".env" in lines and "!/config/.env.production" in lines
     assert all(re.fullmatch(r"\S+", line) for line in lines)

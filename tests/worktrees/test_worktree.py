@@ -324,4 +324,4 @@ def test_a_worktree_of_a_person_elsewhere_is_still_theirs(case: Case) -> None:
     case.lab.git("worktree", "add", "-q", "-b", "mine", str(case.root.parent / "mine"))
     case.provide()
     with case.main() as main:
-        assert len(worktrees.listed(main)) == 3
+        assert len(worktrees.list_worktrees(main)) == 3

@@ -46,9 +46,9 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 def _leave(code: int) -> NoReturn:
     """At once: no thread and no server is waited for, and every process that is left is ended."""
-    from aigon.process import reaper
+    from aigon.process import orphans
 
-    reaper.sweep()
+    orphans.sweep()
     os._exit(code)
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from aigon.agents.api_agent import inside
 from aigon.agents.api_agent.tool import Output, Wrong, text_of
-from aigon.isolation.room_environment import FOLDERS
+from aigon.isolation.enclosure import ROOM_FOLDERS
 from aigon.process import run
-from aigon.secrets import environment
+from aigon.secrets import redaction
 
 DEFINITION = {"type": "bash_20250124", "name": "bash"}
-LADDER: run.Ladder = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
+LADDER: run.EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
 """What a command gets when its time is up. The program around it ends on the first signal, with all there is."""
 _CACHES = {"XDG_CACHE_HOME": "cache", "npm_config_cache": "cache/npm"}
 """Variables that lead tools to a cache which they may write to."""
@@ -78,8 +78,8 @@ class Shell:
 
     def _env(self) -> dict[str, str]:
         """The person's environment without credentials; temporary files go to the scratch folder."""
-        env = environment.for_checks(os.environ)
-        temporary = dict.fromkeys((name for name in FOLDERS if name.startswith("T")), str(self.scratch / "tmp"))
+        env = redaction.drop_credentials(os.environ)
+        temporary = dict.fromkeys((name for name in ROOM_FOLDERS if name.startswith("T")), str(self.scratch / "tmp"))
         caches = {name: str(self.scratch / folder) for name, folder in _CACHES.items()} if self._caches_closed else {}
         return {**env, **temporary, **caches, "BASH_ENV": str(self.scratch / "prelude"), "PWD": str(self.workspace)}
 

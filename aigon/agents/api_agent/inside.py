@@ -18,17 +18,17 @@ NOT_CONFINED, NOT_FOUND = 125, 127
 def main() -> None:
     """Run the command to its end, end what it left, exit as it did."""
     sys.path.append(str(Path(__file__).resolve().parents[3]))
-    from aigon.process import reaper
+    from aigon.process import orphans
 
     plan, argv = json.loads(sys.argv[1]), sys.argv[2:]
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
     child = os.fork()
     if not child:
         _become(plan, argv)
     status = os.waitstatus_to_exitcode(_waited(child))
-    reaper.sweep()
+    orphans.sweep()
     os._exit(status if status >= 0 else 128 - status)
 
 
@@ -41,9 +41,9 @@ def _waited(child: int) -> int:
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    from aigon.process import reaper
+    from aigon.process import orphans
 
-    reaper.sweep()
+    orphans.sweep()
     os._exit(128 + number)
 
 
@@ -53,9 +53,9 @@ def _become(plan: dict[str, list[str] | None], argv: list[str]) -> None:
     try:
         writable = plan["writable"]
         if writable is not None:
-            from aigon.isolation.confined import enter
+            from aigon.isolation.landlock import confine_writes
 
-            enter(Path(path) for path in writable)
+            confine_writes(Path(path) for path in writable)
     except OSError as error:
         _give_up(f"the command could not be confined: {error}", NOT_CONFINED)
     try:

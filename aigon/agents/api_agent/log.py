@@ -13,7 +13,7 @@ from typing import IO
 
 from aigon.agents.adapters._tools import tool as line
 from aigon.agents.api_agent.clip import clipped
-from aigon.secrets.environment import redactor
+from aigon.secrets.redaction import make_redactor
 
 FILE = "tools.jsonl"
 KEPT = 20_000
@@ -26,12 +26,12 @@ class Log:
     def __init__(self, out: IO[str], folder: Path | None = None) -> None:
         self._out = out
         self._file = folder / FILE if folder else None
-        self._redact = redactor(os.environ)
+        self._redact = make_redactor(os.environ)
         self.turn = 0
 
     def hide(self, variables: Iterable[str]) -> None:
         """Leave out the values of these variables too, whatever they are called."""
-        self._redact = redactor(os.environ, {"KEY_" + name: os.environ.get(name, "") for name in variables})
+        self._redact = make_redactor(os.environ, {"KEY_" + name: os.environ.get(name, "") for name in variables})
 
     def say(self, kind: str, **fields: object) -> None:
         """Write one record. Raises OSError when nobody reads any more, which has to end the session."""

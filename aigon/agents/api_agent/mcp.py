@@ -65,7 +65,7 @@ async def _transport(server: Server, workspace: Path) -> Any:
         return _http(server)
     from mcp import StdioServerParameters
 
-    # The mark by which a later aigon would find what a killed one left running (aigon.process.reaper).
+    # The mark by which a later aigon would find what a killed one left running (aigon.process.orphans).
     own = {name: value for name, value in os.environ.items() if name.startswith("AIGON_")}
     return StdioServerParameters(command=server.command, args=[*server.args], env={**own, **server.env}, cwd=workspace)
 

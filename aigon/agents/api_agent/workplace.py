@@ -23,9 +23,9 @@ from aigon.config import price_tables
 from aigon.config.prices import PriceTable
 from aigon.errors import AigonError
 from aigon.files.resources import resource
-from aigon.isolation import confined
-from aigon.process import reaper
-from aigon.secrets import environment
+from aigon.isolation import landlock
+from aigon.process import orphans
+from aigon.secrets import redaction
 
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _CONFINED = "It can write to the workspace and to $TMPDIR, and to nothing else of this machine."
@@ -34,7 +34,7 @@ _OPEN = "Write to nothing outside of the workspace but $TMPDIR."
 
 def work(settings: Settings, prompt: str) -> int:
     """One session on `prompt`, from the first record to the last; its exit code."""
-    reaper.adopt_orphans()
+    orphans.adopt_orphans()
     log = Log(sys.stdout, settings.folder)
     scratch = Path(tempfile.mkdtemp(prefix="aigon-agent-"))
     try:
@@ -77,7 +77,7 @@ def given(settings: Settings, client: anthropic.Anthropic, log: Log, scratch: Pa
     def note(text: str) -> None:
         log.say("note", text=text)
 
-    places = writable(settings, scratch) if confined.possible() else None
+    places = writable(settings, scratch) if landlock.can_confine() else None
     known = endpoints.services(settings.checkout, note)
     log.hide(service.api_key_env for service in known if service.api_key_env)
     tools = _tools(settings, log, scratch, places)
@@ -103,7 +103,9 @@ def given(settings: Settings, client: anthropic.Anthropic, log: Log, scratch: Pa
 
 
 def _tools(settings: Settings, log: Log, scratch: Path, places: tuple[Path, ...] | None) -> dict[str, Tool]:
-    shell = bash.Shell(settings.workspace, scratch, places, settings.command_timeout, environment.redactor(os.environ))
+    shell = bash.Shell(
+        settings.workspace, scratch, places, settings.command_timeout, redaction.make_redactor(os.environ)
+    )
     own: tuple[tuple[dict[str, str], Work], ...] = (
         (bash.DEFINITION, shell), (editor.DEFINITION, editor.Editor(settings.workspace)),
     )  # fmt: skip

@@ -23,7 +23,7 @@ from aigon.checks.endpoints.server import ProgramOrder, ServerFailure
 from aigon.config import endpoint_references
 from aigon.config.endpoint_references import SavedValues
 from aigon.model.turns import ProgramExit
-from aigon.process import run, tcp
+from aigon.process import run, server
 
 Complaints = Callable[[str, object], list[str]]
 DYING, SETTLED = 2.0, 0.1
@@ -75,7 +75,7 @@ def _has_ended(ended: Callable[[], bool], values: SavedValues) -> bool:
     """Whether a server that broke a connection ends by it: a launcher takes longer to notice than its server."""
     begun = time.monotonic()
     while not ended() and (taken := time.monotonic() - begun) < DYING:
-        if taken > SETTLED and tcp.answering(int(str(values["port"]))):
+        if taken > SETTLED and server.find_answering_host(int(str(values["port"]))):
             return False
         time.sleep(0.02)
     return ended()
@@ -123,7 +123,7 @@ FETCH_SECONDS = 30.0
 """For a document that the server makes when it is asked for it."""
 SETTING_UP = 2
 """What schemathesis exits with when it could not begin: nothing was tried."""
-_LADDER: run.Ladder = ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
+_LADDER: run.EndingSteps = ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
 _RANDOM = ("--seed", "--generation-")
 
 

@@ -12,8 +12,14 @@ from pathlib import Path
 from aigon.checks.endpoints.answer import fits_status
 from aigon.checks.endpoints.exchange import HttpClient, NoAnswer, prepare_request
 from aigon.checks.endpoints.plan import VARIABLE, EndpointPlan, PlannedRequest, Readiness, unpack_plan
-from aigon.process import tcp
-from aigon.process.server import Server
+from aigon.process.server import (
+    Server,
+    describe_process,
+    find_answering_host,
+    find_port_holder,
+    list_listening_ports,
+    read_port_base,
+)
 from aigon.text.fingerprints import plain
 
 
@@ -44,7 +50,7 @@ def read_order(arguments: Sequence[str], environ: "os._Environ[str]") -> Program
     if VARIABLE not in environ:
         raise SystemExit(f"{VARIABLE} is not set: variables for the server stand under endpoints.env")
     plan = unpack_plan(environ.pop(VARIABLE))
-    base = tcp.base_of(environ)
+    base = read_port_base(environ)
     return ProgramOrder(
         plan, tuple(arguments[at + 1 :]), given.report, given.scratch, dict(environ), given.schemathesis, base
     )
@@ -114,7 +120,7 @@ def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) 
     while True:
         if server.ended():
             raise ServerFailure(describe_end(server, "before it was ready"))
-        if host := tcp.answering(port):
+        if host := find_answering_host(port):
             base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             if not (last := _probe(plan.ready, base, limit)):
                 _require_own(server, port)
@@ -154,15 +160,15 @@ async def _fetch_status(base: str, path: str, seconds: float) -> int:
 def _require_own(server: Server, port: int) -> None:
     """Raise Broken where a process listens that is known not to be the server's: it could be anybody's."""
     own = server.living()
-    if port in tcp.listening(own):
+    if port in list_listening_ports(own):
         return
-    holder = tcp.holder(port)
+    holder = find_port_holder(port)
     if holder is not None and holder not in own:
-        raise ServerFailure(f"its port is held by {tcp.described(holder)}, which this check did not start")
+        raise ServerFailure(f"its port is held by {describe_process(holder)}, which this check did not start")
 
 
 def _describe_delay(server: Server, plan: EndpointPlan, port: int, last: str, seconds: float) -> str:
-    others = [str(each) for each in tcp.listening(server.living()) if each != port]
+    others = [str(each) for each in list_listening_ports(server.living()) if each != port]
     why = last or "nothing accepts connections on its port"
     if others and not last:
         why = f"it listens on port {' and '.join(others)} and not on {_describe_port(plan)}"

@@ -14,8 +14,8 @@ from aigon.checks.endpoints import server as orders
 from aigon.checks.endpoints.plan import RequestOutcome, SchemathesisRun, choose_exit_code, encode_report
 from aigon.checks.endpoints.requests import run_schemathesis
 from aigon.checks.endpoints.server import ProgramOrder, ReadyServer, ServerFailure, describe_end, wait_until_ready
+from aigon.process import server
 from aigon.process import server as servers
-from aigon.process import tcp
 from aigon.process.server import Server
 from aigon.text.durations import words
 from aigon.text.fingerprints import plain
@@ -95,7 +95,7 @@ def _with_server(order: ProgramOrder, course: _Progress, limit: float) -> None:
     argv = orders.build_command(order, port)
     course.voice.line(f"starting the server: {argv[-1] if argv[1:2] == ['-c'] else ' '.join(argv)}")
     try:
-        server = servers.started(argv, cwd, orders.build_environment(order, port, cwd), course.voice.passed)
+        server = servers.start_server(argv, cwd, orders.build_environment(order, port, cwd), course.voice.passed)
     except OSError as error:
         raise ServerFailure(
             f"the server did not start: {error.strerror or error}: {error.filename or argv[0]}"
@@ -146,11 +146,11 @@ def _choose_port(order: ProgramOrder) -> int:
     port = order.plan.port
     if port is None:
         try:
-            return tcp.free(order.port_base)
+            return server.find_free_port(order.port_base)
         except OSError as error:
             raise ServerFailure(f"there is no port for the server: {error.strerror or error}") from None
-    if why := tcp.taken(port):
-        holder = f" by {tcp.described(tcp.holder(port))}" if why == "in use" else ""
+    if why := server.find_port_conflict(port):
+        holder = f" by {server.describe_process(server.find_port_holder(port))}" if why == "in use" else ""
         raise ServerFailure(
             f'the port {port} cannot be had: {why}{holder}; end that, or leave "port" out for a free one'
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import ProgramExit
 from aigon.process import run
-from aigon.secrets import environment
+from aigon.secrets import redaction
 from aigon.text.fingerprints import plain
 
 _WORDS = 300
@@ -34,7 +34,7 @@ def _command(argv: Sequence[str], settings: JudgeSettings, stdin: Path, cwd: Pat
         stdin=stdin,
         deadline=settings.timeout,
         merge=False,
-        redact=environment.redactor(os.environ, settings.env),
+        redact=redaction.make_redactor(os.environ, settings.env),
         ladder=run.AT_ONCE,
     )
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from aigon.errors import AigonError
 from aigon.files.home import known_home
 from aigon.files.store import keep_damaged, lock, read_journal
-from aigon.git.main_checkout import Repository, around
 from aigon.git.person import Checkout
+from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.world import World
 from aigon.journal.records import Records
 from aigon.model.diagnosis import RepairedRecord, RepairReport, UnrepairedRecord
-from aigon.process.loops import loop_lock
-from aigon.process.running import start_of
+from aigon.process.running import loop_lock, read_start
 from aigon.run import leftovers
 from aigon.run.repair.records import (
     get_run_folder,
@@ -42,7 +41,7 @@ def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
 
     Raises AigonError (exit 7) outside of a repository.
     """
-    repository = around(start)
+    repository = find_repository(start)
     home = known_home(repository.common_dir)
     wanted = _name_records(repository.root, feature) if feature else None
     done = _make_report(_repair_features(repository, home, wanted)) if home else RepairReport()
@@ -54,7 +53,7 @@ def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
 
 def list_damage(start: Path) -> tuple[str, ...]:
     """What is damaged, for people; nothing is changed."""
-    repository = around(start)
+    repository = find_repository(start)
     home = known_home(repository.common_dir)
     known = (
         [text for records in _list_records(home, None) for text in _describe_damage(records, repository)]
@@ -65,7 +64,7 @@ def list_damage(start: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known + unowned))
 
 
-def _repair_features(repository: Repository, home: Path, wanted: str | None) -> list[RepairStep]:
+def _repair_features(repository: RepositoryFolders, home: Path, wanted: str | None) -> list[RepairStep]:
     with Checkout.open(repository.root) as checkout:
         return [
             each
@@ -100,7 +99,7 @@ def _list_names(folder: str) -> tuple[str, str]:
     return folder, folder.partition("-")[0]
 
 
-def _list_unowned_state_files(repository: Repository, home: Path | None, wanted: str | None) -> Iterator[Path]:
+def _list_unowned_state_files(repository: RepositoryFolders, home: Path | None, wanted: str | None) -> Iterator[Path]:
     """Damaged state files without a journal that they could be made of: of records that are gone, or of a copy."""
     for file in (
         file for root in _list_checkouts(repository) for file in sorted((root / ".aigon").glob("loop-state-*.json"))
@@ -118,7 +117,9 @@ def _save_aside(file: Path) -> RepairedRecord:
     return RepairedRecord("state file", str(file), str(kept), "put aside: there is no journal to make it of")
 
 
-def _repair_feature(records: Records, home: Path, repository: Repository, checkout: Checkout) -> Iterator[RepairStep]:
+def _repair_feature(
+    records: Records, home: Path, repository: RepositoryFolders, checkout: Checkout
+) -> Iterator[RepairStep]:
     """Everything of one feature and agent, under the lock that its loop would hold."""
     name = records.folder.name
     try:
@@ -130,7 +131,7 @@ def _repair_feature(records: Records, home: Path, repository: Repository, checko
         )
 
 
-def _repair_records(records: Records, repository: Repository, checkout: Checkout) -> Iterator[RepairStep]:
+def _repair_records(records: Records, repository: RepositoryFolders, checkout: Checkout) -> Iterator[RepairStep]:
     yield from repair_frozen_job(records)
     yield from repair_decisions(records, checkout, World.now())
     yield from repair_candidate(records)
@@ -139,7 +140,9 @@ def _repair_records(records: Records, repository: Repository, checkout: Checkout
         yield from _repair_journal(records, path, repository, checkout)
 
 
-def _repair_journal(records: Records, path: Path, repository: Repository, checkout: Checkout) -> Iterator[RepairStep]:
+def _repair_journal(
+    records: Records, path: Path, repository: RepositoryFolders, checkout: Checkout
+) -> Iterator[RepairStep]:
     """A journal, then the views of it: the state file is of the current run."""
     try:
         done = repair_journal(path, checkout, World.now())
@@ -162,18 +165,18 @@ def _get_state_file(records: Records, root: Path) -> Path:
     return root / ".aigon" / f"loop-state-{records.folder.name}.json"
 
 
-def _find_checkout(records: Records, repository: Repository) -> Path:
+def _find_checkout(records: Records, repository: RepositoryFolders) -> Path:
     """The checkout that has the state file: a person may have made a worktree, and run a loop in that."""
     return next(
         (root for root in _list_checkouts(repository) if _get_state_file(records, root).exists()), repository.root
     )
 
 
-def _list_checkouts(repository: Repository) -> tuple[Path, ...]:
+def _list_checkouts(repository: RepositoryFolders) -> tuple[Path, ...]:
     return (repository.root, *repository.worktrees)
 
 
-def _remove_temporary_files(repository: Repository, home: Path) -> tuple[RepairedRecord, ...]:
+def _remove_temporary_files(repository: RepositoryFolders, home: Path) -> tuple[RepairedRecord, ...]:
     """Temporary files of aigon's whose process is gone."""
     found = [*home.glob("*.tmp"), *(each for name in _OWN for each in (home / name).rglob("*.tmp"))]
     found += [*(repository.common_dir / "aigon").glob("*.tmp")]
@@ -184,7 +187,7 @@ def _remove_temporary_files(repository: Repository, home: Path) -> tuple[Repaire
 
 def _is_abandoned(path: Path) -> bool:
     match = _TEMPORARY.fullmatch(path.name)
-    return bool(match) and path.is_file() and not start_of(int(match[1]))  # type: ignore[index]
+    return bool(match) and path.is_file() and not read_start(int(match[1]))  # type: ignore[index]
 
 
 def _remove_temporary_file(path: Path) -> RepairedRecord:
@@ -192,7 +195,7 @@ def _remove_temporary_file(path: Path) -> RepairedRecord:
     return RepairedRecord("temporary file", str(path), "", "removed: the process that wrote it is gone")
 
 
-def _describe_damage(records: Records, repository: Repository) -> Iterator[str]:
+def _describe_damage(records: Records, repository: RepositoryFolders) -> Iterator[str]:
     """What is wrong with the records of one feature, a sentence each."""
     state = _get_state_file(records, _find_checkout(records, repository))
     asked: list[Callable[[], object]] = [partial(read_journal, path) for path in records.journals()]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from aigon.errors import AigonError, explained
 from aigon.files.home import known_home
-from aigon.git.main_checkout import Repository, around
+from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.spec_locations import SpecLocation, list_spec_locations
 from aigon.journal.loop_states import State, Told, states
 from aigon.model.criteria import Spec
-from aigon.process.loops import alive
+from aigon.process.running import is_loop_alive
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.text.quoting import folded
@@ -26,9 +26,9 @@ def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
 
     From a linked worktree it is the main checkout's. Raises AigonError (exit 7) outside of a repository.
     """
-    repository = around(start)
+    repository = find_repository(start)
     told, home = states(repository), known_home(repository.common_dir)
-    running = [each for each in told if alive(each.state, home)]
+    running = [each for each in told if is_loop_alive(each.state, home)]
     placed = _placed(repository, told, running)
     found = dict.fromkeys((*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))))
     return tuple(_column(stage, placed, told, running, everything=everything) for stage in found)
@@ -37,7 +37,7 @@ def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
 Placed = Sequence[SpecLocation]
 
 
-def _placed(repository: Repository, told: Sequence[Told], running: Sequence[Told]) -> Placed:
+def _placed(repository: RepositoryFolders, told: Sequence[Told], running: Sequence[Told]) -> Placed:
     """Return every feature once: where a loop works on it, or by the branch that it is worked on.
 
     A spec that its owner keeps elsewhere is known by what its runs left.

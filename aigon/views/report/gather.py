@@ -11,9 +11,9 @@ from aigon.errors import AigonError, environment, usage
 from aigon.files.home import known_home
 from aigon.files.store import is_held
 from aigon.files.views import write_view
-from aigon.git.forge import forge
-from aigon.git.main_checkout import around
+from aigon.git.forge import find_forge
 from aigon.git.person import Checkout
+from aigon.git.repository import find_repository
 from aigon.job import branch
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
@@ -23,7 +23,7 @@ from aigon.journal.other_homes import command_elsewhere
 from aigon.journal.records import Records, records_of
 from aigon.model.candidates import Candidate
 from aigon.model.changes import FileChange
-from aigon.process.loops import loop_lock
+from aigon.process.running import loop_lock
 from aigon.spec.features import ROOT, Feature, feature_at
 from aigon.views.report import sources
 
@@ -36,7 +36,7 @@ def gather(checkout: Checkout, wanted: str) -> Account:
 
     Raises AigonError (exit 2) for a feature that is not known, or that no run has looked at yet.
     """
-    home, root = known_home(checkout.common_dir), around(checkout.root).root
+    home, root = known_home(checkout.common_dir), find_repository(checkout.root).root
     feature = _feature(checkout, root, home, wanted)
     name = feature.name_for_people
     known = [(each, candidates.records(home, each)) for each in candidates.of_feature(home, name)] if home else []
@@ -81,7 +81,7 @@ def written(checkout: Checkout, wanted: str, form: str, output: Path | None) -> 
 
     account = gather(checkout, wanted)
     text = page(account) if form == "html" else short(account)
-    own = around(checkout.root).root / FOLDER / f"feature-{account.feature.name_for_people}.html"
+    own = find_repository(checkout.root).root / FOLDER / f"feature-{account.feature.name_for_people}.html"
     file = output.absolute() if output else own if form == "html" else None
     if file:
         branch.ignore_runtime_files(checkout)  # a repository may have been used by an aigon that wrote no reports
@@ -201,7 +201,7 @@ def _account(checkout: Checkout, root: Path, feature: Feature, works: list[Work]
         tuple(works),
         origin.branch if origin else "",
         origin.commit if origin else "",
-        forge(checkout.config.get("remote.origin.url", "")),
+        find_forge(checkout.config.get("remote.origin.url", "")),
         evaluation if (root / evaluation).is_file() else "",
         remembered(home, name, {work.label or "solo": work.tip for work in works}),
     )

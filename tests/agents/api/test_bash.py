@@ -10,10 +10,10 @@ from aigon.agents.api_agent.bash import Shell
 from aigon.agents.api_agent.places import git_directories, writable
 from aigon.agents.api_agent.settings import Settings
 from aigon.agents.api_agent.tool import Wrong
-from aigon.isolation import confined
+from aigon.isolation.landlock import can_confine
 from tests.lab import alive, until
 
-landlock = pytest.mark.skipif(not confined.possible(), reason="this kernel has no Landlock")
+landlock = pytest.mark.skipif(not can_confine(), reason="this kernel has no Landlock")
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def shell(tmp_path: Path) -> Shell:
     workspace, scratch = tmp_path / "work", tmp_path / "scratch"
     for made in (workspace, scratch, scratch / "tmp"):
         made.mkdir()
-    places = writable(Settings(workspace, workspace), scratch) if confined.possible() else None
+    places = writable(Settings(workspace, workspace), scratch) if can_confine() else None
     return Shell(workspace, scratch, places, timeout=20.0)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from aigon.model.checks import TestCounts
-from aigon.process import tcp
+from aigon.process import server
 from tests.checks.endpoints.conftest import Checked, Found
 from tests.compare.bench import ran, world_of
 from tests.lab import Lab, alive, until
@@ -173,13 +173,13 @@ def test_an_agents_own_ports_are_used_where_it_has_some(found: Found) -> None:
 
 
 def test_a_range_without_a_free_port_is_an_error_and_not_another_ones_port() -> None:
-    assert 43950 <= tcp.free(43950) < 44050
+    assert 43950 <= server.find_free_port(43950) < 44050
     with socket.create_server(("127.0.0.1", 65535)):
-        assert tcp.taken(65535) == "in use" and tcp.holder(65535) == os.getpid()
-        assert tcp.listening([os.getpid()])[-1] == 65535
+        assert server.find_port_conflict(65535) == "in use" and server.find_port_holder(65535) == os.getpid()
+        assert server.list_listening_ports([os.getpid()])[-1] == 65535
         with pytest.raises(OSError, match="no port from 65535"):
-            tcp.free(65535)
-    assert tcp.taken(65535) == ""
+            server.find_free_port(65535)
+    assert server.find_port_conflict(65535) == ""
 
 
 def test_without_its_plan_the_program_says_where_the_servers_variables_go(checked: Checked, lab: Lab) -> None:

@@ -85,9 +85,9 @@ def test_what_cannot_be_meant_is_refused_with_its_place(lab: Lab) -> None:
 def test_a_loop_is_proven_by_the_server_in_a_clean_room_and_an_agent_changes_no_expectation(
     lab: Lab, isolation: str
 ) -> None:
-    from aigon.isolation.mechanisms import flaw
+    from aigon.isolation.mechanisms import find_isolation_flaw
 
-    if isolation != "auto" and (why := flaw(lab.root, "landlock")):
+    if isolation != "auto" and (why := find_isolation_flaw(lab.root, "landlock")):
         pytest.skip(f"no landlock here: {why}")
     marker = f"{lab.home}/served"
     project(lab, marker, timeout="60s")

@@ -23,7 +23,7 @@ def test_a_deadline_is_counted_on_a_clock_that_nobody_sets(
     monkeypatch.setattr(time, "time", lambda: real() + (jump if real() > begun + 0.2 else 0))
     exited = bash("sleep 0.5; echo whole", tmp_path, Stop([]), deadline=60)
     assert (exited.exit_code, exited.timed_out) == (0, False)
-    ladder: run.Ladder = ((signal.SIGKILL, 1.0),)
+    ladder: run.EndingSteps = ((signal.SIGKILL, 1.0),)
     exited = bash("sleep 60", tmp_path, Stop([]), deadline=0.3, ladder=ladder)
     assert exited.timed_out
 

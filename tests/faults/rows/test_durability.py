@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.loose_objects import write_out
+from aigon.git.branch_ref import flush_loose_objects
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from tests.faults.rows.traced_git import needs_strace
@@ -91,9 +91,9 @@ def test_only_what_was_written_since_is_handed_over(tmp_path: Path) -> None:
         file.parent.mkdir(exist_ok=True)
         file.write_text("x")
         os.utime(file, (time.time() - age,) * 2)
-    assert write_out(tmp_path, time.time() - 10) == 1
-    assert write_out(tmp_path, time.time() - 200) == 2
-    assert write_out(tmp_path / "none", 0) == 0
+    assert flush_loose_objects(tmp_path, time.time() - 10) == 1
+    assert flush_loose_objects(tmp_path, time.time() - 200) == 2
+    assert flush_loose_objects(tmp_path / "none", 0) == 0
 
 
 def test_a_clock_that_is_set_forward_or_back_leaves_nothing_out(

@@ -9,7 +9,7 @@ import pytest
 
 from aigon.errors import AigonError
 from aigon.files.file_holders import holder
-from aigon.git import index_file
+from aigon.git import locks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from tests.lab import Lab, until
@@ -19,8 +19,8 @@ HOLDS = "import sys, time; held = open(sys.argv[1], 'w'); open(sys.argv[2], 'w')
 
 def refused(index: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where the error about a held index points, after a shorter wait than people get."""
-    monkeypatch.setattr(index_file, "LOCK_SECONDS", 0.2)
-    with pytest.raises(AigonError) as error, index_file.locked(index):
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.2)
+    with pytest.raises(AigonError) as error, locks.lock_index(index):
         pass
     assert error.value.code == 7
     return error.value.where

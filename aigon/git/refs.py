@@ -1,4 +1,4 @@
-"""Refs as git keeps them in files, read without a git process: only what changed since the last look is opened."""
+"""Refs as git keeps them in files, what became of one, and which ones other loops write."""
 
 import contextlib
 import os
@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from aigon.git.kept import FRESH_NS, NOTHING, Kept, Mark, look, mark, mark_of
+from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, read_mark, read_state
 
 WATCHED = ("heads", "tags", "replace", "aigon")
 """Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
@@ -26,7 +27,7 @@ def is_hash(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _RefFolder:
     """What a folder of refs held when it was read: folders, and files with what is known of them."""
 
     mark: Mark
@@ -39,9 +40,9 @@ class RefFiles:
 
     def __init__(self, common_dir: Path) -> None:
         self.folder, self.packed_file = common_dir / "refs", common_dir / "packed-refs"
-        self.packed = Kept(NOTHING)
+        self.packed = FileState(NOTHING)
         self._packed: dict[str, str] = {}
-        self._folders: dict[str, _Folder] = {}
+        self._folders: dict[str, _RefFolder] = {}
 
     def read(self, *, thorough: bool = True) -> dict[str, str]:
         """Every watched ref and its value, loose before packed: a hash, `ref: NAME`, or words for what git cannot read.
@@ -49,9 +50,9 @@ class RefFiles:
         git writes a ref by renaming a file, which the folder's own mark shows. An agent can write over a file in
         place, so a `thorough` look is one at every file.
         """
-        packed = look(os.fspath(self.packed_file), self.packed)
+        packed = read_state(os.fspath(self.packed_file), self.packed)
         if packed is not self.packed:
-            self.packed, self._packed = packed, parsed(packed.data) or {}
+            self.packed, self._packed = packed, parse_packed_refs(packed.data) or {}
         self._folders = dict(self._read_folders(thorough=thorough))
         refs = dict(self._packed)
         for name, folder in self._folders.items():
@@ -62,15 +63,15 @@ class RefFiles:
         """The file of a loose ref."""
         return self.folder.parent / ref
 
-    def _read_folders(self, *, thorough: bool) -> Iterator[tuple[str, _Folder]]:
+    def _read_folders(self, *, thorough: bool) -> Iterator[tuple[str, _RefFolder]]:
         fresh, names = time.time_ns() - FRESH_NS, [f"refs/{name}" for name in WATCHED]
         while names:
             name = names.pop()
             path, known = f"{self.folder.parent}/{name}", self._folders.get(name)
-            now = mark(path)
+            now = read_mark(path)
             if thorough or known is None or known.mark != now:
                 with contextlib.suppress(OSError):  # not there, or put out of reach: then its refs are gone
-                    known = _folder(path, now, known.files if known else {}, fresh)
+                    known = _read_folder(path, now, known.files if known else {}, fresh)
                     yield name, known
                     names += [f"{name}/{each}" for each in known.folders]
             else:
@@ -78,7 +79,7 @@ class RefFiles:
                 names += [f"{name}/{each}" for each in known.folders]
 
 
-def _folder(path: str, now: Mark, known: Mapping[str, tuple[Mark, str]], fresh: int) -> _Folder:
+def _read_folder(path: str, now: Mark, known: Mapping[str, tuple[Mark, str]], fresh: int) -> _RefFolder:
     """Its folders and refs, none of which is a lock; only files that changed are read. Raises OSError."""
     folders, files = [], {}
     with os.scandir(path) as found:
@@ -86,15 +87,15 @@ def _folder(path: str, now: Mark, known: Mapping[str, tuple[Mark, str]], fresh: 
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
             elif not entry.name.endswith(".lock"):
-                file = mark_of(entry.stat(follow_symlinks=False))
+                file = make_mark(entry.stat(follow_symlinks=False))
                 before = known.get(entry.name)
                 if before is None or before[0] != file:
-                    before = (file if file[3] < fresh else (), _read(entry.path, file[0]))
+                    before = (file if file[3] < fresh else (), _read_ref(entry.path, file[0]))
                 files[entry.name] = before
-    return _Folder(now if len(now) > 1 and now[3] < fresh else (), tuple(folders), files)
+    return _RefFolder(now if len(now) > 1 and now[3] < fresh else (), tuple(folders), files)
 
 
-def _read(path: str, mode: int) -> str:
+def _read_ref(path: str, mode: int) -> str:
     if not stat.S_ISREG(mode):
         return "a link to another file" if stat.S_ISLNK(mode) else "no file"
     try:
@@ -110,7 +111,7 @@ def _read(path: str, mode: int) -> str:
     return text if is_hash(text) else "rubbish"
 
 
-def parsed(data: bytes) -> dict[str, str] | None:
+def parse_packed_refs(data: bytes) -> dict[str, str] | None:
     """The watched refs in a file of packed refs; None where git would not read it, or not find in it what is there."""
     head, lines = b"", data.splitlines()
     if lines and lines[0].startswith(b"#"):
@@ -121,3 +122,68 @@ def parsed(data: bytes) -> dict[str, str] | None:
         return None
     wanted = tuple(f"refs/{name}/".encode() for name in WATCHED)
     return {os.fsdecode(e[2]): e[1].decode() for e in entries if e and e[2].startswith(wanted)}
+
+
+RefOutcome = Literal["put back", "removed", "left", "failed"]
+"""left: it may be a person's work. failed: it should have been put back, and git did not do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRef:
+    """A ref before and after (a hash, `ref: ...` for a link, other text where git cannot read it; "" for no ref).
+
+    `parked` names the ref that keeps the value after, "" where there is none; `why` is said after the sentence.
+    """
+
+    ref: str
+    before: str
+    after: str
+    done: RefOutcome
+    parked: str = ""
+    why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """For people and the agent."""
+        name = self.ref.removeprefix("refs/heads/").removeprefix("refs/")
+        kind = "branch " if self.ref.startswith("refs/heads/") else ""
+        kept = f", and what it had become is kept as {self.parked}" if self.parked else ""
+        why = f": {self.why}" if self.why else ""
+        return f"the {kind or 'ref '}{name} was {self._how()}; it {_DONE[self.done]}{kept}{why}"
+
+    def _how(self) -> str:
+        if not self.before:
+            return "made"
+        return f"moved from {self.before[:12]} to {self.after[:12]}" if self.after else "deleted"
+
+
+_DONE = {
+    "put back": "was put back",
+    "removed": "was taken away",
+    "left": "was left as it is",
+    "failed": "could not be put back",
+}
+
+_ARENA, _PARKED = "refs/aigon/arena/", "refs/aigon/parked/"
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """`branches` are those of all other candidates of the repository, without `refs/heads/`.
+
+    `feature` is the feature of this loop (its ID), where others may come to work on it meanwhile; "" where none do.
+    """
+
+    branches: frozenset[str] = frozenset()
+    feature: str = ""
+
+    def write(self, ref: str) -> bool:
+        """Whether it is theirs: their own loops guard it."""
+        return ref.removeprefix("refs/heads/") in self.branches or (bool(self.feature) and ref.startswith(_ARENA))
+
+    def make(self, ref: str) -> bool:
+        """Whether a new one may well be theirs: a branch of one that has just come, something that one has parked."""
+        return bool(self.feature) and ref.startswith((f"refs/heads/feature-{self.feature}-", _PARKED))
+
+
+NOBODY = Rivals()

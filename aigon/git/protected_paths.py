@@ -1,12 +1,13 @@
 """Where git keeps what decides what a person's next git command does, and which changes there do no harm."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aigon.files.home import NOTE, names
-from aigon.git.config_changes import entries, less_sparse, unwanted
-from aigon.git.kept_places import Opinion, Places
+from aigon.git.file_protection import Opinion, ProtectedPaths
 from aigon.git.trusted import TrustedGit
 
 _SHARED = (
@@ -20,9 +21,9 @@ _WORKTREE = ("config.worktree", "commondir", "gitdir", "info/sparse-checkout", "
 _CONFIGURATION = ("config", "config.worktree")
 
 
-def places(
-    git: TrustedGit, hooks_path: str = "", more: Callable[[], Places] = lambda: Places(())
-) -> Callable[[], Places]:
+def watch_git_paths(
+    git: TrustedGit, hooks_path: str = "", more: Callable[[], ProtectedPaths] = lambda: ProtectedPaths(())
+) -> Callable[[], ProtectedPaths]:
     """What to keep of a checkout: its repository, its other worktrees, its submodules, aigon's own git directory.
 
     `hooks_path` is the person's `core.hooksPath`: hooks in the work tree are files like any other, hooks elsewhere
@@ -34,11 +35,11 @@ def places(
     files += [common / "aigon" / "id", common / "aigon" / NOTE]
     if git.git_dir != common:
         files += [git.root / ".git", *(git.git_dir / name for name in _WORKTREE)]
-    folders = [common / name for name in _FOLDERS] + [own / "hooks", *_hooks(git, hooks_path)]
+    folders = [common / name for name in _FOLDERS] + [own / "hooks", *_find_outer_hooks(git, hooks_path)]
 
-    def found() -> Places:
-        others, modules, added = _worktrees(git), tuple(_modules(common / "modules")), more()
-        return Places(
+    def found() -> ProtectedPaths:
+        others, modules, added = _list_worktree_dirs(git), tuple(_list_module_dirs(common / "modules")), more()
+        return ProtectedPaths(
             (*roots, *added.roots),
             (
                 *files,
@@ -55,7 +56,7 @@ def places(
     return found
 
 
-def _hooks(git: TrustedGit, configured: str) -> Iterator[Path]:
+def _find_outer_hooks(git: TrustedGit, configured: str) -> Iterator[Path]:
     """The folder that `core.hooksPath` names, unless it is part of the work tree."""
     folder = git.root / Path(configured).expanduser() if configured else None
     if folder and folder.is_dir():
@@ -64,28 +65,28 @@ def _hooks(git: TrustedGit, configured: str) -> Iterator[Path]:
             yield folder
 
 
-def _worktrees(git: TrustedGit) -> tuple[Path, ...]:
-    return tuple(folder for folder in _subfolders(git.common_dir / "worktrees") if folder != git.git_dir)
+def _list_worktree_dirs(git: TrustedGit) -> tuple[Path, ...]:
+    return tuple(folder for folder in _list_subfolders(git.common_dir / "worktrees") if folder != git.git_dir)
 
 
-def _modules(folder: Path) -> Iterator[Path]:
+def _list_module_dirs(folder: Path) -> Iterator[Path]:
     """Git directories of submodules, those of their submodules too; a name may have slashes in it."""
-    for found in _subfolders(folder):
+    for found in _list_subfolders(folder):
         if (found / "HEAD").exists():
             yield found
-            yield from _modules(found / "modules")
+            yield from _list_module_dirs(found / "modules")
         else:
-            yield from _modules(found)
+            yield from _list_module_dirs(found)
 
 
-def _subfolders(folder: Path) -> Iterator[Path]:
+def _list_subfolders(folder: Path) -> Iterator[Path]:
     if os.path.isdir(folder):  # noqa: PTH112 - asked in every iteration, and quicker
         with os.scandir(folder) as found:
             names = sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
         yield from (folder / name for name in names)
 
 
-def persons_own(env: Mapping[str, str]) -> tuple[Path, ...]:
+def list_global_config(env: Mapping[str, str]) -> tuple[Path, ...]:
     """The person's own configuration files, and where they lead to: `git config --global` writes them."""
     home = Path(env.get("HOME", "~")).expanduser()
     xdg = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
@@ -94,7 +95,7 @@ def persons_own(env: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(path for path in (*names, *real) if path != Path(os.devnull))
 
 
-def opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
+def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
     """Lets be what git writes by itself while people work: a branch's upstream, a submodule's address, sample hooks.
 
     Where the repository is `shared` with other loops, also where their worktrees are now, and what makes them sparse.
@@ -106,23 +107,23 @@ def opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
         if path == git.common_dir / "aigon" / NOTE and names(after, git.common_dir):
             return None  # an aigon of another state home added that one
         elsewhere = path.is_relative_to(others) and here not in path.parents
-        if shared and elsewhere and _of_its_own(path, after):
+        if shared and elsewhere and _is_worktrees_own(path, after):
             return None
         if after is not None and path.suffix == ".sample" and path.parent.name == "hooks":
             return None
         if not path.name.endswith(_CONFIGURATION) or path.parent.name == "hooks":
             return ""
-        old, new = _listing(git, before or b""), _listing(git, after or b"")
+        old, new = _list_config(git, before or b""), _list_config(git, after or b"")
         if old is None or new is None or after is None:
             return "git cannot read it" if new is None else ""
         if shared and (elsewhere or path == git.common_dir / "config"):
-            old, new = less_sparse(old, own=elsewhere), less_sparse(new, own=elsewhere)
-        return ", ".join(unwanted(old, new)) or None
+            old, new = drop_sparse_settings(old, own=elsewhere), drop_sparse_settings(new, own=elsewhere)
+        return ", ".join(find_unwanted(old, new)) or None
 
     return said
 
 
-def _of_its_own(path: Path, after: bytes | None) -> bool:
+def _is_worktrees_own(path: Path, after: bytes | None) -> bool:
     """Whether a file of a worktree says no more than which files are there, or truly where it is now."""
     return path.name == "sparse-checkout" or (path.name == "gitdir" and _leads_back(path, after or b""))
 
@@ -136,7 +137,73 @@ def _leads_back(gitdir: Path, content: bytes) -> bool:
     return os.fsdecode(there.rstrip(b"\n")) == f"gitdir: {gitdir.parent}"
 
 
-def _listing(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | None:
+def _list_config(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | None:
     """The entries of a configuration, without those of files that it includes; None where git cannot read it."""
     code, out, _ = git.attempt("config", "--file", "-", "--no-includes", "--list", "-z", stdin=text)
-    return entries(out) if code == 0 else None
+    return parse_config(out) if code == 0 else None
+
+
+ConfigEntry = tuple[str, str]
+"""A name, as `git config --list` writes it, and its value."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w./+-]*|\.")
+_URL = re.compile(r"(?:https?|ssh|git|file)://[^\s-]\S*|[\w.][\w.-]*@[\w.][\w.-]*:[^-\s]\S*|\.{0,2}/\S*|[\w.][\w./ -]*")
+_SWITCH = re.compile(r"true|false|yes|no|on|off|0|1|", re.I)
+_ADDED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (re.compile(r"branch\..+\.(?:remote|pushremote)"), _NAME),
+    (re.compile(r"branch\..+\.merge"), re.compile(r"refs/\S+")),
+    (re.compile(r"branch\..+\.rebase"), re.compile(rf"{_SWITCH.pattern}|merges|interactive|i|m", re.I)),
+    (re.compile(r"submodule\..+\.url"), _URL),
+    (re.compile(r"submodule\..+\.active"), _SWITCH),
+    (re.compile(r"submodule\..+\.branch"), _NAME),
+    (re.compile(r"safe\.directory"), re.compile(r"/[^*]*")),
+    (re.compile(r"maintenance\.repo"), re.compile(r"/.*")),
+)
+"""May be added, with such a value, where the name has none yet: what `git push -u` and `git submodule add` write."""
+_SEVERAL = re.compile(r"safe\.directory|maintenance\.repo")
+_ANYTHING = re.compile(
+    r"gui\..*|advice\.\w+|branch\..+\.(?:description|vscode-merge-base|gh-merge-base|github-pr-[\w-]+)"
+    r"|lfs\.repositoryformatversion|lfs\..+\.(?:access|locksverify)"
+)
+"""May be added, changed and removed: nothing is run by them, nothing goes elsewhere."""
+
+
+_SPARSE = re.compile(r"core\.sparsecheckout(?:cone)?|index\.sparse")
+
+
+def drop_sparse_settings(found: Sequence[ConfigEntry], *, own: bool) -> tuple[ConfigEntry, ...]:
+    """Without what git writes when a worktree is made sparse: in its `own` configuration, and in that which all share.
+
+    The latter is the leave to read the former, and those are all kept.
+    """
+    if own:
+        return tuple(entry for entry in found if not _SPARSE.fullmatch(entry[0]))
+    return tuple(entry for entry in found if entry != ("extensions.worktreeconfig", "true"))
+
+
+def parse_config(listing: bytes) -> tuple[ConfigEntry, ...]:
+    """By the output of `git config --list -z`; a name alone has the value `true`."""
+    lines = (line.partition("\n") for line in listing.decode(errors="surrogateescape").split("\0") if line)
+    return tuple((name, value if equals else "true") for name, equals, value in lines)
+
+
+def find_unwanted(before: Sequence[ConfigEntry], after: Sequence[ConfigEntry]) -> tuple[str, ...]:
+    """The names at which `after` is otherwise than `before` in a way that may do harm; empty where there is none."""
+    old, new = _drop_harmless(before), _drop_harmless(after)
+    there = {name for name, _ in old}
+    added, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)
+    bad = {name for name, value in added if not _may_be_added(name, value, there)} | {name for name, _ in gone}
+    times = Counter(name for name, _ in added.elements())
+    bad |= {name for name in times if times[name] > 1 and not _SEVERAL.fullmatch(name)}
+    kept = [entry for entry in new if entry not in added]
+    return tuple(sorted(bad or {was[0] for was, now in zip(old, kept, strict=False) if was != now}))
+
+
+def _drop_harmless(entries: Sequence[ConfigEntry]) -> list[ConfigEntry]:
+    return [(name, value) for name, value in entries if not _ANYTHING.fullmatch(name)]
+
+
+def _may_be_added(name: str, value: str, there: set[str]) -> bool:
+    if name in there and not _SEVERAL.fullmatch(name):
+        return False
+    return "::" not in value and any(key.fullmatch(name) and allowed.fullmatch(value) for key, allowed in _ADDED)

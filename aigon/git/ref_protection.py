@@ -6,22 +6,21 @@ at here. New values are parked before old ones come back; refs only move by comp
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from aigon.files.displaced import displace, real_folders
 from aigon.files.store import write_atomic
-from aigon.git.moved_refs import Done, Moved
-from aigon.git.ref_files import RefFiles, is_hash, parsed
-from aigon.git.ref_rules import Situation, checked_out, in_the_way
-from aigon.git.rivals import NOBODY, Rivals
+from aigon.git.refs import NOBODY, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 
-Park = Callable[[str, str], str]
+SaveAside = Callable[[str, str], str]
 """Keeps an object under a ref made of the name given; the ref."""
 
 
-class RefGuard:
+class RefProtection:
     """Guards the refs of a repository but the run's own `branch` and those of `rivals`, which go unmentioned, too.
 
     Rubbish in the place of refs goes to `displaced`.
@@ -49,14 +48,14 @@ class RefGuard:
         if self._known is None:
             self._known = tuple(sorted({value for value in self._before.values() if is_hash(value)}))
         self._packed = self._files.packed
-        self._elsewhere = checked_out(self._git.common_dir, self._git.git_dir)
+        self._elsewhere = list_checked_out_refs(self._git.common_dir, self._git.git_dir)
         self._linked = frozenset(folder for folder in self._folders() if folder.is_symlink())
 
     def known(self) -> tuple[str, ...]:
         """The objects that branches and tags named at the first `remember`: what they contain is not the agent's."""
         return self._known or ()
 
-    def put_back(self, park: Park) -> tuple[Moved, ...]:
+    def put_back(self, park: SaveAside) -> tuple[MovedRef, ...]:
         """What is not as it was remembered, and what became of it."""
         after = self._sound()
         self._let_come(after)
@@ -65,7 +64,7 @@ class RefGuard:
         changed = [ref for ref in both if self._before.get(ref) != after.get(ref) and not self._free(ref)]
         if not changed:
             return ()
-        situation = Situation(
+        situation = RefSituation(
             self._git, self._own, self._tip, self._elsewhere, self._before, after, self._remotes(changed)
         )
         verdicts = [(ref, *situation.verdict(ref)) for ref in sorted(changed)]
@@ -84,13 +83,13 @@ class RefGuard:
         """What rivals made since the last look is theirs from now on, unless it is in the way of what was there."""
         new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
         there = (self._own, *self._before)
-        self._agents |= {ref for ref in new if not any(in_the_way(ref, other) for other in there)}
+        self._agents |= {ref for ref in new if not any(is_in_the_way(ref, other) for other in there)}
 
     def see_rivals(self) -> None:
         """Take rivals' refs as they are now for theirs."""
         self._before |= {ref: value for ref, value in self._read().items() if self._rivals.write(ref)}
 
-    def _keep_theirs(self, after: Mapping[str, str], park: Park) -> None:
+    def _keep_theirs(self, after: Mapping[str, str], park: SaveAside) -> None:
         """Bring a rival's branch back that is gone, park what one was moved away from, where no ref holds it any more.
 
         Its own loop may be over, and does not look again.
@@ -129,7 +128,7 @@ class RefGuard:
         after, packed = self._read(), self._files.packed
         if packed.data == self._packed.data and packed.mode == self._packed.mode:
             return after
-        rubbish = packed.mode and parsed(packed.data) is None
+        rubbish = packed.mode and parse_packed_refs(packed.data) is None
         if rubbish:
             displace(self._files.packed_file, self._displaced)
         if self._packed.mode and (rubbish or not packed.mode):
@@ -150,16 +149,16 @@ class RefGuard:
         _, out = self._git.refs("for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes")
         return frozenset(out.splitlines())
 
-    def _done(self, ref: str, after: str, what: str, why: str, park: Park) -> Moved:
+    def _done(self, ref: str, after: str, what: str, why: str, park: SaveAside) -> MovedRef:
         before = self._before.get(ref, "")
         if what == "leave":
-            return Moved(ref, before, after, "left", why=why)
+            return MovedRef(ref, before, after, "left", why=why)
         parked = self._parked(ref, after, park)
         said = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
-        done: Done = "failed" if said else "removed" if what == "remove" else "put back"
-        return Moved(ref, before, after, done, parked, said or why)
+        done: RefOutcome = "failed" if said else "removed" if what == "remove" else "put back"
+        return MovedRef(ref, before, after, done, parked, said or why)
 
-    def _parked(self, ref: str, value: str, park: Park) -> str:
+    def _parked(self, ref: str, value: str, park: SaveAside) -> str:
         """The ref under which the new value is kept; "" where it names nothing that is there."""
         if not is_hash(value) or self._git.attempt("cat-file", "-e", value)[0]:
             return ""
@@ -202,3 +201,87 @@ class RefGuard:
         for obstacle in found:
             displace(obstacle, self._displaced)
         return bool(found)
+
+
+RefVerdict = tuple[Literal["put back", "remove", "leave"], str]
+"""What to do, and why where that is not plain."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefSituation:
+    """`own` is the ref of the run's branch and `tip` what it holds now; `elsewhere` are refs that other worktrees had
+    checked out, `before` and `after` all watched refs but `own`, `remotes` the short names of remote branches."""
+
+    git: TrustedGit
+    own: str
+    tip: str | None
+    elsewhere: frozenset[str]
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+    remotes: frozenset[str]
+
+    def verdict(self, ref: str) -> RefVerdict:
+        """What becomes of a ref that is not as it was."""
+        before, after = self.before.get(ref, ""), self.after.get(ref, "")
+        if not before:
+            return self._new(ref)
+        if not after or ref.startswith(("refs/replace/", "refs/aigon/")):
+            return "put back", ""
+        if ref in self.elsewhere:
+            return "leave", "it is checked out in another worktree"
+        if not is_hash(after) or not self._contains(after, before):
+            return "put back", "its old commits are not in the new ones"
+        if self._of_this_run(before, after):
+            return "put back", "the new commits are those of this run"
+        return "leave", "the new commits may be a person's"
+
+    def _new(self, ref: str) -> RefVerdict:
+        if ref.startswith("refs/replace/"):
+            return "remove", "git would show another object in place of the one that it names"
+        if any(is_in_the_way(ref, other) for other in (self.own, *self.before)):
+            return "remove", "no other ref can be beside one of this name"
+        short = _shorten(ref)
+        if short in self.remotes or any(
+            short == _shorten(other) and other != ref for other in (self.own, *self.before)
+        ):
+            return "remove", f"git would take it for the other {short}"
+        return "leave", ""
+
+    def _of_this_run(self, before: str, after: str) -> bool:
+        """Whether the commits are on the run's branch, or go on from some that were only there."""
+        if self.tip is None or self._contains(self.tip, after):
+            return self.tip is not None
+        return self._contains(after, self.tip) and not self._contains(before, self.tip)
+
+    def _contains(self, commit: str, other: str) -> bool:
+        return self.git.attempt("merge-base", "--is-ancestor", other, commit)[0] == 0
+
+
+def is_in_the_way(ref: str, other: str) -> bool:
+    """Whether git cannot have both: one would be a file where the other needs a folder."""
+    return ref.startswith(f"{other}/") or other.startswith(f"{ref}/")
+
+
+def _shorten(ref: str) -> str:
+    """What people call a branch or a tag; nothing else can be taken for one."""
+    return ref.split("/", 2)[2] if ref.startswith(("refs/heads/", "refs/tags/")) else ref
+
+
+def list_checked_out_refs(common_dir: Path, git_dir: Path) -> frozenset[str]:
+    """The refs that other worktrees of the repository have checked out, or are rebasing."""
+    folders = [common_dir, *_list_subfolders(common_dir / "worktrees")]
+    return frozenset(ref for folder in folders if folder != git_dir for ref in _read_heads(folder))
+
+
+def _list_subfolders(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _read_heads(git_dir: Path) -> Iterator[str]:
+    for name, prefix in (("HEAD", "ref:"), ("rebase-merge/head-name", ""), ("rebase-apply/head-name", "")):
+        try:
+            text = (git_dir / name).read_text().strip()
+        except (OSError, ValueError):
+            continue
+        if text.startswith(prefix):
+            yield text.removeprefix(prefix).strip()

@@ -1,21 +1,18 @@
-"""A process that outlives a killed aigon by a moment, to end what aigon can no longer end.
-
-Whoever kills the loop with SIGKILL (a person, the kernel when memory is out) leaves an agent working on, paid for and
-watched by nobody. The guardian waits at a pipe whose other end only aigon holds: end-of-file without a farewell means
-that aigon is gone. It is started before aigon adopts orphans, so it is no descendant that a sweep would end.
-"""
+"""Notice that a parent is gone: the watchdog that outlives a killed aigon, and a child that watches standard input."""
 
 import contextlib
 import os
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aigon.process import run
-from aigon.process.running import Running
+from aigon.process.running import RunningNote
 
-_WAIT = r"""
+_WAIT_SCRIPT = r"""
 sessions=
 while IFS= read -r line; do
     case $line in
@@ -27,7 +24,7 @@ done
 exec "$0" -I -S -c "$1" "$2" $sessions
 """
 """A shell waits, since it is there in a thirtieth of the time that an interpreter takes; `$0` is that interpreter."""
-_END = r"""
+_END_SCRIPT = r"""
 import os, signal, sys, time
 mark, sessions = b"AIGON_INVOCATION=" + os.fsencode(sys.argv[1]), set(map(int, sys.argv[2:]))
 def marked(name):
@@ -56,11 +53,11 @@ while time.monotonic() < limit and (found := list(left())):
 
 
 @dataclass(slots=True)
-class Guardian:
+class Watchdog:
     """The end of the pipe that aigon holds; None where there is no guardian. What it is told is noted down as well."""
 
     pipe: int | None = None
-    running: Running = field(default_factory=Running)
+    running: RunningNote = field(default_factory=RunningNote)
 
     def begun(self, pid: int) -> None:
         """A program was started that leads the session `pid`. Any thread may say so."""
@@ -86,27 +83,49 @@ class Guardian:
 
 
 @contextmanager
-def guarded(invocation: str, running: Running | None = None) -> Iterator[Guardian]:
+def run_watchdog(invocation: str, running: RunningNote | None = None) -> Iterator[Watchdog]:
     """A guardian over what `invocation` starts, for as long as the context lasts. Only where there is /proc.
 
     It knows its own by AIGON_INVOCATION in their environment. Not by the run: a resume goes on under the same one.
     `running` is the note about what runs.
     """
-    guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()
-    guardian.running = running or Running()
+    guardian = _start_watchdog(invocation) if sys.platform.startswith("linux") else Watchdog()
+    guardian.running = running or RunningNote()
     try:
         yield guardian
     finally:
         guardian.farewell()
 
 
-def _posted(invocation: str) -> Guardian:
+def _start_watchdog(invocation: str) -> Watchdog:
     read, write = os.pipe()
     try:
-        there = run.detached(["/bin/sh", "-c", _WAIT, sys.executable, _END, invocation], stdin=read)
+        there = run.start_detached(["/bin/sh", "-c", _WAIT_SCRIPT, sys.executable, _END_SCRIPT, invocation], stdin=read)
     finally:
         os.close(read)
     if not there:
         os.close(write)
-        return Guardian()
-    return Guardian(write)
+        return Watchdog()
+    return Watchdog(write)
+
+
+CHUNK = 4096
+
+
+def end_this_process() -> None:
+    """As a SIGTERM from outside would: the run ends at once, and its state is saved."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def watch_parent(on_gone: Callable[[], None] = end_this_process) -> None:
+    """Call `on_gone`, in a thread of its own, once standard input is at its end."""
+    threading.Thread(target=_wait_for_end_of_input, args=(on_gone,), daemon=True, name="parent").start()
+
+
+def _wait_for_end_of_input(on_gone: Callable[[], None]) -> None:
+    try:
+        while os.read(0, CHUNK):
+            pass
+    except OSError:
+        pass  # an input that cannot be read is held by nobody either
+    on_gone()

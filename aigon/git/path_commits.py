@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.git.index_file import copied, locked, replace
+from aigon.git.locks import copy_index, lock_index, replace_index
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 
@@ -19,24 +19,24 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
     index, before anything changed.
     """
     head = _resolve(trusted, "HEAD")
-    index = fresh(trusted.directory / "index.paths")
+    index = clear_index(trusted.directory / "index.paths")
     trusted.run("read-tree", head, index=index)
     update = ("update-index", "--add", "--remove", "--", *paths)
     trusted.run(*update, index=index)
     tree = trusted.run("write-tree", index=index).decode().strip()
     if tree == _resolve(trusted, "HEAD^{tree}"):
-        if _follows(trusted, head, paths):
+        if _is_index_current(trusted, head, paths):
             return head
         commit = head
     else:
-        commit = _written(trusted, tree, head, message)
-    with locked(trusted.git_dir / "index"):
-        copied(trusted.git_dir / "index", index, trusted.directory)
+        commit = _write_commit(trusted, tree, head, message)
+    with lock_index(trusted.git_dir / "index"):
+        copy_index(trusted.git_dir / "index", index, trusted.directory)
         trusted.run(*update, index=index)
         code, said = trusted.refs("update-ref", "-m", message.partition("\n")[0], "HEAD", commit, head)
         if code:
             raise environment("HEAD moved while aigon was committing", where=str(trusted.root), hint=said)
-        replace(trusted.git_dir / "index", index)
+        replace_index(trusted.git_dir / "index", index)
     return commit
 
 
@@ -50,7 +50,7 @@ def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, 
     known = [f":(top,literal){path}" for path in paths if _is_known(checkout, path)]
     stage = ("add", "--all", "--force", "--sparse", "--", *known)
     commit = ("commit", "-q", *(() if verify else ("--no-verify",)), "-m", message, "--only", "--", *known)
-    with _index_kept(checkout):
+    with _restore_index_on_error(checkout):
         for attempt in (1, 2):
             if known:
                 checkout.git(*stage)
@@ -61,7 +61,7 @@ def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, 
                 break
             except AigonError as error:
                 if attempt == 2 or checkout.ask("diff", "--quiet", "--", *known) is not None:
-                    raise _refused(paths, error) from None
+                    raise _make_refusal(paths, error) from None
     return str(checkout.head)
 
 
@@ -71,38 +71,38 @@ def _is_known(checkout: Checkout, path: str) -> bool:
 
 
 @contextmanager
-def _index_kept(checkout: Checkout) -> Iterator[None]:
+def _restore_index_on_error(checkout: Checkout) -> Iterator[None]:
     """Put the checkout's index back if something goes wrong in here."""
     index = checkout.git_dir / "index"
     kept = checkout.git_dir / f"aigon-index-before.{os.getpid()}"
-    there = copied(index, kept, checkout.git_dir)
+    there = copy_index(index, kept, checkout.git_dir)
     try:
         yield
     except BaseException:
         if there:
-            with locked(index):
-                replace(index, kept)
+            with lock_index(index):
+                replace_index(index, kept)
         raise
     finally:
         kept.unlink(missing_ok=True)
 
 
-def _refused(paths: Sequence[str], error: AigonError) -> AigonError:
+def _make_refusal(paths: Sequence[str], error: AigonError) -> AigonError:
     hint = f"Fix what it says, or skip the hooks with --no-verify\n{error.hint}"
     return environment("A hook, or git, refused the commit; nothing was changed", where=", ".join(paths), hint=hint)
 
 
-def _written(trusted: TrustedGit, tree: str, head: str, message: str) -> str:
+def _write_commit(trusted: TrustedGit, tree: str, head: str, message: str) -> str:
     return trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
 
 
-def _follows(trusted: TrustedGit, head: str, paths: Sequence[str]) -> bool:
+def _is_index_current(trusted: TrustedGit, head: str, paths: Sequence[str]) -> bool:
     """Whether the checkout's index has the paths as HEAD has them."""
     asked = ("diff-index", "--cached", "--quiet", head, "--", *paths)
     return trusted.attempt(*asked, index=trusted.git_dir / "index")[0] == 0
 
 
-def fresh(index: Path) -> Path:
+def clear_index(index: Path) -> Path:
     """A private index that is not there, and no lock on it either: a git that was killed leaves its own."""
     for each in (index, index.with_name(f"{index.name}.lock")):
         each.unlink(missing_ok=True)

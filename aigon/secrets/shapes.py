@@ -5,7 +5,9 @@ most of those in a repository are samples, and those that are not expire.
 """
 
 import re
-from dataclasses import dataclass
+from binascii import b2a_base64
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +123,99 @@ SHAPES = (
     ),
     Shape("a PuTTY private key", (b"putty-user-key-file",), re.compile(rb"(?P<value>PuTTY-User-Key-File-[23]: \S+)")),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSecret:
+    """A credential in a file: whose it is, the line (from 1) that it begins on, and the value, which nobody prints."""
+
+    kind: str
+    line: int
+    value: bytes = field(repr=False)
+
+
+_STAND_IN = re.compile(
+    rb"example|placeholder|redacted|change_?me|x{6}|\*{4}|your[_-]?(?:own[_-]?)?(?:api|access|secret|private|auth|token|key)",
+    re.I,
+)
+"""Words by which documentation says that this is nobody's: AKIAIOSFODNN7EXAMPLE, sk-ant-your-key-here."""
+_SAMPLES = frozenset({b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="})
+"""Keys that are the same for everybody: that of Azure's storage emulator."""
+_PREFIX = re.compile(rb"^[A-Za-z0-9]{2,7}[_-](?:[A-Za-z0-9]{1,8}[_-])*")
+
+
+WINDOW = 1 << 20
+"""Bytes that are looked at in one go: what is made of a text on the way takes several times its size."""
+OVERLAP = 16 << 10
+"""Bytes of which two windows have both, so that no token is cut."""
+
+
+def find_tokens(data: bytes) -> tuple[FoundSecret, ...]:
+    """Credentials of known shapes in `data`, in the order of lines; what is plainly a stand-in is not counted."""
+    found: dict[int, tuple[str, bytes]] = {}
+    for start in range(0, max(1, len(data) - OVERLAP), WINDOW - OVERLAP):
+        piece = data[start : start + WINDOW]
+        found |= {start + at: known for at, known in _locate_tokens(piece)}
+    return tuple(FoundSecret(kind, data.count(b"\n", 0, at) + 1, value) for at, (kind, value) in sorted(found.items()))
+
+
+def _locate_tokens(data: bytes) -> Iterator[tuple[int, tuple[str, bytes]]]:
+    """Where each token is, of what kind, and what it says."""
+    lowered, words = data.lower(), select_long_words(data)
+    for shape in SHAPES:
+        if any(hint in (words if shape.alone else lowered) for hint in shape.hints):
+            yield from ((match.start("value"), (shape.kind, match["value"])) for match in _match_shape(shape, data))
+
+
+SHORTEST = 15
+"""No token is shorter."""
+_OF_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=:")
+_WORDS = bytes(byte if byte in _OF_WORDS else ord(" ") for byte in range(256))
+
+
+def select_long_words(data: bytes) -> bytes:
+    """What could be tokens, each once: a sixth of usual source code."""
+    return b" ".join({word for word in data.translate(_WORDS).split() if len(word) >= SHORTEST})
+
+
+def _match_shape(shape: Shape, data: bytes) -> Iterator[re.Match[bytes]]:
+    return (match for match in shape.pattern.finditer(data) if not is_stand_in(match["value"]))
+
+
+def is_stand_in(value: bytes) -> bool:
+    """Whether a value is plainly nobody's: it says so, it is a known sample, or one or two characters repeated."""
+    random = _PREFIX.sub(b"", value) or value
+    return bool(_STAND_IN.search(value)) or value in _SAMPLES or len(set(random.lower())) <= 2
+
+
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
+"""What RFC 3986 leaves as it is."""
+
+
+def spell(value: bytes) -> Iterator[bytes]:
+    """`value` itself, and as it stands in base64, in an address, in XML and in a line that was quoted for a shell."""
+    yield value
+    yield from spell_in_base64(value)
+    yield from _spell_in_address(value)
+    yield value.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+    yield value.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;").replace(b'"', b"&quot;")
+    yield value.replace(b"'", b"'\\''")
+
+
+def spell_in_base64(value: bytes) -> Iterator[bytes]:
+    """What base64 of any text with `value` in it holds, by the three places at which a group of three bytes can begin.
+
+    The characters at both ends that depend on what stands beside it are left out.
+    """
+    for before in range(3):
+        text = b2a_base64(bytes(before) + value, newline=False)
+        whole = text[-(-before * 8 // 6) : (before + len(value)) * 8 // 6]
+        yield whole
+        yield whole.translate(_URL_SAFE)
+
+
+def _spell_in_address(value: bytes) -> Iterator[bytes]:
+    """Percent-encoded, in capitals and not."""
+    for form in ("%%%02X", "%%%02x"):
+        yield b"".join(bytes((byte,)) if byte in _UNRESERVED else (form % byte).encode() for byte in value)

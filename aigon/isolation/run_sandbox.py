@@ -10,10 +10,16 @@ from aigon.config.grants import Grants, Mechanism, WantedMechanism
 from aigon.config.models import Config
 from aigon.files.home import state_home
 from aigon.isolation import sandbox
-from aigon.isolation.checkouts import others
-from aigon.isolation.git_grants import with_git
-from aigon.isolation.places import found, home_of, known, unmade
-from aigon.isolation.programs import program, searched
+from aigon.isolation.machine_paths import (
+    add_git_grants,
+    expand_existing,
+    find_home,
+    find_needed_files,
+    list_other_checkouts,
+    list_program_folders,
+    load_sandbox_data,
+    strip_made,
+)
 from aigon.job.seat import Seat
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
@@ -30,7 +36,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 
 
 @dataclass(frozen=True, slots=True)
-class Boxed:
+class RunSandbox:
     """How agents are started: in `box`, None for no sandbox; `wanted` is what was asked for.
 
     `gone` are variables that are taken away: they lead to sockets that are not to be reached.
@@ -50,13 +56,13 @@ class Boxed:
         argv, root = launch.argv, Path(ask.workspace)
         if self.box is None:
             return list(argv)
-        needed = program(argv, self.box.grants, env, root)
+        needed = find_needed_files(argv, self.box.grants, env, root)
         if not needed:
             return list(argv)
         kind, own = agent.kind, {**env, **agent.env}
-        files = (*(found(kind.credentials.files, own) if kind else ()), *found(launch.reads, own))
+        files = (*(expand_existing(kind.credentials.files, own) if kind else ()), *expand_existing(launch.reads, own))
         folder = str(Path(ask.prompt_file).parent)
-        write = (folder, *found((*(kind.home if kind else ()), *agent.home), own))
+        write = (folder, *expand_existing((*(kind.home if kind else ()), *agent.home), own))
         return self.box.command(argv, root, self.box.grants.more(write=write, read=(*needed, *files)))
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
@@ -71,48 +77,52 @@ class Boxed:
             self.box.close()
 
 
-def boxed(
+def make_run_sandbox(
     seat: Seat, config: Config, wanted: WantedMechanism | None, env: Mapping[str, str], folder: Path, note: Path
-) -> Boxed:
+) -> RunSandbox:
     """The sandbox of a run whose files lie in `folder`. Raises AigonError (exit 7) where it cannot be as wanted."""
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
-    mechanism = sandbox.best(mode, network)
+    mechanism = sandbox.choose_mechanism(mode, network)
     if mechanism == "none":
-        return Boxed(mode)
-    grants = _grants(seat, config, env, folder)
-    return Boxed(mode, sandbox.made(mechanism, grants, note), frozenset(_unreachable(grants, env)))
+        return RunSandbox(mode)
+    grants = _make_grants(seat, config, env, folder)
+    return RunSandbox(mode, sandbox.make_sandbox(mechanism, grants, note), frozenset(_list_unreachable(grants, env)))
 
 
-def _grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path) -> Grants:
-    data, root, home = known(), seat.checkout.root, home_of(env)
-    hidden = _hidden(seat, env, data.never)
-    own = _real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
+def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path) -> Grants:
+    data, root, home = load_sandbox_data(), seat.checkout.root, find_home(env)
+    hidden = _list_hidden(seat, env, data.never)
+    own = _list_real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
     closed = (*hidden, *own)
-    write = [str(root), *found(data.write, env), *found(config.sandbox.write, env, seat.main)]
-    read = [str(folder), *found(data.read, env), *found(unmade(config.sandbox.read), env, seat.main)]
+    write = [str(root), *expand_existing(data.write, env), *expand_existing(config.sandbox.write, env, seat.main)]
+    read = [
+        str(folder),
+        *expand_existing(data.read, env),
+        *expand_existing(strip_made(config.sandbox.read), env, seat.main),
+    ]
     grants = Grants(
-        write=(*write, *_linked(seat, config)),
-        read=(*read, *searched(env.get("PATH", ""), closed)),
+        write=(*write, *_list_linked(seat, config)),
+        read=(*read, *list_program_folders(env.get("PATH", ""), closed)),
         hidden=hidden,
         own=own,
         network=config.sandbox.network,
     )
-    return with_git(grants, seat.checkout.git_dir, seat.checkout.common_dir)
+    return add_git_grants(grants, seat.checkout.git_dir, seat.checkout.common_dir)
 
 
-def _hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> tuple[str, ...]:
+def _list_hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> tuple[str, ...]:
     """Other people's homes, secrets, aigon's own records, and other checkouts of the repository."""
-    checkouts = [str(path) for path in others(seat.checkout.root)]
+    checkouts = [str(path) for path in list_other_checkouts(seat.checkout.root)]
     rivals = [str(Path(seat.candidate.path).parent)] if seat.candidate else []
-    return _real((*HOMES, *found(never, env), str(state_home()), *checkouts, *rivals))
+    return _list_real((*HOMES, *expand_existing(never, env), str(state_home()), *checkouts, *rivals))
 
 
-def _real(paths: tuple[str, ...]) -> tuple[str, ...]:
+def _list_real(paths: tuple[str, ...]) -> tuple[str, ...]:
     """The folders and files themselves, not links to them."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if path and os.path.exists(path)))  # noqa: PTH110
 
 
-def _linked(seat: Seat, config: Config) -> Iterator[str]:
+def _list_linked(seat: Seat, config: Config) -> Iterator[str]:
     """What a worktree shares with the main checkout by a link. By the configuration: an agent could make links."""
     if seat.candidate is None:
         return
@@ -120,26 +130,28 @@ def _linked(seat: Seat, config: Config) -> Iterator[str]:
         yield from (os.path.realpath(seat.main / path) for path in find_matches(seat.main, pattern))
 
 
-def _unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
+def _list_unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
     """Variables with sockets that nobody granted."""
     granted = {*grants.read, *grants.write}
-    for name in known().sockets:
+    for name in load_sandbox_data().sockets:
         place = env.get(name, "").partition("=")[2] or env.get(name, "").removeprefix("unix://")
         if name in env and place.partition(",")[0] not in granted and os.path.realpath(place) not in granted:
             yield name
 
 
-def said(boxed: Boxed, now: str) -> Iterator[Notice]:
+def announce_sandbox(boxed: RunSandbox, now: str) -> Iterator[Notice]:
     """What keeps agents in, said once; nothing where a person wanted nothing."""
     if boxed.mechanism != "none":
-        yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{_network(boxed)}")
+        yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{_describe_network(boxed)}")
     elif boxed.wanted != "none":
         yield Notice(
-            now, f"no sandbox: agents can read and change everything you can ({sandbox.why_none()})", "warning"
+            now,
+            f"no sandbox: agents can read and change everything you can ({sandbox.explain_no_mechanism()})",
+            "warning",
         )
 
 
-def perhaps_refused(boxed: Boxed, turn: Turn, now: str) -> Iterator[Notice]:
+def explain_refusal(boxed: RunSandbox, turn: Turn, now: str) -> Iterator[Notice]:
     """Where an agent failed over a path: that it may be the sandbox, and what to do. It shows a program no reason."""
     if boxed.mechanism != "none" and turn.failed and REFUSALS.search(turn.detail):
         grant = "if it needs that path, grant it by `sandbox.read` or `sandbox.write` in .aigon/config.json"
@@ -148,5 +160,5 @@ def perhaps_refused(boxed: Boxed, turn: Turn, now: str) -> Iterator[Notice]:
         )
 
 
-def _network(boxed: Boxed) -> str:
+def _describe_network(boxed: RunSandbox) -> str:
     return ", network closed" if boxed.box and boxed.box.grants.network == "closed" else ""

@@ -1,0 +1,176 @@
+"""What git overlooks or would overwrite in a work tree: hidden bits, work in submodules, unsaved obstacles."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.errors import environment
+from aigon.git.person import Checkout
+from aigon.git.trusted import is_config_on
+from aigon.process import run
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenPaths:
+    """Paths with such bits, by bit."""
+
+    assumed: tuple[bytes, ...]
+    skipped: tuple[bytes, ...]
+
+
+def parse_hidden(listing: bytes, *, sparse: bool) -> HiddenPaths:
+    """By the output of `ls-files -v -z`. In a sparse checkout skip-worktree is git's own: a file outside the cone."""
+    entries = [(entry[:1], entry[2:]) for entry in listing.split(b"\0") if entry]
+    skipped = () if sparse else tuple(path for tag, path in entries if tag in b"Ss")
+    return HiddenPaths(tuple(path for tag, path in entries if tag.islower()), skipped)
+
+
+def is_sparse(checkout: Checkout) -> bool:
+    """Whether the checkout leaves files out on purpose."""
+    return is_config_on(checkout.config.get("core.sparsecheckout", "false"))
+
+
+def refuse_hidden_changes(checkout: Checkout) -> None:
+    """Raise AigonError (exit 7) where such a file differs: a checkpoint, the whole work tree, would publish it."""
+    found = parse_hidden(
+        checkout.git("ls-files", "-v", "-z").encode(errors="surrogateescape"), sparse=is_sparse(checkout)
+    )
+    paths = sorted({os.fsdecode(path) for path in (*found.assumed, *found.skipped)})
+    if changed := _list_changed(checkout, paths):
+        raise environment(
+            "There are changes that git was told to overlook (assume-unchanged or skip-worktree)",
+            where=", ".join(changed[:5]),
+            hint="git update-index --no-assume-unchanged FILE; git update-index --no-skip-worktree FILE; "
+            "then commit the change or put it back",
+        )
+
+
+def _list_changed(checkout: Checkout, paths: Sequence[str]) -> list[str]:
+    """Those whose content is not the staged one. Links are not followed, and taken for unchanged."""
+    if not paths:
+        return []
+    staged = {path: info.split(" ") for info, _, path in _list_staged(checkout)}
+    files = [path for path in paths if staged[path][0].startswith("100")]
+    there = [path for path in files if (checkout.root / path).is_file() and not (checkout.root / path).is_symlink()]
+    found = {path: name for i in range(0, len(there), 200) for path, name in _hash_files(checkout, there[i : i + 200])}
+    return [path for path in files if found.get(path) != staged[path][1]]
+
+
+def _list_staged(checkout: Checkout) -> Iterator[tuple[str, str, str]]:
+    return (entry.partition("\t") for entry in checkout.git("ls-files", "--stage", "-z").split("\0") if entry)
+
+
+def _hash_files(checkout: Checkout, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return zip(paths, checkout.git("hash-object", "--", *paths).split(), strict=True)
+
+
+def list_submodules(stage: bytes) -> tuple[str, ...]:
+    """The submodules in the output of `git ls-files --stage -z`."""
+    entries = (line.split("\t", 1) for line in stage.decode(errors="surrogateescape").split("\0") if "\t" in line)
+    return tuple(path for info, path in entries if info.startswith("160000"))
+
+
+def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: str) -> bool:
+    """Whether the submodule at `path` holds what its own HEAD does not: changes, or files that nothing ignores.
+
+    `env` is that of aigon's own git, whose directory keeps an index per submodule: only the first look reads it all.
+    """
+    folder = root / path
+    git_dir = find_submodule_git_dir(folder)
+    head = _read_head(git_dir) if git_dir else None
+    if git_dir is None or head is None:
+        return False
+    index = Path(env["GIT_DIR"]) / f"index.{hashlib.sha256(path.encode(errors='surrogateescape')).hexdigest()[:12]}"
+    more = {"GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
+    more |= {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(git_dir / "objects")}
+
+    def git(*arguments: str) -> tuple[int, bytes]:
+        return run.capture_output((program, *arguments), cwd=folder, env={**env, **more})[:2]
+
+    code, _ = git("read-tree", *(["--reset"] if index.exists() else []), head)
+    git("update-index", "-q", "--really-refresh")
+    ignored = [f"--exclude-from={file}" for file in (git_dir / "info" / "exclude",) if file.is_file()]
+    left = ("--modified", "--others", "--exclude-standard", *ignored, "--directory", "--no-empty-directory")
+    return code != 0 or git("ls-files", "-z", *left)[1] != b""
+
+
+def find_submodule_git_dir(folder: Path) -> Path | None:
+    """The git directory of a submodule; None for one that is not checked out."""
+    link = folder / ".git"
+    if link.is_dir():
+        return link
+    text = link.read_text(errors="surrogateescape") if link.is_file() else ""
+    return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
+
+
+def _read_head(git_dir: Path) -> str | None:
+    """The commit of HEAD, read without running git there; None before the first."""
+    try:
+        head = (git_dir / "HEAD").read_text().strip()
+        name = head.removeprefix("ref:").strip()
+        if name == head:
+            return head
+        loose = git_dir / name
+        return loose.read_text().strip() if loose.is_file() else _read_packed_ref(git_dir, name)
+    except (OSError, ValueError):
+        return None
+
+
+def _read_packed_ref(git_dir: Path, name: str) -> str | None:
+    lines = (git_dir / "packed-refs").read_text().splitlines()
+    return next((line.split()[0] for line in lines if line.endswith(f" {name}")), None)
+
+
+_FOLDERS = ("000000", "160000")
+"""Modes, in git's raw format, at which git writes no file: nothing, and a submodule."""
+
+
+def find_obstacles(git: Callable[..., bytes], root: Path, commit: str) -> tuple[str, ...]:
+    """Paths that the snapshot in the index does not hold and that `commit` would overwrite; none below another."""
+    wanted = {
+        path: new for path, old, new in _parse_raw(git("diff-index", "--cached", *_RAW, commit)) if old not in _FOLDERS
+    }
+    gone = {path for path, new in wanted.items() if new == "000000"}
+    linked = {path for path, new in wanted.items() if new == "160000" and os.path.lexists(root / path)}
+    refused = {
+        path for path, old, _ in _parse_raw(git("diff-files", *_RAW)) if old not in _FOLDERS and _stands(root, path)
+    }
+    parents = _list_parents(gone)
+    others = [os.fsdecode(path).rstrip("/") for path in git("ls-files", "--others", "-z").split(b"\0") if path]
+    return _select_outermost(
+        linked | refused | {path for other in others for path in _find_overlapped(other, gone, parents)}
+    )
+
+
+_RAW = ("--raw", "--abbrev=64", "-z", "--no-renames", "--ignore-submodules=all")
+
+
+def _parse_raw(out: bytes) -> Iterator[tuple[str, str, str]]:
+    """Path, old mode and new mode of each entry."""
+    fields = out.split(b"\0")
+    for head, path in zip(fields[0::2], fields[1::2], strict=False):
+        old, new = head.decode()[1:].split(" ")[:2]
+        yield os.fsdecode(path), old, new
+
+
+def _stands(root: Path, path: str) -> bool:
+    """Whether something is there that is not reached through a link: git takes the link away, not what is behind it."""
+    place = root / path
+    return os.path.lexists(place) and place.parent.resolve() == place.parent
+
+
+def _find_overlapped(other: str, gone: set[str], parents: set[str]) -> Iterator[str]:
+    """Where what no commit holds stands over, at, or in the place of a file that is to come back."""
+    if other in parents:
+        yield other
+    yield from ({other, *_list_parents({other})} & gone)
+
+
+def _list_parents(paths: set[str]) -> set[str]:
+    return {path[:i] for path in paths for i, letter in enumerate(path) if letter == "/"}
+
+
+def _select_outermost(paths: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(path for path in paths if not _list_parents({path}) & paths))

@@ -1,0 +1,211 @@
+"""Locks of git: held on a checkout's index while it is replaced, and moved aside if a dead git left them."""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.errors import environment
+from aigon.files.displaced import displace
+from aigon.files.file_holders import command_of, holder, pids
+from aigon.git.repository import find_repository
+
+MARK = b"held by aigon\n"
+"""What a lock holds that has no index of its own to hold: nobody else's does."""
+LOCK_SECONDS = 10.0
+"""How long another git's lock on the checkout's index is waited for."""
+
+
+@contextmanager
+def lock_index(index: Path, new: Path | None = None) -> Iterator[Path]:
+    """Hold git's own lock on `index`: the caller renames the file at the path given over the old index.
+
+    With `new` the lock holds that file's content from its first moment, so that a lock that a killed aigon left can be
+    told from anybody else's; otherwise it holds MARK, and the caller uses `replace`. Another holder's lock is waited
+    for and never removed while it lives: after the rename a lock of that name is somebody else's. Raises AigonError
+    (exit 7), naming the lock, when another git holds it for longer than LOCK_SECONDS.
+    """
+    lock = index.with_name("index.lock")
+    with _take_lock(lock, new):
+        try:
+            yield lock
+        except BaseException:
+            lock.unlink(missing_ok=True)
+            raise
+
+
+def replace_index(index: Path, new: Path) -> None:
+    """Put a copy of `new` over the `index` that is locked, and give up the lock."""
+    draft = _name_draft(index)
+    _copy(new, draft)
+    draft.replace(index)
+    index.with_name("index.lock").unlink()
+
+
+@contextmanager
+def _take_lock(lock: Path, new: Path | None) -> Iterator[None]:
+    """Link a complete file to the lock's name: like O_EXCL, that fails where the name is taken.
+
+    The system's lock on that file lasts as long as this process: without it the file is what a killed aigon left.
+    """
+    draft = _name_draft(lock)
+    with draft.open("wb") as held:
+        try:
+            held.write(new.read_bytes() if new else MARK)
+            held.flush()
+            if new:
+                _copy_times(new, draft)
+            with suppress(OSError):  # a file system without it: what a kill leaves there stays
+                fcntl.flock(held, fcntl.LOCK_EX)
+            _link(draft, lock)
+        finally:
+            draft.unlink()
+        yield
+
+
+def _name_draft(index: Path) -> Path:
+    return index.with_name(f"aigon-index.{os.getpid()}")
+
+
+def remove_dead_lock(lock: Path) -> None:
+    """Remove a lock of aigon's whose holder was killed."""
+    with suppress(OSError), lock.open("rb") as left:
+        fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if left.read(100) == MARK and os.path.samestat(os.fstat(left.fileno()), lock.stat()):
+            lock.unlink()
+
+
+def _link(draft: Path, lock: Path) -> None:
+    limit = time.monotonic() + LOCK_SECONDS
+    while not _try_link(draft, lock):
+        if time.monotonic() > limit:
+            hint = "Let it finish; if none is running, remove that file. Then run again, with --resume after a turn"
+            what = "Another git command holds the index of this checkout"
+            who = holder(lock)
+            raise environment(what, where=f"{lock}, held by {who}" if who else str(lock), hint=hint)
+        time.sleep(0.05)
+
+
+def _try_link(draft: Path, lock: Path) -> bool:
+    """Whether the lock is ours now; False while another has it."""
+    try:
+        os.link(draft, lock)
+    except FileExistsError:
+        remove_dead_lock(lock)
+        return False
+    except OSError:  # a file system without hard links
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        except FileExistsError:
+            return False
+        if draft.read_bytes() != MARK:
+            _copy(draft, lock)
+    return True
+
+
+def copy_index(index: Path, target: Path, directory: Path) -> bool:
+    """Copy `index` to `target` for a git whose directory is `directory`; False where there is none to copy.
+
+    Of a split index the shared part goes along: git looks for it in its directory.
+    """
+    if not index.exists():
+        return False
+    for shared in index.parent.glob("sharedindex.*"):
+        shutil.copyfile(shared, directory / shared.name)
+    _copy(index, target)
+    return True
+
+
+def _copy(index: Path, target: Path) -> None:
+    shutil.copyfile(index, target)
+    _copy_times(index, target)
+
+
+def _copy_times(index: Path, copy: Path) -> None:
+    """Make a copy as old as what it is a copy of: git looks only into files that are not older than the index.
+
+    One that changed after it was staged, in the same second and to the same size, would pass for unchanged otherwise.
+    """
+    then = index.stat()
+    os.utime(copy, ns=(then.st_atime_ns, then.st_mtime_ns))
+
+
+_CHECKOUT_LOCKS = ("index.lock", "HEAD.lock", "config.worktree.lock")
+_SHARED_LOCKS = ("config.lock", "packed-refs.lock", "shallow.lock")
+LockIdentity = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class GitLocks:
+    """The locks of the checkout at `root`: in its own git directory and in the one that it shares with worktrees."""
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    displaced: Path
+    _known: dict[Path, LockIdentity] = field(default_factory=dict)
+
+    def remember(self) -> None:
+        """Take the locks that are there now for somebody else's."""
+        self._known = dict(self._found())
+
+    def move_stale(self, since: int = 0) -> tuple[str, ...]:
+        """Move aside the locks that came since `remember`, and after `since` (ns), and that no process holds.
+
+        Return a sentence for each of these, and for each that came and is left because somebody may hold it.
+        """
+        return tuple(
+            self._settle(lock, identity)
+            for lock, identity in self._found()
+            if self._known.get(lock) != identity and identity[2] >= since
+        )
+
+    def _settle(self, lock: Path, identity: LockIdentity) -> str:
+        name = os.path.relpath(lock, self.root)
+        if who := holder(lock) or self._living_git():
+            return f"git's lock {name} came during the turn, and {who} may hold it: it is left"
+        if _identify_lock(lock) != identity:
+            return f"git's lock {name} came during the turn, and somebody is using it: it is left"
+        place = displace(lock, self.displaced)
+        return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
+
+    def _found(self) -> Iterator[tuple[Path, LockIdentity]]:
+        """The locks that hinder git in this checkout."""
+        files = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]
+        for lock in (*files, *_find_ref_locks(self.common_dir / "refs")):
+            if identity := _identify_lock(lock):
+                yield lock, identity
+
+    def _living_git(self) -> str:
+        """A git that works in this repository. While it waits for an editor or a hook it holds a lock it has closed."""
+        repository = find_repository(self.root)
+        places = {str(path) for path in (self.root, self.common_dir, repository.root, *repository.worktrees)}
+        return next((f"pid {pid} ({command_of(pid)})" for pid in pids() if _is_git_in(pid, places)), "")
+
+
+def _find_ref_locks(folder: Path) -> Iterator[Path]:
+    for path, _, names in os.walk(folder):
+        yield from (Path(path, name) for name in names if name.endswith(".lock"))
+
+
+def _identify_lock(lock: Path) -> LockIdentity | None:
+    """What tells a lock from a later one of its name; None for no file, and for one of another user."""
+    with suppress(OSError):
+        seen = lock.lstat()
+        if seen.st_uid == os.geteuid() and Path("/proc/self/fd").is_dir():
+            return seen.st_dev, seen.st_ino, seen.st_mtime_ns
+    return None
+
+
+def _is_git_in(pid: int, places: set[str]) -> bool:
+    with suppress(OSError):
+        process = Path(f"/proc/{pid}")
+        if (process / "comm").read_text().startswith("git"):
+            cwd = Path(os.readlink(process / "cwd"))  # noqa: PTH115
+            words = (process / "cmdline").read_bytes().decode(errors="replace")
+            return any(str(path) in places for path in (cwd, *cwd.parents)) or any(place in words for place in places)
+    return False

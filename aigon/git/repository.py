@@ -1,0 +1,147 @@
+"""A repository read from its files: where its checkouts are, and what feature branches hold."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.errors import environment
+
+_BARE = re.compile(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
+_LARGEST = 64 * 1024
+"""Bytes that are read of one of git's own small files."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFolders:
+    """`root` is the main checkout, or the worktree that was asked from where the repository is bare.
+
+    `common_dir` is the git directory that all worktrees share, `worktrees` the roots of the others.
+    """
+
+    root: Path
+    common_dir: Path
+    worktrees: tuple[Path, ...]
+
+
+def find_repository(start: Path) -> RepositoryFolders:
+    """The repository around `start`. Raises AigonError (exit 7) outside of one."""
+    for folder in (start, *start.parents):
+        if (git_dir := _find_git_dir(folder)) is not None:
+            common = _find_common_dir(git_dir)
+            root = _find_main(common, folder, git_dir).resolve()
+            return RepositoryFolders(root, common, tuple(_list_worktrees(common, root)))
+    raise environment(
+        "This is not a git repository", where=str(start), hint="Run `git init` here, or go to your repository"
+    )
+
+
+def read_checked_out_branch(root: Path) -> str:
+    """Return the branch that is checked out at `root`; "" if HEAD is detached."""
+    git_dir = _find_git_dir(root)
+    head = _read_text(git_dir / "HEAD").strip() if git_dir else ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
+def _find_git_dir(folder: Path) -> Path | None:
+    """The git directory of the checkout at `folder`: a folder, or the one that a file `.git` names."""
+    found = folder / ".git"
+    if found.is_file():
+        named = _read_text(found)
+        found = folder / named.removeprefix("gitdir:").strip() if named.startswith("gitdir:") else found
+    return found.resolve() if (found / "HEAD").is_file() else None
+
+
+def _find_common_dir(git_dir: Path) -> Path:
+    """A linked worktree's git directory says where the one of the repository is."""
+    file = git_dir / "commondir"
+    return (git_dir / _read_text(file).strip()).resolve() if file.is_file() else git_dir
+
+
+def _find_main(common: Path, asked: Path, git_dir: Path) -> Path:
+    """The main checkout: where the repository's git directory lies, unless it is bare or lies apart from it."""
+    if git_dir == common or common.name != ".git" or _BARE.search(_read_text(common / "config")):
+        return asked
+    return common.parent
+
+
+def _list_worktrees(common: Path, root: Path) -> Iterator[Path]:
+    """The roots of linked worktrees that are there; git may name one relative to its own folder."""
+    for file in sorted(common.glob("worktrees/*/gitdir")):
+        place = (file.parent / _read_text(file).strip()).parent.resolve()
+        if place != root and place.is_dir():
+            yield place
+
+
+def _read_text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_LARGEST).decode(errors="surrogateescape")
+    except OSError:
+        return ""
+
+
+BranchPath = tuple[str, str]
+"""A branch, and a path in its tree."""
+_PACKED = re.compile(rb"^[0-9a-f]+ refs/(heads|remotes/[^/\n]+)/(feature-[^/\n]+)$", re.M)
+
+
+def list_feature_branches(common_dir: Path, *, remote: bool = False) -> list[str]:
+    """Return the branches whose name begins with `feature-`, read from git's files; with `remote` those of remotes."""
+    places = (common_dir / "refs").glob("remotes/*/feature-*" if remote else "heads/feature-*")
+    packed = common_dir / "packed-refs"
+    found = _PACKED.findall(packed.read_bytes()) if packed.is_file() else []
+    names = {file.name for file in places if file.is_file()}
+    names |= {os.fsdecode(name) for where, name in found if (where != b"heads") == remote}
+    return sorted(name for name in names if not name.endswith(".lock"))
+
+
+def list_branch_files(root: Path, folders: Sequence[BranchPath]) -> dict[BranchPath, list[str]]:
+    """Return the names in each of these folders that is there."""
+    found = zip(folders, _read_branch_objects(root, folders), strict=False)
+    return {folder: [*_list_tree_names(data, size)] for folder, (kind, size, data) in found if kind == b"tree"}
+
+
+def read_branch_files(root: Path, files: Sequence[BranchPath]) -> dict[BranchPath, bytes]:
+    """Return the content of each of these files that is there."""
+    found = zip(files, _read_branch_objects(root, files), strict=False)
+    return {file: data for file, (kind, _, data) in found if kind == b"blob"}
+
+
+def _read_branch_objects(root: Path, names: Iterable[BranchPath]) -> Iterator[tuple[bytes, int, bytes]]:
+    """Yield kind, bytes of a hash, and content of each object; the kind is empty where there is none."""
+    from aigon.process import run  # a board without feature branches does without
+
+    asked = b"".join(os.fsencode(f"refs/heads/{branch}:{path}\n") for branch, path in names)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
+    try:
+        _, out, _ = run.capture_output(("git", "cat-file", "--batch"), cwd=root, env=env, stdin=asked)
+    except OSError:  # no git: there is nothing to say of its branches
+        return
+    start = 0
+    while start < len(out):
+        end = out.index(b"\n", start)
+        head = out[start:end].rsplit(b" ", 2)
+        start = end + 1
+        if len(head) < 3 or not head[2].isdigit():
+            yield b"", 0, b""
+            continue
+        size = int(head[2])
+        yield head[1], len(head[0]) // 2, out[start : start + size]
+        start += size + 1
+
+
+def _list_tree_names(tree: bytes, size: int) -> Iterator[str]:
+    """Yield the names in a tree object, whose hashes have `size` bytes."""
+    start = 0
+    while start < len(tree):
+        end = tree.index(b"\0", start)
+        yield os.fsdecode(tree[start:end].partition(b" ")[2])
+        start = end + 1 + size
+
+
+def find_repository_root(start: Path) -> Path | None:
+    """The folder with `.git` that `start` is in; None outside of every repository."""
+    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
