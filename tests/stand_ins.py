@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from aigon.agents.adapters import kinds
+from aigon.agents.adapters import load_types
 
 TOOLS = ("git", "sh", "cat", "ls", "sleep")
 
@@ -36,6 +36,6 @@ def says(version: str) -> str:
 
 def without_agents(path: str) -> str:
     """`path` without the folders that hold the program of any agent, however this machine is set up."""
-    programs = [kind.program for kind in kinds().values() if kind.program]
+    programs = [kind.program for kind in load_types().values() if kind.program]
     folders = [folder for folder in path.split(os.pathsep) if folder]
     return os.pathsep.join(f for f in folders if not any((Path(f) / program).exists() for program in programs))

@@ -15,19 +15,19 @@ from aigon.errors import usage
 from aigon.model.agent_types import AgentType, CommandFiles
 from aigon.text.yaml import parsed
 
-_MARK = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
+_MARK_FORMAT = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
 _MARKED = re.compile(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
 _PLACEHOLDER = re.compile(r"\{\{([A-Z][A-Z0-9_]*)\}\}")
 _ALL = "(see their message: the words beside the name of this command)"
 _FIRST = "the one after the name of this command"
 """What stands for the arguments where an agent puts none in: it sees the person's own message."""
 
-Standing = Literal["intact", "edited", "foreign"]
+CommandOrigin = Literal["intact", "edited", "foreign"]
 """Of a file that is there: as aigon wrote it, edited since by somebody, or not aigon's at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class CommandTemplate:
     """A command before it is made an agent's: `hint` says what is typed after it."""
 
     name: str
@@ -36,7 +36,7 @@ class Template:
     body: str
 
 
-def template(name: str, content: bytes, file: str) -> Template:
+def parse_template(name: str, content: bytes, file: str) -> CommandTemplate:
     """The template in a Markdown file whose frontmatter has `description` and `argument-hint`.
 
     Raises AigonError (usage) for one without.
@@ -46,33 +46,33 @@ def template(name: str, content: bytes, file: str) -> Template:
         raise usage("A command template begins with frontmatter between two `---` lines", where=file)
     fields = parsed(parts[1].encode(), file).fields(("description", "argument-hint"), ("description",))
     hint = fields["argument-hint"].text() if "argument-hint" in fields else ""
-    return Template(name, fields["description"].text(), hint, parts[2].rstrip("\n") + "\n")
+    return CommandTemplate(name, fields["description"].text(), hint, parts[2].rstrip("\n") + "\n")
 
 
-def rendered(of: Template, kind: AgentType, files: CommandFiles) -> bytes:
+def render_command(of: CommandTemplate, kind: AgentType, files: CommandFiles) -> bytes:
     """The file for one agent. Raises AigonError (usage) for a placeholder that does not exist."""
     words = {
-        "COMMAND_IMPLEMENT": invoked("feature-implement", files),
+        "COMMAND_IMPLEMENT": render_invocation("feature-implement", files),
         "ARG1_SYNTAX": files.argument if files.argument not in ("", files.arguments) else _FIRST,
         "ARGS_SYNTAX": files.arguments or _ALL,
         "AGENT": kind.name,
         "AGENT_TITLE": kind.title,
     }
-    body = _filled(of.body, words, of.name)
+    body = _fill(of.body, words, of.name)
     if files.format == "toml":
-        return _marked(_toml(of, body), "# ", "")
+        return _mark(_toml(of, body), "# ", "")
     head = {"name": of.name} if files.format == "skill" else {}
     head |= {"description": of.description}
     head |= {"argument-hint": of.hint} if of.hint and files.format == "markdown" else {}
-    return _marked(f"{_frontmatter(head)}\n{body}", "<!-- ", " -->")
+    return _mark(f"{_frontmatter(head)}\n{body}", "<!-- ", " -->")
 
 
-def invoked(name: str, files: CommandFiles) -> str:
+def render_invocation(name: str, files: CommandFiles) -> str:
     """What a person types to use the command `name`."""
     return files.invoked.replace("{name}", name)
 
 
-def standing(content: bytes) -> tuple[Standing, str]:
+def inspect_command(content: bytes) -> tuple[CommandOrigin, str]:
     """Whose a file is, and the digest in its mark: of what aigon wrote last, "" without a mark."""
     marks = _MARKED.findall(_unix(content))
     if not marks:
@@ -81,12 +81,12 @@ def standing(content: bytes) -> tuple[Standing, str]:
     return "intact" if fits else "edited", marks[0].decode()
 
 
-def is_aigons(path: str, content: bytes) -> bool:
+def is_unedited_command(path: str, content: bytes) -> bool:
     """Whether the file at `path` is a command that aigon wrote and that nobody has edited since."""
-    return path.endswith((".md", ".toml")) and standing(content)[0] == "intact"
+    return path.endswith((".md", ".toml")) and inspect_command(content)[0] == "intact"
 
 
-def _filled(body: str, words: Mapping[str, str], name: str) -> str:
+def _fill(body: str, words: Mapping[str, str], name: str) -> str:
     """Each placeholder once: what a value holds, as Gemini's `{{args}}`, is never read as one."""
 
     def value(match: "re.Match[str]") -> str:
@@ -105,7 +105,7 @@ def _frontmatter(head: Mapping[str, str]) -> str:
     return "\n".join(["---", *lines, "---", ""])
 
 
-def _toml(of: Template, body: str) -> str:
+def _toml(of: CommandTemplate, body: str) -> str:
     import tomlkit
 
     document = tomlkit.document()
@@ -114,9 +114,9 @@ def _toml(of: Template, body: str) -> str:
     return tomlkit.dumps(document)
 
 
-def _marked(text: str, begin: str, end: str) -> bytes:
+def _mark(text: str, begin: str, end: str) -> bytes:
     unmarked = text.rstrip("\n") + "\n"
-    mark = _MARK.format(digest=_digest(unmarked.encode()))
+    mark = _MARK_FORMAT.format(digest=_digest(unmarked.encode()))
     return f"{unmarked}\n{begin}{mark}{end}\n".encode()
 
 

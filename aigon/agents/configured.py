@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents.adapters import checked, kind, kinds
+from aigon.agents.adapters import check_reader, find_type, load_types
 from aigon.config.loading import ReadFile, get_user_file, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
@@ -20,21 +20,21 @@ OWN = ".aigon/agents"
 """Where a project has kinds of its own."""
 
 
-def configured(root: Path, config: Config, name: str, read: ReadFile, where: str = NAMED) -> Agent:
+def find_agent(root: Path, config: Config, name: str, read: ReadFile, where: str = NAMED) -> Agent:
     """The agent called `name`, with its kind as `read` finds it. Raises AigonError (exit 2) for none such.
 
     What is configured under the name of a kind holds for its short names, too.
     """
     own = config.agents.get(name)
     if own is None:
-        found = kind_of(root, name, read, where, config.agents)
+        found = find_agent_type(root, name, read, where, config.agents)
         if found.name in config.agents and config.agents[found.name].adapter == found.name:
-            return configured(root, config, found.name, read, where)
+            return find_agent(root, config, found.name, read, where)
         if found.name == "command":
             raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
         return Agent(found.name, found.name, kind=found, passed=tuple(config.env.pass_))
     try:
-        found = kind_of(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})
+        found = find_agent_type(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})
     except AigonError as error:
         error.what = error.what.replace(
             f"There is no agent called '{own.adapter}'", f"The agent {name} has an unknown adapter, '{own.adapter}'"
@@ -48,14 +48,14 @@ def configured(root: Path, config: Config, name: str, read: ReadFile, where: str
     )
 
 
-def kind_of(root: Path, name: str, read: ReadFile, where: str, own: Mapping[str, object]) -> AgentType:
+def find_agent_type(root: Path, name: str, read: ReadFile, where: str, own: Mapping[str, object]) -> AgentType:
     """The kind called `name`: the project's own, a person's own, one that ships. Raises AigonError (exit 2)."""
-    if mine := _of_project(name, read):
+    if mine := _read_project_type(name, read):
         return mine
     try:
-        return kind(name, [person_folder()])
+        return find_type(name, [user_types_folder()])
     except AigonError as error:
-        theirs = (_of_project(each, read) for each in agent_kinds(root / OWN))
+        theirs = (_read_project_type(each, read) for each in agent_kinds(root / OWN))
         if found := next((one for one in theirs if one and name in one.aliases), None):
             return found
         error.where = error.where or where
@@ -64,22 +64,22 @@ def kind_of(root: Path, name: str, read: ReadFile, where: str, own: Mapping[str,
         raise
 
 
-def _of_project(name: str, read: ReadFile) -> AgentType | None:
+def _read_project_type(name: str, read: ReadFile) -> AgentType | None:
     """A kind of the project's own, as `read` has it: what an agent left in the work tree is not what was agreed on."""
     for suffix in ("yaml", "yml"):
         file = f"{OWN}/{name}.{suffix}"
         content = read(file) if "/" not in name else None
         if content is not None:
-            return checked(agent_types.read_agent_type(name, content, file), file)
+            return check_reader(agent_types.read_agent_type(name, content, file), file)
     return None
 
 
-def person_folder() -> Path:
+def user_types_folder() -> Path:
     """Where a person has kinds of their own: `agents` beside their configuration."""
     return get_user_file().parent / "agents"
 
 
-def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: str = "--loop") -> str:
+def build_loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: str = "--loop") -> str:
     """Return the command that starts the loop with the agents that were named.
 
     Without any it asks for a NAME if several are configured and none is the default. Raises AigonError (exit 2) for a
@@ -90,6 +90,6 @@ def loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: s
     return format_run_command(feature, " --agent ".join(agents) or ("NAME" if is_open else ""), option)
 
 
-def every_kind(root: Path | None) -> dict[str, AgentType]:
+def load_agent_types(root: Path | None) -> dict[str, AgentType]:
     """Every kind that can be named here by name: shipped, a person's, the project's."""
-    return kinds([person_folder(), *([root / OWN] if root else [])])
+    return load_types([user_types_folder(), *([root / OWN] if root else [])])

@@ -1,26 +1,156 @@
-"""How every agent is: there, in which version, able to work here, and if not, what to do."""
+"""Examine every agent: installed, in which version, able to work here, and if not, what to do."""
 
+import json
+import re
 import shutil
-from collections.abc import Iterable, Mapping
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.agents.environment import kept_from, listed
-from aigon.agents.first_ready import NEVER
-from aigon.agents.obstacles import Obstacles, is_root, obstacles
-from aigon.agents.versions import Question, Said, asked, compared, installed_version, numbers
+from aigon.agents.choice import NEVER_CHOSEN
+from aigon.agents.credentials import join_names, list_withheld
+from aigon.agents.obstacles import Obstacles, find_obstacles, is_root
 from aigon.checks.interpreters import find_node
+from aigon.errors import AigonError, Exit
+from aigon.files import bounded
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import AgentHealth
 from aigon.model.turns import Agent
+from aigon.process import run
+from aigon.process.run import Command, EndingSteps
+from aigon.process.stop import Stop
 from aigon.secrets.redaction import holds_secret
+from aigon.text.fingerprints import plain
+
+LONGEST_ANSWER = 60.0
+"""Seconds that a program may take to say its version. The slowest of the agents that were measured takes 3.3 s, many
+times that on a busy machine, and one may unpack itself at its first start: ended in the middle, it would begin anew."""
+_OVER: EndingSteps = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 2.0))
+_QUIET = {"NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "DISABLE_AUTOUPDATER": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+"""A question for the version is no reason to update anything."""
+_VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]*[0-9A-Za-z])?)(?![\w])")
+_OFFER = re.compile(r"(?i)\b(?:updates?|upgrades?|available|deprecat\w*|warn\w*)\b")
+"""What programs say beside their version of other versions."""
+_SHOWN = 40
+_FARTHEST = 5
+"""Folders above a program in which its package.json is looked for."""
+_LARGEST = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class VersionReply:
+    """The version of a program, "" when it is not known; `problem` is why it cannot work, `remark` what is unknown."""
+
+    version: str = ""
+    problem: str = ""
+    remark: str = ""
+
+
+VersionQuestion = tuple[str, ...]
+"""A command line that prints a version."""
+
+
+def ask_versions(
+    questions: Sequence[VersionQuestion], cwd: Path, env: Mapping[str, str], longest: float = LONGEST_ANSWER
+) -> dict[VersionQuestion, VersionReply]:
+    """What each command line said of its version, within `longest` seconds. Only that is taken from its output.
+
+    Raises SystemExit (130, 143) when aigon is told to end meanwhile; what was started has ended then.
+    """
+    each = list(dict.fromkeys(questions))
+    if not each:
+        return {}
+    with closing(Stop()) as stop, stop.handling(), ThreadPoolExecutor(len(each)) as pool:
+        said = [pool.submit(_ask_version, question, cwd, {**_QUIET, **env}, stop, longest) for question in each]
+        while wait(said, timeout=0.2).not_done:
+            if stop.asked:
+                stop.halt()
+    if stop.reason:
+        raise SystemExit(int(Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED))
+    return {question: one.result() for question, one in zip(each, said, strict=True)}
+
+
+def find_installed_version(program: str) -> str:
+    """Return the version that npm or pip noted beside a program; empty if neither installed it. Nothing is started."""
+    try:
+        place = Path(program).resolve()
+        return _npm_version(place, Path(program).name) or _pip_version(place)
+    except (OSError, RuntimeError):
+        return ""
+
+
+def _npm_version(place: Path, name: str) -> str:
+    """The version in the `package.json` that has the program among its own."""
+    for folder in list(place.parents)[:_FARTHEST]:
+        try:
+            package = json.loads(bounded.content(folder / "package.json", _LARGEST, "A package.json", hint=""))
+        except (OSError, AigonError, ValueError, RecursionError):
+            continue
+        programs = package.get("bin") if isinstance(package, dict) else None
+        if name in programs if isinstance(programs, dict) else bool(programs):
+            return str(package.get("version", ""))[:_SHOWN]
+    return ""
+
+
+def _pip_version(place: Path) -> str:
+    """The version of the distribution in the same environment that has a command of this name."""
+    command = re.compile(rf"^{re.escape(place.name)}\s*=", re.MULTILINE)
+    for file in sorted(place.parent.parent.glob("lib/python3*/site-packages/*.dist-info/entry_points.txt")):
+        if command.search(file.read_text("utf-8", "replace")):
+            return file.parent.name.removesuffix(".dist-info").rpartition("-")[2][:_SHOWN]
+    return ""
+
+
+def _ask_version(argv: VersionQuestion, cwd: Path, env: Mapping[str, str], stop: Stop, longest: float) -> VersionReply:
+    exited = run.run(Command(argv, cwd, env, deadline=longest, ladder=_OVER, merge=False), stop)
+    asked = " ".join(Path(word).name if index == 0 else word for index, word in enumerate(argv))
+    if exited.timed_out:
+        return VersionReply(remark=f"its version is not known: `{asked}` did not answer within {longest:g} s")
+    if exited.exit_code is None:
+        return VersionReply(problem=f"it does not start: {exited.start_error.partition(':')[0].lower()}")
+    if exited.exit_code:
+        return VersionReply(problem=f"`{asked}` {_describe_exit(exited.exit_code)}")
+    return VersionReply(find_version(exited.stdout) or find_version(exited.stderr))
+
+
+def _describe_exit(code: int) -> str:
+    return f"exits with {code}" if code > 0 else f"ends by signal {-code}"
+
+
+def find_version(output: bytes) -> str:
+    """The first thing in an output that looks like a version: numbers with dots between them."""
+    lines = plain(output[:100_000].decode("utf-8", "replace")).splitlines()
+    for line in sorted(lines, key=lambda line: bool(_OFFER.search(line))):
+        if found := _VERSION.search(line):
+            return found[1][:_SHOWN]
+    return ""
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """A version as something that can be compared: its leading numbers. `2.36.1-rc1` is (2, 36, 1)."""
+    release = re.match(r"\d+(?:\.\d+)*", version.removeprefix("v"))
+    return tuple(int(number) for number in release[0].split(".")) if release else ()
+
+
+def compare_versions(version: str, tested: str) -> str:
+    """What to remark of a version beside the tested one; empty where nothing."""
+    here, there = parse_version(version), parse_version(tested)
+    width = max(len(here), len(there))
+    order = [*here, *[0] * (width - len(here))], [*there, *[0] * (width - len(there))]
+    if not here or not there or order[0] == order[1]:
+        return ""
+    return f"{'older' if order[0] < order[1] else 'newer'} than {tested}, which aigon was tried with"
+
 
 _PLAIN = {"--version", "-version", "-V", "-v", "version"}
 """The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class AgentToExamine:
     """An agent to look at; `foreign` for one whose kind came with the repository, not from aigon or the person."""
 
     agent: Agent
@@ -35,37 +165,37 @@ class _Examined:
     and the command lines that tell more.
     """
 
-    patient: Patient
+    patient: AgentToExamine
     at: Obstacles
     known: str = ""
-    version: Question = ()
-    node: Question = ()
+    version: VersionQuestion = ()
+    node: VersionQuestion = ()
 
 
-def health(patients: Iterable[Patient], root: Path, env: Mapping[str, str]) -> tuple[AgentHealth, ...]:
+def examine_agents(patients: Iterable[AgentToExamine], root: Path, env: Mapping[str, str]) -> tuple[AgentHealth, ...]:
     """Every patient, in their order. Their programs are asked for their versions, all at the same time."""
-    examined = [_examined(patient, root, env) for patient in patients]
-    said = asked([q for one in examined for q in (one.version, one.node) if q], root, env)
-    return tuple(_health(one, said, env) for one in examined)
+    examined = [_examine(patient, root, env) for patient in patients]
+    said = ask_versions([q for one in examined for q in (one.version, one.node) if q], root, env)
+    return tuple(_build_health(one, said, env) for one in examined)
 
 
-def _examined(patient: Patient, root: Path, env: Mapping[str, str]) -> _Examined:
-    at = obstacles(patient.agent, root, env)
+def _examine(patient: AgentToExamine, root: Path, env: Mapping[str, str]) -> _Examined:
+    at = find_obstacles(patient.agent, root, env)
     if not at.path:
         return _Examined(patient, at)
     kind = patient.kind
     allowed = not patient.foreign or ({*kind.version} <= _PLAIN and not Path(at.path).is_relative_to(root))
     node = find_node(at.path) if kind.needs.get("node") else None
     place = shutil.which(node, path={**env, **patient.agent.env}.get("PATH")) if node else None
-    known = installed_version(at.path)
+    known = find_installed_version(at.path)
     version = (at.path, *kind.version) if kind.version and allowed and not known else ()
     return _Examined(patient, at, known, version, (place, "--version") if place else ())
 
 
-def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str]) -> AgentHealth:
+def _build_health(one: _Examined, said: Mapping[VersionQuestion, VersionReply], env: Mapping[str, str]) -> AgentHealth:
     agent, kind, at = one.patient.agent, one.patient.kind, one.at
-    version = said.get(one.version, Said(one.known))
-    unfit = (version.problem, _node(one, said))
+    version = said.get(one.version, VersionReply(one.known))
+    unfit = (version.problem, _explain_node(one, said))
     problems = (*(problem for problem in unfit if problem), *at.problems)
     there = bool(at.path) or not kind.program
     return AgentHealth(
@@ -80,7 +210,7 @@ def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str
         tested=kind.tested,
         source=kind.source,
         problems=problems,
-        remarks=tuple(remark for remark in _remarks(one, version, env) if remark) if there else (),
+        remarks=tuple(remark for remark in _list_remarks(one, version, env) if remark) if there else (),
         seen=at.seen,
         install=kind.install,
         login=kind.login,
@@ -88,33 +218,33 @@ def _health(one: _Examined, said: Mapping[Question, Said], env: Mapping[str, str
     )
 
 
-def _node(one: _Examined, said: Mapping[Question, Said]) -> str:
+def _explain_node(one: _Examined, said: Mapping[VersionQuestion, VersionReply]) -> str:
     """What is wrong with the Node that the program would start."""
     wanted = one.patient.kind.needs.get("node", "")
-    here = said.get(one.node, Said())
+    here = said.get(one.node, VersionReply())
     if here.problem:
         return f"it needs Node {wanted} or newer: {here.problem}"
-    if not here.version or numbers(here.version) >= numbers(wanted):
+    if not here.version or parse_version(here.version) >= parse_version(wanted):
         return ""
     return f"it needs Node {wanted} or newer; {one.node[0]} is {here.version}"
 
 
-def _remarks(one: _Examined, version: Said, env: Mapping[str, str]) -> tuple[str, ...]:
+def _list_remarks(one: _Examined, version: VersionReply, env: Mapping[str, str]) -> tuple[str, ...]:
     kind = one.patient.kind
     works_as_root = is_root({**env, **one.patient.agent.env}) and kind.as_root.lower().startswith("works")
     return (
-        compared(version.version, kind.tested),
+        compare_versions(version.version, kind.tested),
         version.remark or ("" if version.version or version.problem or not one.version else "its version is not known"),
         "known from its documentation alone, never run by aigon's tests" if kind.source == "docs" else "",
         f"as root: {kind.as_root}" if works_as_root and kind.as_root.lower() != "works" else "",
-        kind.note if kind.name not in NEVER else "",
-        _kept(one.patient, env),
+        kind.note if kind.name not in NEVER_CHOSEN else "",
+        _describe_withheld(one.patient, env),
     )
 
 
-def _kept(patient: Patient, env: Mapping[str, str]) -> str:
+def _describe_withheld(patient: AgentToExamine, env: Mapping[str, str]) -> str:
     """A program that nothing is known of is told nothing: its person has to know why it finds no key."""
-    kept = [name for name in kept_from(env, patient.agent, patient.kind) if holds_secret(name)]
+    kept = [name for name in list_withheld(env, patient.agent, patient.kind) if holds_secret(name)]
     if patient.kind.name != "command" or not kept:
         return ""
-    return f"kept from it: {listed(kept)} (agents.{patient.agent.name}.pass lets one through)"
+    return f"kept from it: {join_names(kept)} (agents.{patient.agent.name}.pass lets one through)"

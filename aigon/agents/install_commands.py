@@ -1,19 +1,126 @@
-"""Write aigon's commands where agents read theirs, and keep out of the way of what people wrote there."""
+"""Install aigon's commands where agents read theirs, and leave alone what people wrote there."""
 
-from collections.abc import Iterable, Sequence
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from aigon.agents.command_file import Template, invoked, rendered, template
-from aigon.agents.command_writing import ASIDE, settled, unfit
+from aigon.agents.command_file import (
+    CommandTemplate,
+    inspect_command,
+    parse_template,
+    render_command,
+    render_invocation,
+)
+from aigon.agents.configured import load_agent_types
+from aigon.config.models import Config
 from aigon.errors import environment, usage
 from aigon.files.resources import resource
+from aigon.files.store import write_atomic
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
 
 
+def resolve_types(names: Sequence[str], root: Path | None, config: Config) -> tuple[AgentType, ...]:
+    """The kinds called `names`: by name, for short, or by the name of a configured agent; each once.
+
+    Raises AigonError (exit 2) for one that is not known or has no command files, and lists those that have.
+    """
+    known = load_agent_types(root)
+    able = {kind.name: kind for kind in filter_installable(known.values())}
+    found = [_resolve_type(name, known, config, tuple(able)) for name in names]
+    if not found:
+        raise usage("Name the agents to write commands for", where="AGENT...", hint=f"Known: {', '.join(able)}")
+    for kind in found:
+        if kind.name not in able:
+            hint = f"These do: {', '.join(able)}"
+            raise usage(f"{kind.title} reads no commands of a person's own", where=kind.name, hint=hint)
+    return tuple({kind.name: kind for kind in found}.values())
+
+
+def _resolve_type(name: str, known: Mapping[str, AgentType], config: Config, able: Sequence[str]) -> AgentType:
+    own = config.agents.get(name)
+    meant = own.adapter if own else name
+    found = known.get(meant) or next((kind for kind in known.values() if meant in kind.aliases), None)
+    if found is None:
+        near = get_close_matches(name, (*known, *config.agents), n=1)
+        hint = (f"Did you mean {near[0]}? " if near else "") + f"Known: {', '.join(able)}"
+        raise usage(f"There is no agent called {name!r}", where="AGENT", hint=hint)
+    return found
+
+
+def find_types_here(
+    root: Path, config: Config, env: Mapping[str, str]
+) -> tuple[tuple[AgentType, ...], tuple[AgentType, ...]]:
+    """The kinds with command files that are installed or configured: reading in the repository, and in the home."""
+    known = load_agent_types(root)
+    wanted = {config.default_agent, *config.fallback, *(agent.adapter for agent in config.agents.values())}
+    here = [
+        kind
+        for kind in filter_installable(known.values())
+        if {kind.name, *kind.aliases} & wanted or _is_installed(kind, env)
+    ]
+    return (
+        tuple(kind for kind in here if kind.commands and not is_in_home(kind.commands)),
+        tuple(kind for kind in here if kind.commands and is_in_home(kind.commands)),
+    )
+
+
+def _is_installed(kind: AgentType, env: Mapping[str, str]) -> bool:
+    return bool(kind.program and shutil.which(kind.program, path=env.get("PATH")))
+
+
+ASIDE = ".new"
+"""What the name of a newer version has at its end beside a file that a person edited."""
+
+
+def explain_unfit(path: Path, inside: Path | None) -> str:
+    """Why a file must not be written there; empty when it may. In a repository no link may lead out of it."""
+    if inside and not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(inside)):
+        return "it would lie outside of the repository"
+    if path.is_symlink():
+        return "it is a link"
+    return "there is something else than a file" if path.exists() and not path.is_file() else ""
+
+
+def place_command(path: Path, content: bytes, dry: bool) -> tuple[CommandFileState, bool]:
+    """Write the file if it is aigon's to write; its state, and whether a newer version lies beside it."""
+    if not path.exists():
+        _write(path, content, dry)
+        return "new", False
+    there = path.read_bytes()
+    whose, last = inspect_command(there)
+    if whose == "intact":
+        same = inspect_command(content)[1] == last
+        if not same:
+            _write(path, content, dry)
+        return "unchanged" if same else "updated", False
+    if whose == "foreign" or last == inspect_command(content)[1]:
+        return whose, False
+    return whose, _write_beside(path.with_name(path.name + ASIDE), content, dry)
+
+
+def _write_beside(path: Path, content: bytes, dry: bool) -> bool:
+    """Put the newer version beside an edited file, unless somebody has written there, too."""
+    if path.is_symlink() or (
+        path.exists() and (not path.is_file() or inspect_command(path.read_bytes())[0] != "intact")
+    ):
+        return False
+    if not path.exists() or inspect_command(path.read_bytes())[1] != inspect_command(content)[1]:
+        _write(path, content, dry)
+    return True
+
+
+def _write(path: Path, content: bytes, dry: bool) -> None:
+    if not dry:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, content)
+
+
 @dataclass(frozen=True, slots=True)
-class Place:
+class InstallTarget:
     """Where files go: the repository and the person's home; a `dry` run writes nothing."""
 
     root: Path | None
@@ -22,23 +129,23 @@ class Place:
 
 
 @cache
-def templates() -> tuple[Template, ...]:
+def load_templates() -> tuple[CommandTemplate, ...]:
     """The commands that ship with aigon."""
     files = sorted(resource("templates", "commands").glob("*.md"))
-    return tuple(template(file.stem, file.read_bytes(), str(file)) for file in files)
+    return tuple(parse_template(file.stem, file.read_bytes(), str(file)) for file in files)
 
 
-def in_home(files: CommandFiles) -> bool:
+def is_in_home(files: CommandFiles) -> bool:
     """Whether an agent reads its commands in the person's home, not in the repository."""
     return files.path.startswith("~/")
 
 
-def installable(known: Iterable[AgentType]) -> tuple[AgentType, ...]:
+def filter_installable(known: Iterable[AgentType]) -> tuple[AgentType, ...]:
     """The kinds that read commands of a person's own."""
     return tuple(kind for kind in known if kind.commands)
 
 
-def install(kinds: Sequence[AgentType], place: Place) -> tuple[CommandFileResult, ...]:
+def install_commands(kinds: Sequence[AgentType], place: InstallTarget) -> tuple[CommandFileResult, ...]:
     """Write every command for every kind, where a person has not taken the file over; what became of each.
 
     Raises AigonError: exit 7 for commands of a repository where there is none, 2 for a kind whose path is malformed.
@@ -47,18 +154,18 @@ def install(kinds: Sequence[AgentType], place: Place) -> tuple[CommandFileResult
     for kind in kinds:
         if kind.commands is None:
             continue
-        for one in templates():
-            path = _path(one.name, kind, kind.commands, place)
+        for one in load_templates():
+            path = _command_path(one.name, kind, kind.commands, place)
             if path not in found:  # two agents may read the same files
-                found[path] = _placed(path, one, kind, kind.commands, place)
+                found[path] = _install_one(path, one, kind, kind.commands, place)
     return tuple(found.values())
 
 
-def _path(name: str, kind: AgentType, files: CommandFiles, place: Place) -> Path:
+def _command_path(name: str, kind: AgentType, files: CommandFiles, place: InstallTarget) -> Path:
     if "{name}" not in files.path:
         raise usage(f"The path of the commands of {kind.name} has no {{name}}", where=files.path)
     path = files.path.replace("{name}", name)
-    if in_home(files):
+    if is_in_home(files):
         return place.home / path[2:]
     if place.root is None:
         raise environment(
@@ -69,21 +176,23 @@ def _path(name: str, kind: AgentType, files: CommandFiles, place: Place) -> Path
     return place.root / path
 
 
-def _placed(path: Path, one: Template, kind: AgentType, files: CommandFiles, place: Place) -> CommandFileResult:
-    base = place.home if in_home(files) else place.root or place.home
-    shown = f"~/{path.relative_to(base)}" if in_home(files) else _shown(path, base)
+def _install_one(
+    path: Path, one: CommandTemplate, kind: AgentType, files: CommandFiles, place: InstallTarget
+) -> CommandFileResult:
+    base = place.home if is_in_home(files) else place.root or place.home
+    shown = f"~/{path.relative_to(base)}" if is_in_home(files) else _show_path(path, base)
 
     def placed(state: CommandFileState, beside: str = "", why: str = "") -> CommandFileResult:
-        return CommandFileResult(kind.name, one.name, invoked(one.name, files), shown, state, beside, why)
+        return CommandFileResult(kind.name, one.name, render_invocation(one.name, files), shown, state, beside, why)
 
-    if why := unfit(path, None if in_home(files) else base):
+    if why := explain_unfit(path, None if is_in_home(files) else base):
         return placed("refused", why=why)
     try:
-        state, aside = settled(path, rendered(one, kind, files), place.dry)
+        state, aside = place_command(path, render_command(one, kind, files), place.dry)
     except OSError as error:
         return placed("refused", why=(error.strerror or str(error)).lower())
     return placed(state, f"{shown}{ASIDE}" if aside else "")
 
 
-def _shown(path: Path, base: Path) -> str:
+def _show_path(path: Path, base: Path) -> str:
     return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)

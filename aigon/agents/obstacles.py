@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from aigon.agents.adapters import adapter_of
-from aigon.agents.environment import kept_from, listed
-from aigon.agents.login_file import LARGEST, is_empty, is_expired
+from aigon.agents.adapters import adapter_for
+from aigon.agents.credentials import LARGEST_LOGIN, is_login_empty, is_login_expired, join_names, list_withheld
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.files import bounded
-from aigon.judge.settings import program
+from aigon.judge.settings import find_program
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
 from aigon.secrets.redaction import holds_secret
@@ -36,42 +35,46 @@ class Obstacles:
     seen: tuple[str, ...]
 
 
-def obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
+def find_obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
     """What keeps `agent` from working. Relative programs are those of `root`."""
     theirs = {**env, **agent.env}
-    find = partial(program, root, theirs)
+    find = partial(find_program, root, theirs)
     known = agent.kind or AgentType(agent.adapter, agent.adapter)
     path = find(known.program) if known.program else None
-    lacks = adapter_of(agent).ready(agent, find, theirs)
+    lacks = adapter_for(agent).explain_unready(agent, find, theirs)
     if lacks or not path:  # what is not there has no other problems that matter
-        return Obstacles(path or "", (lacks,) if lacks else (), seen(known, theirs))
-    found = (*seen(known, theirs), *adapter_of(agent).credentials(agent, theirs))
-    kept = [name for name in kept_from(env, agent, known) if holds_secret(name)]
-    problems = (_of_root(known, theirs), _of_node(known, path, theirs), _of_login(agent, known, found, kept, theirs))
+        return Obstacles(path or "", (lacks,) if lacks else (), find_credentials(known, theirs))
+    found = (*find_credentials(known, theirs), *adapter_for(agent).find_credentials(agent, theirs))
+    kept = [name for name in list_withheld(env, agent, known) if holds_secret(name)]
+    problems = (
+        _root_problem(known, theirs),
+        _node_problem(known, path, theirs),
+        _login_problem(agent, known, found, kept, theirs),
+    )
     return Obstacles(path, tuple(problem for problem in problems if problem), found)
 
 
-def seen(kind: AgentType, env: Mapping[str, str]) -> tuple[str, ...]:
+def find_credentials(kind: AgentType, env: Mapping[str, str]) -> tuple[str, ...]:
     """The credentials that are there: variables and files that hold something. Never what is in them."""
     variables = [name for name in kind.credentials.env if env.get(name, "").strip()]
-    return (*variables, *(name for name, empty in _files(kind, env) if not empty))
+    return (*variables, *(name for name, empty in _credential_files(kind, env) if not empty))
 
 
-def _files(kind: AgentType, env: Mapping[str, str]) -> list[tuple[str, bool]]:
+def _credential_files(kind: AgentType, env: Mapping[str, str]) -> list[tuple[str, bool]]:
     """The files with credentials that are there, and whether each is known to hold none."""
-    there = ((name, _place(name, env)) for name in kind.credentials.files)
-    return [(name, is_empty(name, _content(path))) for name, path in there if os.path.isfile(path)]  # noqa: PTH113 - False where looking is not allowed
+    there = ((name, _locate(name, env)) for name in kind.credentials.files)
+    return [(name, is_login_empty(name, _read_login(path))) for name, path in there if os.path.isfile(path)]  # noqa: PTH113 - False where looking is not allowed
 
 
-def _content(path: str) -> bytes | None:
+def _read_login(path: str) -> bytes | None:
     """A file; None where it cannot be read, which says nothing of what it holds."""
     try:
-        return bounded.content(Path(path), LARGEST, "A file with a login", hint="")
+        return bounded.content(Path(path), LARGEST_LOGIN, "A file with a login", hint="")
     except (OSError, AigonError):
         return None
 
 
-def _place(name: str, env: Mapping[str, str]) -> str:
+def _locate(name: str, env: Mapping[str, str]) -> str:
     """Where a file such as `~/.config/x` is; a variable at its beginning, as in `$CODEX_HOME/x`, has to be set."""
     for begins, variable in _FOLDERS.items():
         if name.startswith(begins) and os.path.isabs(env.get(variable, "")):  # noqa: PTH117 - a text
@@ -93,11 +96,11 @@ def is_root(env: Mapping[str, str]) -> bool:
     return os.geteuid() == 0 and env.get("IS_SANDBOX") != "1"
 
 
-def _of_root(kind: AgentType, env: Mapping[str, str]) -> str:
+def _root_problem(kind: AgentType, env: Mapping[str, str]) -> str:
     return f"aigon runs as root, and it {kind.as_root}" if refuses_root(kind, env) else ""
 
 
-def _of_node(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
+def _node_problem(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
     """A Node that is not there at all; which one is there shows only when it is run."""
     wanted = kind.needs.get("node", "")
     if not wanted:
@@ -108,24 +111,31 @@ def _of_node(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
     return f"it needs Node {wanted} or newer, and there is no `{node}`"
 
 
-def _of_login(
+def _login_problem(
     agent: Agent, kind: AgentType, found: tuple[str, ...], kept: Sequence[str], env: Mapping[str, str]
 ) -> str:
     """A login that is only under a name of somebody else's is none: the agent does not get to see it."""
     how = f": {kind.login}" if kind.login else ""
-    if not any(name in kind.credentials.env for name in found) and (old := _expired(kind, env)):
+    if not any(name in kind.credentials.env for name in found) and (old := _find_expired(kind, env)):
         return f"the login in {old} has expired{how}"
     passed = any(name in agent.passed or name in agent.env for name in (*kept, *agent.passed))
     if found or passed or not (kind.credentials.env or kind.credentials.files):
         return ""
-    if empty := next((name for name, holds_none in _files(kind, env) if holds_none), ""):
+    if empty := next((name for name, holds_none in _credential_files(kind, env) if holds_none), ""):
         return f"{empty} holds no login{how}"
     if not kept:
         return f"no login is seen{how}"
-    return f"no login is seen{how}; kept from it: {listed(kept)} (agents.{agent.name}.pass lets one through)"
+    return f"no login is seen{how}; kept from it: {join_names(kept)} (agents.{agent.name}.pass lets one through)"
 
 
-def _expired(kind: AgentType, env: Mapping[str, str]) -> str:
+def _find_expired(kind: AgentType, env: Mapping[str, str]) -> str:
     """The first file with a login that is over and cannot be renewed by itself; empty without one."""
     now = time.time()
-    return next((name for name, _ in _files(kind, env) if is_expired(_content(_place(name, env)) or b"", now)), "")
+    return next(
+        (
+            name
+            for name, _ in _credential_files(kind, env)
+            if is_login_expired(_read_login(_locate(name, env)) or b"", now)
+        ),
+        "",
+    )

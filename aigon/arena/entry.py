@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents.adapters import kinds
-from aigon.agents.configured import person_folder
+from aigon.agents.adapters import load_types
+from aigon.agents.configured import user_types_folder
 from aigon.arena.arena import ArenaObserver, run_arena
 from aigon.errors import AigonError, usage
 from aigon.files.home import repository_home
@@ -90,6 +90,6 @@ def _with_limits_of(options: Options, begun: Mapping[str, State]) -> Options:
 def _settle_what_is_shared(main: Checkout) -> None:
     """Write now what a loop would write into the git directory that all share: another's guard would take it back."""
     branch.ignore_runtime_files(main)
-    every = kinds([person_folder(), main.root / ".aigon" / "agents"]).values()
+    every = load_types([user_types_folder(), main.root / ".aigon" / "agents"]).values()
     left = sorted({line for kind in every for line in kind.leaves})
     branch.exclude(main, left, "what coding agents leave for themselves")

@@ -13,14 +13,14 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 @json_option
 def command(title: tuple[str, ...], slug: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
-    from aigon.agents.configured import loop_command
+    from aigon.agents.configured import build_loop_command
     from aigon.job.bookkeeping import create
     from aigon.job.locks import alone
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):
         feature = create(checkout, " ".join(title), slug, how)
-        go_on = f"Next: write its acceptance criteria, then {loop_command(checkout.root, feature.slug)}"
+        go_on = f"Next: write its acceptance criteria, then {build_loop_command(checkout.root, feature.slug)}"
     text = f"Wrote {feature.path}\n{go_on}"
     answer({"slug": feature.slug, "path": feature.path, "stage": feature.stage}, text, as_json)
     return 0

@@ -12,13 +12,13 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 @json_option
 def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit that."""
-    from aigon.agents.configured import loop_command
+    from aigon.agents.configured import build_loop_command
     from aigon.job.bookkeeping import prioritise
     from aigon.job.locks import alone
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):
         moved = prioritise(checkout, feature, how)
-        text = f"Feature {moved.id} is {moved.path}\nNext: {loop_command(checkout.root, moved.id)}"
+        text = f"Feature {moved.id} is {moved.path}\nNext: {build_loop_command(checkout.root, moved.id)}"
     answer({"id": moved.id, "slug": moved.slug, "path": moved.path, "stage": moved.stage}, text, as_json)
     return 0

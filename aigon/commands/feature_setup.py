@@ -33,7 +33,7 @@ def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, a
 
 
 def _branch(feature: str, how: "Committing", as_json: bool) -> int:
-    from aigon.agents.configured import loop_command
+    from aigon.agents.configured import build_loop_command
     from aigon.job.bookkeeping import set_up
     from aigon.job.locks import alone
     from aigon.loop.actors import has_judge
@@ -41,7 +41,7 @@ def _branch(feature: str, how: "Committing", as_json: bool) -> int:
     with here() as checkout, alone(checkout):
         moved, branch = set_up(checkout, feature, how)
         judged = has_judge(checkout.root)
-        start = loop_command(checkout.root, moved.name_for_people)
+        start = build_loop_command(checkout.root, moved.name_for_people)
     text = f"On branch {branch}\nSpec: {moved.path}\nNext: write its acceptance criteria, then {start}"
     if not judged:
         text += (

@@ -18,15 +18,14 @@ def command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     Running it again brings the files up to date. One that you edited is left as it is, with the newer version beside
     it (feature-implement.md.new); one that aigon did not write is never touched.
     """
-    from aigon.agents.command_agents import named_kinds
-    from aigon.agents.install_commands import Place, install
+    from aigon.agents.install_commands import InstallTarget, install_commands, resolve_types
     from aigon.config.loading import load_configuration, open_work_tree
     from aigon.git.repository import find_repository_root
     from aigon.views.install_commands import document, text
 
     root = find_repository_root(Path.cwd())
     config = load_configuration(open_work_tree(root) if root else lambda _: None)
-    kinds = named_kinds(agents, root, config)
-    found = install(kinds, Place(root, Path.home(), dry_run))
+    kinds = resolve_types(agents, root, config)
+    found = install_commands(kinds, InstallTarget(root, Path.home(), dry_run))
     answer(document(found, dry_run), text(found, {kind.name: kind.title for kind in kinds}, dry_run), as_json)
     return int(Exit.ENVIRONMENT if any(one.state == "refused" for one in found) else Exit.MET)

@@ -24,7 +24,7 @@ from aigon.git.repository import find_repository
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
 from aigon.journal.records import Records, records_of
-from aigon.judge.settings import named
+from aigon.judge.settings import choose_judge
 from aigon.model.candidates import Candidate
 from aigon.model.criteria import Spec
 from aigon.spec import frontmatter
@@ -90,7 +90,9 @@ def _with_judge(config: Config, name: str | None) -> Config:
     """With the judge that was asked for. Raises AigonError (exit 2) for one that does not exist."""
     if name is None:
         return config
-    judge = (config.judge or JudgeConfig()).model_copy(update={"backend": named(config.judge or JudgeConfig(), name)})
+    judge = (config.judge or JudgeConfig()).model_copy(
+        update={"backend": choose_judge(config.judge or JudgeConfig(), name)}
+    )
     return config.model_copy(update={"judge": judge})
 
 

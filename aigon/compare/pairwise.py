@@ -11,9 +11,10 @@ from aigon.compare.pairwise_shown import change, new_mark, pair_of, view
 from aigon.compare.rules.evidence import Preference, Preferred
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError
-from aigon.judge.pairwise import Pair, Said, question, said
-from aigon.judge.selection import BUDGET, length
-from aigon.judge.settings import named
+from aigon.judge.pairwise import Pair, build_pair_question, read_preference
+from aigon.judge.pairwise import Preference as Said
+from aigon.judge.selection import BUDGET, measure_diff
+from aigon.judge.settings import choose_judge
 from aigon.loop.actors import chosen_judge
 from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeAnswer, JudgeSettings
@@ -41,7 +42,7 @@ def prefer(bench: Bench, one: Tip, other: Tip, spec: Spec, base: str) -> Prefere
 def _judge(bench: Bench) -> JudgeSettings | None:
     """The judge that was chosen; none is taken for it unasked. Raises AigonError where it cannot be asked."""
     own = bench.config.judge or JudgeConfig()
-    chosen = named(own, None)
+    chosen = choose_judge(own, None)
     if chosen in (None, "none"):
         return None
     return chosen_judge(bench.config, chosen, (), dict(os.environ), bench.checkout.root)
@@ -55,7 +56,7 @@ def _asked(bench: Bench, settings: JudgeSettings, one: Tip, other: Tip, spec: Sp
     views = [view(each, plain, spec) for each in changes]
     for (label, _), shown, whole in zip((one, other), views, changes, strict=True):
         if not shown.whole:
-            size = sum(map(length, whole))
+            size = sum(map(measure_diff, whole))
             said_ = f"the change of {label} is too large to be compared ({size:,} characters, {BUDGET:,} can be shown)"
             return _unknown(one, other, said_)
     return _both_orders(bench, settings, one[0], other[0], pair_of(spec, plain, views[0], views[1]))
@@ -66,8 +67,8 @@ def _both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str, pa
     answers: list[JudgeAnswer] = []
     heard: list[Said] = []
     for each in (pair, turned):
-        answers.append(answered(settings, question(each), bench.stop))
-        found = answers[-1].failure or said(each, answers[-1].text)
+        answers.append(answered(settings, build_pair_question(each), bench.stop))
+        found = answers[-1].failure or read_preference(each, answers[-1].text)
         if isinstance(found, str):
             return _unknown((one, ""), (other, ""), found, answers)
         heard.append(found)

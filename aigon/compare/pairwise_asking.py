@@ -5,7 +5,7 @@ import threading
 import time
 from queue import Empty, SimpleQueue
 
-from aigon.judge.backends import backend
+from aigon.judge.backends import find_backend
 from aigon.loop.judging import GRACE_SECONDS
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS, Stop
@@ -29,7 +29,7 @@ def answered(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> Ju
 
 def _answer(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     try:
-        answer = backend(settings.backend).ask(question, settings)
+        answer = find_backend(settings.backend).ask(question, settings)
         return redact_value(answer, make_redactor(os.environ, settings.env))
     except Exception as error:  # a backend must not raise; one that does has given no answer
         return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")

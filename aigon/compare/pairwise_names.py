@@ -9,15 +9,15 @@ from aigon.journal.events import Event
 from aigon.journal.history import history
 from aigon.journal.records import Records
 from aigon.journal.sink import events
-from aigon.judge.pairwise_names import Plain, nameless
+from aigon.judge.pairwise import Anonymizer, build_anonymizer
 from aigon.secrets import redaction
 
 
-def plain_words(bench: Bench, tips: Sequence[tuple[str, str]], base: str) -> Plain:
+def plain_words(bench: Bench, tips: Sequence[tuple[str, str]], base: str) -> Anonymizer:
     """A function that takes both out of one line of text, as for every candidate of the comparison."""
     names = [name for label, records in bench.records.items() for name in _of(label, records)]
     names += [name for _, tip in tips for name in _people(bench, base, tip)]
-    without_names, redact = nameless(names), redaction.make_redactor(os.environ)
+    without_names, redact = build_anonymizer(names), redaction.make_redactor(os.environ)
 
     def plain(line: str) -> str:
         shown = redact(line.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")

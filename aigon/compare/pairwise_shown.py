@@ -7,10 +7,9 @@ from dataclasses import replace
 from aigon.compare.new_tests_bench import Bench
 from aigon.files.resources import resource
 from aigon.git.diff import diff_trees
-from aigon.judge import unshown
-from aigon.judge.pairwise import Pair
-from aigon.judge.pairwise_names import Plain, anonymous
-from aigon.judge.selection import Shown, shown
+from aigon.judge import selection
+from aigon.judge.pairwise import Anonymizer, Pair, anonymize_diff
+from aigon.judge.selection import ShownChange, select_shown
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Spec
 from aigon.spec.features import ROOT
@@ -21,16 +20,16 @@ OWN = (f"{ROOT}/", ".aigon/")
 
 def change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]:
     """What a candidate's commit changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
-    found = diff_trees(bench.git, base, tip, frozenset(), unshown.is_listed)
+    found = diff_trees(bench.git, base, tip, frozenset(), selection.is_hidden_by_name)
     return tuple(diff for diff in found if not diff.path.startswith(OWN))
 
 
-def view(files: Sequence[FileDiff], plain: Plain, spec: Spec) -> Shown:
+def view(files: Sequence[FileDiff], plain: Anonymizer, spec: Spec) -> ShownChange:
     """A change as it is shown, which is no basis for a comparison where it is not whole."""
-    return shown([anonymous(diff, plain) for diff in files], spec.criteria)
+    return select_shown([anonymize_diff(diff, plain) for diff in files], spec.criteria)
 
 
-def pair_of(spec: Spec, plain: Plain, first: Shown, second: Shown) -> Pair:
+def pair_of(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownChange) -> Pair:
     """What is compared, in this order, with delimiters that nobody could foresee."""
     text = _without_frontmatter(spec.raw.decode("utf-8", "replace"))
     criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)

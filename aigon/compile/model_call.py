@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from aigon.compile.proposals import Proposal, Surroundings
 from aigon.compile.rules import question
-from aigon.judge.backends import backend
+from aigon.judge.backends import find_backend
 from aigon.model.criteria import Criterion
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
@@ -38,7 +38,7 @@ def asked(
         return None
     say(f"Asking {settings.backend} ({settings.model}) for proposals ...")
     spec = prepared.spec.raw.decode("utf-8", "replace")
-    answer = backend(settings.backend).ask(
+    answer = find_backend(settings.backend).ask(
         _redacted(prepared, question.question(spec, criteria, plain, around)), settings
     )
     answer = redact_value(answer, redaction.make_redactor(prepared.env))

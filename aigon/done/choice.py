@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.compare.kept import remembered
 from aigon.done.proven import standing
 from aigon.done.request import Request
@@ -46,7 +46,7 @@ class Chosen:
         """The command that lets its agent continue, or begin."""
         begun = self.records.journal.exists()
         if not begun and not self.candidate:
-            return loop_command(main.root, self.name)
+            return build_loop_command(main.root, self.name)
         return format_run_command(self.name, self.label, "--resume" if begun else "--loop")
 
     def bring(self, target: str) -> str:

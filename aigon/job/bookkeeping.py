@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import repository_home
 from aigon.files.resources import resource
@@ -96,7 +96,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     raise usage(
         "The spec of a new feature is written. An agent can start once it has acceptance criteria",
         where=feature.path,
-        hint=f"Write them there, then: {loop_command(checkout.root, feature.slug)}",
+        hint=f"Write them there, then: {build_loop_command(checkout.root, feature.slug)}",
     )
 
 
@@ -150,7 +150,7 @@ def beside(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
     name = (
         known.name_for_people if known else feature.name_for_people
     )  # an ID that is still to be assigned finds nothing
-    return loop_command(root, name, agents, "--loop --worktree")
+    return build_loop_command(root, name, agents, "--loop --worktree")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aigon.agents.command_file import is_aigons
+from aigon.agents.command_file import is_unedited_command
 from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment
 from aigon.files.runtime_files import IGNORED_LINES, is_runtime
@@ -142,7 +142,7 @@ def _is_own(checkout: Checkout, path: str) -> bool:
 
 def _is_command(file: Path) -> bool:
     """A command that `aigon init` wrote for an agent, and that nobody has edited since."""
-    return file.is_file() and not file.is_symlink() and is_aigons(file.name, file.read_bytes())
+    return file.is_file() and not file.is_symlink() and is_unedited_command(file.name, file.read_bytes())
 
 
 def has_only_own_lines(before: str, after: str) -> bool:

@@ -12,7 +12,7 @@ Truth = Literal["met", "unmet"]
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LabelledVerdict:
     """What a judge said on one criterion, beside the truth."""
 
     number: int
@@ -47,7 +47,7 @@ class Calls:
     unsaid: int = 0
 
 
-def calls(answers: Iterable[JudgeAnswer]) -> Calls:
+def sum_calls(answers: Iterable[JudgeAnswer]) -> Calls:
     """All of them together; the cost is as certain as that of the least certain one."""
     made = tuple(answers)
     used = [answer.usage for answer in made if answer.usage]
@@ -64,7 +64,7 @@ def calls(answers: Iterable[JudgeAnswer]) -> Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCase:
     """One change, judged once; `round` counts from 1, `rejected` the quotes that were refused.
 
     `answers` are those of its calls; `seconds` is wall-clock time.
@@ -73,7 +73,7 @@ class Judged:
     case: str
     about: str
     round: int
-    decided: tuple[Decided, ...]
+    decided: tuple[LabelledVerdict, ...]
     rejected: int = 0
     answers: tuple[JudgeAnswer, ...] = ()
     seconds: float = 0.0
@@ -89,18 +89,18 @@ class Evaluation:
     mode: str
     source: str
     expected: int
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedCase, ...]
     complete: bool = True
 
     @property
-    def decided(self) -> tuple[Decided, ...]:
+    def decided(self) -> tuple[LabelledVerdict, ...]:
         """Every verdict."""
         return tuple(one for each in self.judged for one in each.decided)
 
     @property
     def calls(self) -> Calls:
         """What all calls came to."""
-        return calls(answer for each in self.judged for answer in each.answers)
+        return sum_calls(answer for each in self.judged for answer in each.answers)
 
     @property
     def wavering(self) -> tuple[tuple[str, int], ...]:
@@ -112,7 +112,7 @@ class Evaluation:
         return tuple(criterion for criterion, words in said.items() if len(words) > 1)
 
 
-def totals(decided: Iterable[Decided]) -> Mapping[str, int]:
+def count_verdicts(decided: Iterable[LabelledVerdict]) -> Mapping[str, int]:
     """How many verdicts were right and wrong, by the way in which they were."""
     some = tuple(decided)
     return {

@@ -1,14 +1,26 @@
-"""A set of changes of which the truth is known, as files: templates/judging/README.md says what they look like."""
+"""Read labelled changes, on which a judge's accuracy is measured, and build the diff of each with git.
 
-from collections.abc import Mapping
+templates/judging/README.md describes the files.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.errors import AigonError, usage
+from aigon.errors import AigonError, environment, usage
+from aigon.git.diff import diff_trees
+from aigon.git.person import Checkout
+from aigon.git.trusted import TrustedGit
 from aigon.judge.accuracy import Truth
-from aigon.judge.case import Observed
+from aigon.judge.question import ObservedCheck
+from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec
+from aigon.process import run
 from aigon.spec.files import read_file
 from aigon.text.documents import Node
 from aigon.text.yaml import parsed
@@ -18,7 +30,7 @@ TRUTHS: tuple[Truth, ...] = ("met", "unmet")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledCase:
     """One change: `folder` holds it, `truth` says of each criterion that a judge decides whether it is met."""
 
     name: str
@@ -26,50 +38,50 @@ class Labelled:
     folder: Path
     spec: Spec
     truth: Mapping[int, Truth]
-    observed: tuple[Observed, ...] = ()
+    observed: tuple[ObservedCheck, ...] = ()
     delete: tuple[str, ...] = ()
 
 
-def cases(folder: Path) -> tuple[Labelled, ...]:
+def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
     """The cases in `folder`, by name; the folder may be one itself.
 
     Raises AigonError (exit 2) where there are none, and for a case that is not complete.
     """
     if (folder / FILE).is_file():
-        return (case(folder),)
+        return (load_case(folder),)
     found = sorted(file.parent for file in folder.glob(f"*/{FILE}"))
     if not found:
         hint = f"Each case is a folder with a {FILE} and a spec.md; `aigon judge-eval --help` tells more"
         raise usage("There are no labelled changes here", where=str(folder), hint=hint)
-    return tuple(map(case, found))
+    return tuple(map(load_case, found))
 
 
-def case(folder: Path) -> Labelled:
+def load_case(folder: Path) -> LabelledCase:
     """The case in one folder. Raises AigonError (exit 2), naming the file and the key."""
     file = folder / FILE
-    keys = parsed(_content(file), str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
+    keys = parsed(_read_content(file), str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
     if not any((folder / name).exists() for name in ("after", "change.diff")) and "delete" not in keys:
         raise usage("The case has no change", where=str(folder), hint="Put changed files into after/, or a change.diff")
     spec = read_file(folder / "spec.md", str(folder / "spec.md"))
-    return Labelled(
+    return LabelledCase(
         name=folder.resolve().name,
         about=keys["about"].text(),
         folder=folder,
         spec=spec,
-        truth=_truth(spec, keys["truth"]),
-        observed=tuple(map(_observed, keys["checks"].items())) if "checks" in keys else (),
+        truth=_parse_truth(spec, keys["truth"]),
+        observed=tuple(map(_parse_check, keys["checks"].items())) if "checks" in keys else (),
         delete=tuple(node.inside() for node in keys["delete"].items()) if "delete" in keys else (),
     )
 
 
-def _content(file: Path) -> bytes:
+def _read_content(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
         raise usage(f"The case cannot be read: {error.strerror}", where=str(file)) from error
 
 
-def _truth(spec: Spec, node: Node) -> dict[int, Truth]:
+def _parse_truth(spec: Spec, node: Node) -> dict[int, Truth]:
     """By criterion. Exactly those that a judge decides have to have a label."""
     labels = {key: label.choice(TRUTHS) for key, label in node.pairs().items()}
     asked = {str(criterion.number) for criterion in spec.criteria if criterion.kind == "judge"}
@@ -84,9 +96,90 @@ def _not_the_same(node: Node, asked: set[str], labels: set[str]) -> AigonError:
     return node.wrong(f"does not fit the criteria of spec.md that a judge decides: {odd}", hint)
 
 
-def _observed(node: Node) -> Observed:
+def _parse_check(node: Node) -> ObservedCheck:
     """A check that was green, as everything is when a judge is asked."""
     keys = node.fields(("title", "summary", "output"), ("title",))
     title, summary, output = (keys[key].text() if key in keys else "" for key in ("title", "summary", "output"))
     finding = Finding(title.lower(), "tests", title, "pass", summary or "ok", excerpt=output)
-    return Observed(finding, output)
+    return ObservedCheck(finding, output)
+
+
+_IDENTITY = (("user.name", "aigon judge-eval"), ("user.email", "judge-eval@example.invalid"))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledBench:
+    """Where changes are made: `root` is the work tree of `git`."""
+
+    root: Path
+    git: TrustedGit
+
+
+@contextmanager
+def open_bench() -> Iterator[LabelledBench]:
+    """A repository for the length of an evaluation. Raises AigonError (exit 7) when git cannot make one."""
+    with tempfile.TemporaryDirectory(prefix="aigon-judge-eval-") as folder:
+        root = Path(folder, "tree")
+        root.mkdir()
+        _git(root, "init", "-q")
+        for key, value in _IDENTITY:
+            _git(root, "config", key, value)
+        with Checkout.open(root) as checkout:
+            yield LabelledBench(checkout.root, TrustedGit(checkout, Path(folder, "git")))
+
+
+def _git(root: Path, *arguments: str) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    code, _, err = run.capture_output(("git", *arguments), cwd=root, env=env)
+    if code:
+        raise environment(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
+
+
+def diff_case(bench: LabelledBench, case: LabelledCase) -> tuple[FileDiff, ...]:
+    """What the case changes. Raises AigonError (exit 2) for a diff that does not apply, or nothing that changes."""
+    _clear(bench.root)
+    _lay(case.folder / "before", bench.root)
+    base = _tree(bench)
+    _lay(case.folder / "after", bench.root)
+    _apply(bench, case)
+    for path in case.delete:
+        _remove(bench.root, path, case)
+    diffs = diff_trees(bench.git, base, _tree(bench), frozenset())
+    if not diffs:
+        raise usage("The case changes nothing", where=str(case.folder), hint="Compare its before/ with its after/")
+    return diffs
+
+
+def _clear(root: Path) -> None:
+    for entry in root.iterdir():
+        if entry.name == ".git":
+            continue
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+
+def _lay(source: Path, root: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, root, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+
+
+def _tree(bench: LabelledBench) -> str:
+    bench.git.run("add", "--all", "--force", ".")
+    return bench.git.run("write-tree").decode().strip()
+
+
+def _apply(bench: LabelledBench, case: LabelledCase) -> None:
+    file = case.folder / "change.diff"
+    if not file.is_file():
+        return
+    try:
+        bench.git.run("apply", "--whitespace=nowarn", str(file.resolve()))
+    except AigonError as error:
+        hint = "It has to apply to before/, with the prefixes a/ and b/"
+        raise usage(f"The diff does not apply: {error.hint}", where=str(file), hint=hint) from None
+
+
+def _remove(root: Path, path: str, case: LabelledCase) -> None:
+    try:
+        (root / path).unlink()
+    except OSError as error:
+        raise usage(f"{path} cannot be deleted: {error.strerror}", where=str(case.folder / "case.yaml")) from None

@@ -1,22 +1,105 @@
-"""What a judge is asked: rules, the data of the look inside random delimiters, and the task of one call."""
+"""Build what a judge is asked: rules, the data of a case inside random delimiters, and the task of one call."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from aigon.judge.bounded import cut
-from aigon.judge.case import Case, Claim, Observed, Task
-from aigon.judge.schema import reply_schema
-from aigon.judge.selection import Shown
+from aigon.judge.reply import truncate
+from aigon.judge.selection import ShownChange
 from aigon.model.changes import FileDiff, Hunk
-from aigon.model.criteria import Criterion
-from aigon.model.judging import JudgeQuestion
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion, Verdict
+from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.text.fingerprints import plain
 
-_SPEC = 20_000
+Task = Literal["decide", "refute"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedCheck:
+    """A check's finding and what aigon captured of its output; "" where nothing was kept."""
+
+    finding: Finding
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One look: the open criteria, the spec, the change from the base and what the checks found on it.
+
+    `mark` is random and goes into the delimiters; `mode` is `all` for one call about all criteria, or `each`.
+    """
+
+    criteria: tuple[Criterion, ...]
+    spec: str
+    diffs: tuple[FileDiff, ...]
+    observed: tuple[ObservedCheck, ...]
+    mark: str
+    mode: Literal["all", "each"] = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A "met" whose quotes stand, before somebody tried to refute it; `quotes` are those that count, with places."""
+
+    criterion: Criterion
+    reason: str
+    quotes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that was made: for which task and criteria, and what came back (text, failure, cost, usage)."""
+
+    task: Task
+    criteria: tuple[int, ...]
+    answer: JudgeAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One verdict per criterion, in their order. `calls` are all that were made; `rejected` counts quotes refused.
+
+    The method of a verdict is `judge`, `judge:unavailable` where it cannot be asked at all, or `human` where there is
+    nothing to ask it about.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    calls: tuple[Call, ...] = ()
+    rejected: int = 0
+
+
+Schema = Mapping[str, object]
+
+
+def build_reply_schema(task: Task) -> Schema:
+    """What the reply to a task must look like."""
+    if task == "decide":
+        return _list_schema("verdicts", {"missing": _STRING, "reason": _STRING, "status": _STATUS})
+    return _list_schema("refutations", {"reason": _STRING, "refuted": {"type": "boolean"}})
+
+
+def _object_schema(properties: Schema) -> Schema:
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _list_schema(name: str, more: Schema) -> Schema:
+    one = _object_schema({"criterion": _INTEGER, "quotes": {"type": "array", "items": _QUOTE}, **more})
+    return _object_schema({name: {"type": "array", "items": one}})
+
+
+_STRING: Schema = {"type": "string"}
+_INTEGER: Schema = {"type": "integer"}
+_STATUS: Schema = {"type": "string", "enum": ["met", "unmet", "unclear"]}
+_QUOTE: Schema = _object_schema({"source": _STRING, "path": _STRING, "line": _INTEGER, "text": _STRING})
+
+_LONGEST_SPEC = 20_000
 """Characters of the spec that are shown."""
 _OUTPUT = 2_000
 """Characters of the end of a check's output that are shown."""
-_LISTED = 300
+_MOST_LISTED = 300
 """Files that are named and not shown."""
 _CHANGED = {"A": "added", "M": "modified", "D": "deleted", "T": "of another type"}
 
@@ -68,74 +151,74 @@ The criteria claimed to be met:
 {criteria}"""
 
 
-def deciding(case: Case, view: Shown, criteria: Sequence[Criterion]) -> JudgeQuestion:
+def build_decide_question(case: Case, view: ShownChange, criteria: Sequence[Criterion]) -> JudgeQuestion:
     """The question what holds of these criteria."""
-    return _question("decide", case, view, criteria, _DECIDE.format(criteria=_listed(criteria)))
+    return _build_question("decide", case, view, criteria, _DECIDE.format(criteria=_list_criteria(criteria)))
 
 
-def refuting(case: Case, view: Shown, claims: Sequence[Claim]) -> JudgeQuestion:
+def build_refute_question(case: Case, view: ShownChange, claims: Sequence[Claim]) -> JudgeQuestion:
     """The question what speaks against these claims."""
     criteria = [claim.criterion for claim in claims]
-    stated = json.dumps([_claim(claim) for claim in claims], indent=1, ensure_ascii=False)
-    task = _REFUTE.format(mark=case.mark, claims=stated, criteria=_listed(criteria))
-    return _question("refute", case, view, criteria, task, claims)
+    stated = json.dumps([_claim_data(claim) for claim in claims], indent=1, ensure_ascii=False)
+    task = _REFUTE.format(mark=case.mark, claims=stated, criteria=_list_criteria(criteria))
+    return _build_question("refute", case, view, criteria, task, claims)
 
 
-def _question(
-    task: Task, case: Case, view: Shown, criteria: Sequence[Criterion], text: str, claims: Sequence[Claim] = ()
+def _build_question(
+    task: Task, case: Case, view: ShownChange, criteria: Sequence[Criterion], text: str, claims: Sequence[Claim] = ()
 ) -> JudgeQuestion:
-    schema = reply_schema(task)
+    schema = build_reply_schema(task)
     rules = _RULES.format(mark=case.mark)
     document: dict[str, object] = {"schema_version": 1, "task": task, "rules": rules, **_plain_data(case, view)}
     document["criteria"] = [{"number": c.number, "text": c.text} for c in criteria]
     if task == "refute":
-        document["claims"] = [_claim(claim) for claim in claims]
+        document["claims"] = [_claim_data(claim) for claim in claims]
     document["reply_schema"] = schema
-    return JudgeQuestion(rules, _shared(case, view), text, schema, document)
+    return JudgeQuestion(rules, _shared_text(case, view), text, schema, document)
 
 
-def _listed(criteria: Sequence[Criterion]) -> str:
+def _list_criteria(criteria: Sequence[Criterion]) -> str:
     return "\n".join(f"{c.number}. {' '.join(c.text.split())}" for c in criteria)
 
 
-def _claim(claim: Claim) -> Mapping[str, object]:
+def _claim_data(claim: Claim) -> Mapping[str, object]:
     return {"criterion": claim.criterion.number, "reason": claim.reason, "quotes": list(claim.quotes)}
 
 
-def _plain_data(case: Case, view: Shown) -> dict[str, object]:
+def _plain_data(case: Case, view: ShownChange) -> dict[str, object]:
     return {
         "spec": case.spec,
         "findings": [_finding_data(observed) for observed in case.observed],
-        "diff": "".join(unified(diff) for diff in view.files),
+        "diff": "".join(render_unified(diff) for diff in view.files),
         "files_not_shown": [{"path": name, "why": why} for name, why in view.left],
     }
 
 
-def _finding_data(observed: Observed) -> Mapping[str, object]:
+def _finding_data(observed: ObservedCheck) -> Mapping[str, object]:
     finding = observed.finding
     head = {"check": finding.check, "title": finding.title, "status": finding.status, "summary": finding.summary}
     return {**head, "output": _output(observed)}
 
 
-def _shared(case: Case, view: Shown) -> str:
+def _shared_text(case: Case, view: ShownChange) -> str:
     findings = "\n\n".join(map(_finding, case.observed))
     whole = "whole" if view.whole else "in part: it is too long, so the parts are shown that the criteria speak of"
     data = {
-        "specification": cut(case.spec, _SPEC) or "(not given)",
+        "specification": truncate(case.spec, _LONGEST_SPEC) or "(not given)",
         "findings of the checks": findings or "(no checks were run)",
-        f"diff from the base, {whole}": "\n".join(map(numbered, view.files)) or "(nothing of it can be shown)",
-        "files, or parts of files, that changed and are not shown": _left(view),
+        f"diff from the base, {whole}": "\n".join(map(render_numbered, view.files)) or "(nothing of it can be shown)",
+        "files, or parts of files, that changed and are not shown": _list_left(view),
     }
     return "\n\n".join(f"The {name}:\n<data-{case.mark}>\n{text}\n</data-{case.mark}>" for name, text in data.items())
 
 
-def _left(view: Shown) -> str:
-    lines = [f"{name} ({why})" for name, why in view.left[:_LISTED]]
-    more = [f"and {len(view.left) - _LISTED:,} more"] if len(view.left) > _LISTED else []
+def _list_left(view: ShownChange) -> str:
+    lines = [f"{name} ({why})" for name, why in view.left[:_MOST_LISTED]]
+    more = [f"and {len(view.left) - _MOST_LISTED:,} more"] if len(view.left) > _MOST_LISTED else []
     return "\n".join([*lines, *more]) or "(none)"
 
 
-def _finding(observed: Observed) -> str:
+def _finding(observed: ObservedCheck) -> str:
     finding = observed.finding
     name = f"check {finding.check}" if finding.title == finding.check else f"check {finding.check} ({finding.title})"
     head = f"{name}: {finding.status} ({finding.summary or 'no summary'})"
@@ -143,11 +226,11 @@ def _finding(observed: Observed) -> str:
     return f"{head}\nthe end of its output:\n{output}" if output else head
 
 
-def _output(observed: Observed) -> str:
+def _output(observed: ObservedCheck) -> str:
     return plain(observed.output or observed.finding.excerpt).strip()[-_OUTPUT:]
 
 
-def unified(diff: FileDiff) -> str:
+def render_unified(diff: FileDiff) -> str:
     """A file's part of a unified diff."""
     old, new = (
         "/dev/null" if diff.status == gone else f"{side}/{diff.name}" for gone, side in (("A", "a"), ("D", "b"))
@@ -155,11 +238,11 @@ def unified(diff: FileDiff) -> str:
     return f"--- {old}\n+++ {new}\n" + "".join(f"{hunk.text}\n" for hunk in diff.hunks)
 
 
-def numbered(diff: FileDiff) -> str:
+def render_numbered(diff: FileDiff) -> str:
     """A file's part of the diff with a number in front of each line: models miscount without."""
-    return f"file {diff.name} ({_CHANGED[diff.status]})\n" + "\n".join(map(_numbered, diff.hunks)) + "\n"
+    return f"file {diff.name} ({_CHANGED[diff.status]})\n" + "\n".join(map(_render_hunk, diff.hunks)) + "\n"
 
 
-def _numbered(hunk: Hunk) -> str:
+def _render_hunk(hunk: Hunk) -> str:
     lines = (f"{line.new or line.old:>5} {line.sign}{line.text}" for line in hunk.lines)
     return "\n".join([hunk.heading, *lines])

@@ -1,35 +1,53 @@
-"""Whether what a judge quotes stands where it says, and whether it proves anything.
-
-A quote of a "met" has to stand, white space folded, in lines of the shown diff that the change added, at the line it
-names; or in a check's output. Lines that were removed count where the criterion asks for a removal. Words about the
-code (comments, docstrings, prose) count where it asks for documentation. A quote that does not stand there, or that is
-such words, is refused, and one refused quote is enough: who invents one piece of evidence is not believed the others.
-What says too little, or what the change itself prints, is no proof and no offence.
-"""
+"""What can be quoted: the change as far as it was shown, and what aigon captured of the checks."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from aigon.judge.bounded import bounded
-from aigon.judge.evidence import Evidence
-from aigon.judge.mere_words import says_little, words_only
-from aigon.judge.passage import Place, fold, passage, passages
-from aigon.judge.reply import Quote
-from aigon.judge.words import is_documentation, is_removal
+from aigon.judge.passages import Position, find_passages, fold_whitespace, is_trivial, make_passage, name_words
+from aigon.judge.question import ObservedCheck
+from aigon.judge.reply import Quote, bound_text
+from aigon.judge.selection import asks_documentation, asks_removal
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion
+from aigon.text.fingerprints import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What can be quoted: the files as far as they were shown, and what aigon captured of the checks."""
+
+    files: tuple[FileDiff, ...]
+    observed: tuple[ObservedCheck, ...]
+    _by_name: dict[str, FileDiff] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_name.update({name: diff for diff in self.files for name in (diff.path, diff.name)})
+
+    def file(self, path: str) -> FileDiff | None:
+        """The file of that name, which may have the prefix of a diff."""
+        plain_path = path.strip()
+        tries = (path, plain_path, plain_path.removeprefix("./"), re.sub(r"^[ab]/", "", plain_path))
+        return next((self._by_name[name] for name in tries if name in self._by_name), None)
+
+    def output(self, source: str) -> str | None:
+        """All that is known of the check of that name or title; None where there is none."""
+        wanted = source.strip().casefold().removeprefix("check ")
+        found = [o for o in self.observed if wanted in (o.finding.check.casefold(), o.finding.title.casefold())]
+        texts = [text for o in found for text in (o.output, o.finding.excerpt, o.finding.summary)]
+        return plain("\n".join(texts)) if found else None
+
 
 TOLERANCE = 3
 """Lines by which the number of a quote may be off: models miscount; the text must stand there all the same."""
-MOST = 50
+MOST_QUOTES = 50
 """Quotes of one verdict."""
 _COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QuoteCheck:
     """What became of one quote. `shown` is the quote for people; `why` says why it does not count."""
 
     result: Literal["counts", "idle", "refused"]
@@ -37,92 +55,92 @@ class Standing:
     why: str = ""
 
 
-def standings(quotes: Sequence[Quote], criterion: Criterion, evidence: Evidence) -> tuple[Standing, ...]:
+def check_supporting(quotes: Sequence[Quote], criterion: Criterion, evidence: Evidence) -> tuple[QuoteCheck, ...]:
     """What became of each quote of a "met"."""
-    if len(quotes) > MOST:
-        return (Standing("refused", f"{len(quotes)} quotes", f"more than {MOST} are not read"),)
-    return tuple(_supporting(quote, criterion.text, evidence) for quote in quotes)
+    if len(quotes) > MOST_QUOTES:
+        return (QuoteCheck("refused", f"{len(quotes)} quotes", f"more than {MOST_QUOTES} are not read"),)
+    return tuple(_check_supporting_quote(quote, criterion.text, evidence) for quote in quotes)
 
 
-def counters(quotes: Sequence[Quote], evidence: Evidence) -> tuple[Standing, ...]:
+def check_countering(quotes: Sequence[Quote], evidence: Evidence) -> tuple[QuoteCheck, ...]:
     """What became of each quote against a claim: any shown line and any output may speak, comments too."""
-    return tuple(_speaking(quote, evidence) for quote in quotes[:MOST])
+    return tuple(_check_countering_quote(quote, evidence) for quote in quotes[:MOST_QUOTES])
 
 
-def _supporting(quote: Quote, criterion: str, evidence: Evidence) -> Standing:
+def _check_supporting_quote(quote: Quote, criterion: str, evidence: Evidence) -> QuoteCheck:
     if quote.source.strip() != "diff":
-        return _of_output(quote, evidence, printed=True)
+        return _check_output_quote(quote, evidence, printed=True)
     diff = evidence.file(quote.path)
     if diff is None:
-        return _refused(quote, "the shown diff has no such file")
-    removed = is_removal(criterion)
-    found = _placed(quote, diff, "+") or (_placed(quote, diff, "-", old=True) if removed else None)
+        return _refuse(quote, "the shown diff has no such file")
+    removed = asks_removal(criterion)
+    found = _find_near(quote, diff, "+") or (_find_near(quote, diff, "-", old=True) if removed else None)
     if found is None:
-        return _refused(quote, _absence(quote, diff))
-    if says_little(quote.text):
-        return Standing("idle", _shown(quote), "it says too little")
-    words = words_only(diff, found, old=bool(removed and not _placed(quote, diff, "+")))
-    if words and not is_documentation(criterion):
-        return _refused(quote, f"it is {words}, which proves nothing of what the code does")
-    return Standing("counts", _shown(quote, found[0][0]))
+        return _refuse(quote, _explain_absence(quote, diff))
+    if is_trivial(quote.text):
+        return QuoteCheck("idle", _render_quote(quote), "it says too little")
+    words = name_words(diff, found, old=bool(removed and not _find_near(quote, diff, "+")))
+    if words and not asks_documentation(criterion):
+        return _refuse(quote, f"it is {words}, which proves nothing of what the code does")
+    return QuoteCheck("counts", _render_quote(quote, found[0][0]))
 
 
-def _speaking(quote: Quote, evidence: Evidence) -> Standing:
+def _check_countering_quote(quote: Quote, evidence: Evidence) -> QuoteCheck:
     if quote.source.strip() != "diff":
-        return _of_output(quote, evidence, printed=False)
+        return _check_output_quote(quote, evidence, printed=False)
     diff = evidence.file(quote.path)
     if diff is None:
-        return _refused(quote, "the shown diff has no such file")
-    found = _placed(quote, diff, "+ ") or _placed(quote, diff, "- ", old=True)
+        return _refuse(quote, "the shown diff has no such file")
+    found = _find_near(quote, diff, "+ ") or _find_near(quote, diff, "- ", old=True)
     if found is None:
-        return _refused(quote, _absence(quote, diff))
-    if says_little(quote.text):
-        return Standing("idle", _shown(quote), "it says too little")
-    return Standing("counts", _shown(quote, found[0][0]))
+        return _refuse(quote, _explain_absence(quote, diff))
+    if is_trivial(quote.text):
+        return QuoteCheck("idle", _render_quote(quote), "it says too little")
+    return QuoteCheck("counts", _render_quote(quote, found[0][0]))
 
 
-def _of_output(quote: Quote, evidence: Evidence, *, printed: bool) -> Standing:
+def _check_output_quote(quote: Quote, evidence: Evidence, *, printed: bool) -> QuoteCheck:
     """A quote from a check's output. `printed`: what the change holds literally is the change's own word."""
     output = evidence.output(quote.source)
-    needle = fold(quote.text)
+    needle = fold_whitespace(quote.text)
     if output is None:
-        return _refused(quote, "there is no check of that name")
-    if not any(passage([(1, fold(output))]).found(needle)):
-        return _refused(quote, "the output of that check does not hold it")
-    if says_little(quote.text):
-        return Standing("idle", _shown(quote), "it says too little")
-    if printed and any(any(p.found(needle)) for diff in evidence.files for p in passages(diff, "+")):
-        return Standing("idle", _shown(quote), "the change itself prints it")
-    return Standing("counts", _shown(quote))
+        return _refuse(quote, "there is no check of that name")
+    if not any(make_passage([(1, fold_whitespace(output))]).found(needle)):
+        return _refuse(quote, "the output of that check does not hold it")
+    if is_trivial(quote.text):
+        return QuoteCheck("idle", _render_quote(quote), "it says too little")
+    if printed and any(any(p.found(needle)) for diff in evidence.files for p in find_passages(diff, "+")):
+        return QuoteCheck("idle", _render_quote(quote), "the change itself prints it")
+    return QuoteCheck("counts", _render_quote(quote))
 
 
-def _placed(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Place, ...] | None:
+def _find_near(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Position, ...] | None:
     """Where the quote stands among the lines with these signs, at most `TOLERANCE` lines off."""
-    near = [p for p in _anywhere(quote, diff, signs, old=old) if abs(p[0][0] - quote.line) <= TOLERANCE]
+    near = [p for p in _find_anywhere(quote, diff, signs, old=old) if abs(p[0][0] - quote.line) <= TOLERANCE]
     return min(near, key=lambda places: abs(places[0][0] - quote.line), default=None)
 
 
-def _anywhere(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> list[tuple[Place, ...]]:
-    for needle in dict.fromkeys((fold(quote.text), fold(_COPIED_SIGN.sub("", quote.text)))):
-        if found := [places for each in passages(diff, signs, old=old) for places in each.found(needle)]:
+def _find_anywhere(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> list[tuple[Position, ...]]:
+    for needle in dict.fromkeys((fold_whitespace(quote.text), fold_whitespace(_COPIED_SIGN.sub("", quote.text)))):
+        if found := [places for each in find_passages(diff, signs, old=old) for places in each.found(needle)]:
             return found
     return []
 
 
-def _absence(quote: Quote, diff: FileDiff) -> str:
-    if found := _anywhere(quote, diff, "+"):
+def _explain_absence(quote: Quote, diff: FileDiff) -> str:
+    if found := _find_anywhere(quote, diff, "+"):
         return f"it stands in line {found[0][0][0]}, not in line {quote.line}"
-    if _anywhere(quote, diff, "-", old=True):
+    if _find_anywhere(quote, diff, "-", old=True):
         return "the change removed it"
-    if _anywhere(quote, diff, "+ "):
+    if _find_anywhere(quote, diff, "+ "):
         return "it is not among the changed lines"
     return "it does not stand there"
 
 
-def _refused(quote: Quote, why: str) -> Standing:
-    return Standing("refused", _shown(quote), why)
+def _refuse(quote: Quote, why: str) -> QuoteCheck:
+    return QuoteCheck("refused", _render_quote(quote), why)
 
 
-def _shown(quote: Quote, line: int | None = None) -> str:
+def _render_quote(quote: Quote, line: int | None = None) -> str:
     where = f"{quote.path}:{quote.line if line is None else line}" if quote.source.strip() == "diff" else quote.source
-    return bounded(f"{where}: {quote.text}", 240)
+    return bound_text(f"{where}: {quote.text}", 240)

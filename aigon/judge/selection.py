@@ -1,12 +1,122 @@
-"""Which part of a change is shown to a judge: all of it, or, where it is too long, what the criteria speak of."""
+"""Select the part of a change that a judge is shown: all of it or, if it is too long, what the criteria speak of."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.judge import unshown
-from aigon.judge.words import weights
 from aigon.model.changes import DiffLine, FileDiff, Hunk
 from aigon.model.criteria import Criterion
+
+_NAMED = re.compile(r"`+([^`]+)`+")
+_WORD = re.compile(r"[^\W_][\w.-]*[^\W_]|[^\W_]")
+_SMALL = (
+    "the and for that this with from are is was be been has have had its not but can may must should shall will when "
+    "then than each every any all one two into onto over under after before where which while does do if in of on to "
+    "a an as at by it or no so there their they them you your also only used uses use using without within"
+)
+_STOP = frozenset(_SMALL.split())
+_NAMED_WEIGHT, _WORD_WEIGHT = 5, 1
+
+_DOCUMENTATION = re.compile(
+    r"\b(docs?|documented|documenting|documentation|readme|doc-?strings?|code comments?|comments?|commented|change-?log"
+    r"|release notes?|help text|usage text|man page|tutorial|explain(s|ed)?|explanation|described|jsdoc|javadoc"
+    r"|rustdoc|contributing|guide)\b|^\W*(document|describe)s?\b",
+    re.IGNORECASE,
+)
+_REMOVAL = re.compile(
+    r"\b(remov(e|es|ed|al|ing)|delet(e|es|ed|ion|ing)|drop(s|ped)?|no longer|not? .{0,40}any ?more|gone|get rid|rid of"
+    r"|renam(e|es|ed|ing)|replac(e|es|ed|ing)|eliminat(e|es|ed)|unused|clean(ed)? up|move[sd]?|strip(ped)?)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_documentation(criterion: str) -> bool:
+    """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it.
+
+    By its own words: docs, documented, documentation, README, docstring, comment, changelog, release notes, help
+    text, explained, described, guide and the like, or `Document ...` at its beginning.
+    """
+    return bool(_DOCUMENTATION.search(criterion))
+
+
+def asks_removal(criterion: str) -> bool:
+    """Whether it asks that something be gone, so that a removed line can be what proves it.
+
+    By its own words: remove, delete, drop, rename, replace, move, no longer, gone and the like.
+    """
+    return bool(_REMOVAL.search(criterion))
+
+
+def weigh_words(criterion: str) -> Mapping[str, int]:
+    """The words to look for in paths and hunks, in lower case; what stands in backticks weighs most."""
+    found = {word.lower(): _WORD_WEIGHT for word in _WORD.findall(criterion)}
+    found = {word: weight for word, weight in found.items() if len(word) > 2 and word not in _STOP}
+    for quoted in _NAMED.findall(criterion):
+        found |= {part.lower(): _NAMED_WEIGHT for part in (quoted.strip(), *_WORD.findall(quoted)) if len(part) > 1}
+    return found
+
+
+_LOCK_NAMES = (
+    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum packages.lock.json "
+    "gradle.lockfile conda-lock.yml package.resolved deno.lock pixi.lock"
+)
+_LOCKS = frozenset(_LOCK_NAMES.split())
+_LOCK_ENDINGS = (".lock", ".lockfile")
+_GENERATED = re.compile(
+    r"\.min\.(js|mjs|cjs|css)$|\.(js|mjs|cjs|css)\.map$|\.pb(\.gw)?\.(go|cc|h|swift|dart)$|_pb2(_grpc)?\.pyi?$"
+    r"|[._]generated\.[^/]+$|\.g\.(dart|cs)$|\.freezed\.dart$|\.designer\.cs$|\.snap$|\.ambr$",
+    re.IGNORECASE,
+)
+_VENDORED = {"vendor", "node_modules", "bower_components", "third_party", "dist", "__snapshots__", ".venv", "venv"}
+_MARK = re.compile(
+    r"@generated\b|\bDO NOT (EDIT|MODIFY)\b|^\W*auto(matically)?[ -]?generated (file|code)\b"
+    r"|^\W*((this|the) (file|code) (is|was|has been) )?(code |automatically |auto-?)?generated"
+    r" (by|from|with|using|automatically)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FIRST = 10
+"""Lines at the top of a file in which a generator says that it wrote it (as linguist looks at the first few)."""
+
+_TOP = 2_000
+"""Characters of these lines that are looked at."""
+
+
+def explain_hidden_name(path: str) -> str:
+    """Why a file of that name is not shown; "" when it is."""
+    *folders, name = path.lower().split("/")
+    if name in _LOCKS or name.endswith(_LOCK_ENDINGS):
+        return "lock file"
+    if not _VENDORED.isdisjoint(folders):
+        return "vendored or built"
+    return "generated" if _GENERATED.search(name) else ""
+
+
+def is_hidden_by_name(path: str) -> bool:
+    """Whether the name alone says that a file is not shown, so that its text need not be asked for."""
+    return bool(explain_hidden_name(path))
+
+
+def explain_hidden(diff: FileDiff) -> str:
+    """Why the text of this file is not shown; "" when it is."""
+    if named := explain_hidden_name(diff.path):
+        return named
+    for flag, word in ((diff.submodule, "submodule"), (diff.binary, "binary"), (diff.large, "too large")):
+        if flag:
+            return word
+    if not diff.hunks:
+        return "no text changed" if diff.status == "M" else "empty"
+    return "generated" if _MARK.search(_read_top(diff)) else ""
+
+
+def _read_top(diff: FileDiff) -> str:
+    """The beginning of a file, without what the change wrote there itself: a mark must not make a file disappear."""
+    lines = [line for hunk in diff.hunks for line in hunk.lines]
+    written = {line.new for line in lines if line.sign == "+"} if diff.status != "A" else set()
+    known = enumerate(diff.content.split("\n")[:_FIRST] if diff.content else [], 1)
+    top = [text for number, text in known if number not in written]
+    top += [line.text for line in lines if line.sign == "-" and line.old <= _FIRST]
+    return "\n".join(top)[:_TOP]
+
 
 BUDGET = 60_000
 """Characters of a diff that is shown whole: 4,000 would cut half of all real commits."""
@@ -15,7 +125,7 @@ PIECE = 6_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownChange:
     """`files` hold only the hunks that are shown; `left` says of every other file or part why it is not."""
 
     files: tuple[FileDiff, ...]
@@ -37,22 +147,24 @@ class _Part:
         return sum(w * ((word in self.text) + 2 * (word in self.path)) for word, w in words.items())
 
 
-def shown(diffs: Sequence[FileDiff], criteria: Sequence[Criterion], budget: int = BUDGET) -> Shown:
+def select_shown(diffs: Sequence[FileDiff], criteria: Sequence[Criterion], budget: int = BUDGET) -> ShownChange:
     """The whole change where its text fits into `budget` characters, else the hunks that the criteria speak of.
 
     The criteria take turns, so that each gets its share, and every call of a look shows the same.
     """
-    reasons = [(diff, unshown.why(diff)) for diff in diffs]
+    reasons = [(diff, explain_hidden(diff)) for diff in diffs]
     files = [diff for diff, why in reasons if not why]
     left = tuple((diff.name, why) for diff, why in reasons if why)
-    if sum(length(diff) for diff in files) <= budget:
-        return Shown(tuple(files), left)
-    parts = [_part(n, hunk, diff) for n, diff in enumerate(files) for whole in diff.hunks for hunk in _pieces(whole)]
-    chosen = _chosen(parts, files, [dict(weights(criterion.text)) for criterion in criteria], budget)
-    return _cut(files, parts, chosen, left)
+    if sum(measure_diff(diff) for diff in files) <= budget:
+        return ShownChange(tuple(files), left)
+    parts = [
+        _part(n, hunk, diff) for n, diff in enumerate(files) for whole in diff.hunks for hunk in _split_hunk(whole)
+    ]
+    chosen = _choose_parts(parts, files, [dict(weigh_words(criterion.text)) for criterion in criteria], budget)
+    return _keep_chosen(files, parts, chosen, left)
 
 
-def length(diff: FileDiff) -> int:
+def measure_diff(diff: FileDiff) -> int:
     """Characters of a file's diff."""
     return _head(diff) + sum(len(hunk.text) + 1 for hunk in diff.hunks)
 
@@ -65,7 +177,7 @@ def _part(number: int, hunk: Hunk, diff: FileDiff) -> _Part:
     return _Part(number, hunk, hunk.text.lower(), diff.name.lower())
 
 
-def _chosen(parts: list[_Part], files: list[FileDiff], wanted: list[dict[str, int]], budget: int) -> set[int]:
+def _choose_parts(parts: list[_Part], files: list[FileDiff], wanted: list[dict[str, int]], budget: int) -> set[int]:
     """The numbers of the parts that are shown: each criterion in turn takes what speaks most of it and still fits."""
     orders = [sorted(range(len(parts)), key=lambda n: (-parts[n].score(words), n)) for words in wanted or [{}]]
     queues = [iter(order) for order in orders]
@@ -87,7 +199,9 @@ def _cost(part: _Part, files: list[FileDiff], seen: set[int]) -> int:
     return len(part.text) + 1 + (0 if part.file in seen else _head(files[part.file]))
 
 
-def _cut(files: list[FileDiff], parts: list[_Part], chosen: set[int], left: tuple[tuple[str, str], ...]) -> Shown:
+def _keep_chosen(
+    files: list[FileDiff], parts: list[_Part], chosen: set[int], left: tuple[tuple[str, str], ...]
+) -> ShownChange:
     kept, missing = [], list(left)
     parts_of: dict[int, list[int]] = {}
     for n, part in enumerate(parts):
@@ -99,10 +213,10 @@ def _cut(files: list[FileDiff], parts: list[_Part], chosen: set[int], left: tupl
             kept.append(replace(diff, hunks=hunks))
         if len(hunks) < len(mine):
             missing.append((diff.name, f"{len(mine) - len(hunks)} of {len(mine)} parts, for want of room"))
-    return Shown(tuple(kept), tuple(missing), whole=False)
+    return ShownChange(tuple(kept), tuple(missing), whole=False)
 
 
-def _pieces(hunk: Hunk) -> list[Hunk]:
+def _split_hunk(hunk: Hunk) -> list[Hunk]:
     """A long hunk in pieces, divided where a line is empty or, failing that, where it gets too long."""
     pieces, start, size, blank = [], 0, 0, 0
     for at, line in enumerate(hunk.lines):

@@ -1,30 +1,51 @@
-"""The judges that there are, as settings with which each can be asked."""
+"""Choose a judge and build the settings with which it is asked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 
-from aigon.agents.adapters import adapter_of
-from aigon.agents.environment import for_agent
+from aigon.agents.adapters import adapter_for
+from aigon.agents.credentials import filter_environment
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, usage
-from aigon.judge.backends import Backend, backend
-from aigon.judge.consulting import NOBODY, Consulting
-from aigon.model.judging import JudgeSettings
-from aigon.model.turns import Agent, FindProgram
+from aigon.judge.backends import Backend, find_backend
+from aigon.model.judging import JudgeAnswer, JudgeSettings
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit
 from aigon.secrets.redaction import drop_credentials
 
-IN_TURN = ("agent", "anthropic")
+NOBODY = "no agent was chosen that could be asked"
+
+
+def _no_answer(_exited: ProgramExit) -> JudgeAnswer:
+    return JudgeAnswer(failure=NOBODY, available=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentJudgeSettings(JudgeSettings):
+    """The settings of the judge `agent`.
+
+    `launch` is the agent's command line for one question, `read` takes the answer from what the program left;
+    `missing` says why the agent cannot be asked, "" when it can. Only one that is asked `alone`, without anything that
+    lies in the person's home, is taken unnamed.
+    """
+
+    launch: Launch = field(default_factory=lambda: Launch(()))
+    read: Callable[[ProgramExit], JudgeAnswer] = _no_answer
+    missing: str = NOBODY
+    alone: bool = False
+
+
+PREFERENCE = ("agent", "anthropic")
 """Which judge is taken where none was chosen: the first that is ready."""
-MODEL = "AIGON_JUDGE_MODEL"
+MODEL_VARIABLE = "AIGON_JUDGE_MODEL"
 """What tells a program that is a judge which model was configured for it."""
 _SHOWN = 60
 """Characters of a command line that stand for a model's name."""
 _EXAMPLE = '"judge": {"backend": "command", "command": ["./judge.sh"]} in .aigon/config.json'
 
 
-def named(own: JudgeConfig, flag: str | None) -> str | None:
+def choose_judge(own: JudgeConfig, flag: str | None) -> str | None:
     """The judge that was chosen, `none` for nobody; None where nothing was said.
 
     Raises AigonError (exit 2) for one that does not exist, and for `command` without a command.
@@ -37,7 +58,7 @@ def named(own: JudgeConfig, flag: str | None) -> str | None:
     return name
 
 
-def settings_of(
+def build_settings(
     name: str,
     own: JudgeConfig,
     root: Path,
@@ -61,54 +82,56 @@ def settings_of(
         env=env,
     )
     if name == "command":
-        return _program(replace(settings, env=drop_credentials(env, allowed)), command, own)
+        return _program_settings(replace(settings, env=drop_credentials(env, allowed)), command, own)
     if name != "agent":
         return settings  # asked by this very process
     asked = agent and replace(agent, passed=(*agent.passed, *allowed), model=_model_of(own, agent))
-    return _consulting(settings, asked, partial(program, root, env))
+    return _agent_settings(settings, asked, partial(find_program, root, env))
 
 
 def _model_of(own: JudgeConfig, agent: Agent) -> str:
     """The model that is asked for; the built-in default is Claude's, so any other agent is asked with its own."""
-    of_claude = adapter_of(agent).kind.reads == "claude"
+    of_claude = adapter_for(agent).kind.reads == "claude"
     return own.model if of_claude or "model" in own.model_fields_set else agent.model
 
 
-def _program(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig) -> JudgeSettings:
+def _program_settings(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig) -> JudgeSettings:
     """A program has a model only if one was configured: the built-in default is another judge's."""
     chosen = own.model if "model" in own.model_fields_set else ""
-    env = {**settings.env, **({MODEL: chosen} if chosen else {})}
+    env = {**settings.env, **({MODEL_VARIABLE: chosen} if chosen else {})}
     shown = " ".join(Path(word).name or word for word in command)[:_SHOWN]
     return replace(settings, model=chosen or shown, command=command, env=env)
 
 
-def _consulting(settings: JudgeSettings, agent: Agent | None, find: FindProgram) -> Consulting:
+def _agent_settings(settings: JudgeSettings, agent: Agent | None, find: FindProgram) -> AgentJudgeSettings:
     given = {field.name: getattr(settings, field.name) for field in fields(settings)}
     if agent is None:
-        return Consulting(**given)
+        return AgentJudgeSettings(**given)
     asked = replace(agent, args=())
-    of = adapter_of(agent)
-    given |= {"agent": agent.adapter, "env": for_agent(settings.env, asked, of.kind)}
+    of = adapter_for(agent)
+    given |= {"agent": agent.adapter, "env": filter_environment(settings.env, asked, of.kind)}
     given |= {"model": agent.model or agent.name, "alone": bool(of.kind.judge and of.kind.judge.alone)}
-    if not of.consults:
-        return Consulting(**given, missing=_only_works(agent))
-    missing = of.ready(asked, find, settings.env)
-    return Consulting(**given, launch=of.consult(asked), read=partial(of.consulted, asked), missing=missing)
+    if not of.can_consult:
+        return AgentJudgeSettings(**given, missing=_explain_no_judge_use(agent))
+    missing = of.explain_unready(asked, find, settings.env)
+    return AgentJudgeSettings(
+        **given, launch=of.build_consultation(asked), read=partial(of.read_consultation, asked), missing=missing
+    )
 
 
-def _only_works(agent: Agent) -> str:
+def _explain_no_judge_use(agent: Agent) -> str:
     return (
         f"{NOBODY}: the adapter {agent.adapter} of the agent {agent.name} has no read-only use. "
         "Name one that has, such as claude, as judge.agent in .aigon/config.json"
     )
 
 
-def why_not(settings: JudgeSettings) -> str:
+def explain_unready(settings: JudgeSettings) -> str:
     """Empty when the judge can be asked, else what is missing."""
-    return _backend(settings.backend).ready(settings, settings.env)
+    return _backend(settings.backend).explain_unready(settings, settings.env)
 
 
-def program(root: Path, env: Mapping[str, str], name: str) -> str | None:
+def find_program(root: Path, env: Mapping[str, str], name: str) -> str | None:
     """Where a program is. A path means a file of the main checkout, runnable or not; a bare name is looked up."""
     import shutil
 
@@ -121,7 +144,7 @@ def program(root: Path, env: Mapping[str, str], name: str) -> str | None:
 def _backend(name: str) -> Backend:
     """The backend of that name. Raises AigonError (exit 2) that says where the name stands."""
     try:
-        return backend(name)
+        return find_backend(name)
     except AigonError as error:
         error.where = "--judge, AIGON_JUDGE or judge.backend in .aigon/config.json"
         raise

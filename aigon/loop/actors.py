@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from aigon.agents.adapters import adapter_of
-from aigon.agents.configured import SAMPLE, configured, every_kind
-from aigon.agents.first_ready import candidates, why_none
-from aigon.agents.first_ready import said as chosen_aloud
+from aigon.agents.adapters import adapter_for
+from aigon.agents.choice import describe_choice as chosen_aloud
+from aigon.agents.choice import explain_none_ready, list_candidates
+from aigon.agents.configured import SAMPLE, find_agent, load_agent_types
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage
@@ -18,8 +18,14 @@ from aigon.isolation import sandbox
 from aigon.job.ladder import Rung, without_doubles
 from aigon.job.limits import max_cost
 from aigon.job.options import Options
-from aigon.judge.consulting import Consulting
-from aigon.judge.settings import IN_TURN, named, program, settings_of, why_not
+from aigon.judge.settings import (
+    PREFERENCE,
+    AgentJudgeSettings,
+    build_settings,
+    choose_judge,
+    explain_unready,
+    find_program,
+)
 from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
@@ -41,7 +47,7 @@ def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str
     if name is None:
         name, said = _first(root, env)
     with _of_the_run(options):
-        agent = configured(root, config, name, read)
+        agent = find_agent(root, config, name, read)
     return (replace(agent, model=options.model) if options.model else agent), said
 
 
@@ -57,10 +63,10 @@ def _named(config: Config, options: Options) -> str | None:
 
 def _first(root: Path, env: Mapping[str, str]) -> tuple[str, str]:
     """The first kind that is ready, and that it was taken. Raises AigonError (exit 6) where none is."""
-    among = candidates(every_kind(root), env, root)
+    among = list_candidates(load_agent_types(root), env, root)
     taken = next((one.kind for one in among if not one.problems), None)
     if taken is None:
-        hint = why_none(among) or f"Install one (aigon doctor lists them), or add {SAMPLE}"
+        hint = explain_none_ready(among) or f"Install one (aigon doctor lists them), or add {SAMPLE}"
         raise unavailable("There is no agent to work with", where="--agent", hint=hint)
     return taken.name, chosen_aloud(taken, among)
 
@@ -71,7 +77,7 @@ def _only_agent(config: Config) -> str | None:
 
 def why_not_ready(root: Path, agent: Agent, env: Mapping[str, str]) -> str:
     """Empty when the agent can start."""
-    return adapter_of(agent).ready(agent, partial(program, root, env), env)
+    return adapter_for(agent).explain_unready(agent, partial(find_program, root, env), env)
 
 
 def require_agent(root: Path, agent: Agent, options: Options, env: Mapping[str, str]) -> None:
@@ -151,7 +157,7 @@ def fallback(
     """The agents that stand in for `agent`, and a warning for each that cannot start. Raises AigonError (exit 2)."""
     where = "fallback in .aigon/config.json"
     names = dict.fromkeys(step.agent for step in options.line_up) or config.fallback
-    named = [configured(root, config, name, read, where) for name in names if name != agent.name]
+    named = [find_agent(root, config, name, read, where) for name in names if name != agent.name]
     others = [one for one in named if one.name != agent.name]
     lacks = {one.name: why_not_ready(root, one, env) for one in others}
     warnings = tuple(f"the fallback agent {name} cannot start: {why}" for name, why in lacks.items() if why)
@@ -167,7 +173,7 @@ def judge_of(
     `root` is the main checkout, the current folder if it is not given. Raises AigonError: 2 for one that cannot be,
     6 when the one that was asked for by name cannot be asked.
     """
-    chosen = named(config.judge or JudgeConfig(), options.judge)
+    chosen = choose_judge(config.judge or JudgeConfig(), options.judge)
     if chosen == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
         return None
     return chosen_judge(config, chosen, options.agents, env, root or Path.cwd())
@@ -177,7 +183,7 @@ def has_judge(root: Path) -> bool:
     """Whether anybody would be asked about open criteria in the checkout at `root`; one that is named counts."""
     with suppress(AigonError):
         config = load_configuration(open_work_tree(root))
-        chosen = named(config.judge or JudgeConfig(), os.environ.get("AIGON_JUDGE"))
+        chosen = choose_judge(config.judge or JudgeConfig(), os.environ.get("AIGON_JUDGE"))
         return chosen != "none" and (bool(chosen) or chosen_judge(config, None, (), os.environ, root) is not None)
     return True
 
@@ -187,11 +193,11 @@ def chosen_judge(
 ) -> JudgeSettings | None:
     """The judge `chosen`; without one the first that is ready, None where none is. Raises AigonError as `judge_of`."""
     own = config.judge or JudgeConfig()
-    for name in (chosen,) if chosen else IN_TURN:
+    for name in (chosen,) if chosen else PREFERENCE:
         agent = _asked(root, config, agents, own.agent) if name == "agent" else None
-        settings = settings_of(name, own, root, env, agent, config.env.pass_)
-        why = why_not(settings)
-        if not why and (chosen or not isinstance(settings, Consulting) or settings.alone):
+        settings = build_settings(name, own, root, env, agent, config.env.pass_)
+        why = explain_unready(settings)
+        if not why and (chosen or not isinstance(settings, AgentJudgeSettings) or settings.alone):
             return settings
         if chosen:
             hint = f"{why}; or ask another judge: --judge NAME"
@@ -205,8 +211,8 @@ def _asked(root: Path, config: Config, agents: Sequence[str], own: str) -> Agent
     Raises AigonError (exit 2) for a name that is no agent's.
     """
     if own:
-        return configured(root, config, own, open_work_tree(root), "judge.agent in .aigon/config.json")
+        return find_agent(root, config, own, open_work_tree(root), "judge.agent in .aigon/config.json")
     name = next(iter(agents), None) or config.default_agent or _only_agent(config)
     if name is None and len(config.agents) > 1:
         return None
-    return configured(root, config, name or "claude", open_work_tree(root))
+    return find_agent(root, config, name or "claude", open_work_tree(root))

@@ -1,7 +1,10 @@
-"""Ask the judge about what no command decides. Each call runs aside, so that Ctrl+C does not wait for a model."""
+"""What aigon captured of a check's output, for a judge to quote from."""
 
+import os
+import stat
 import threading
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
@@ -10,12 +13,11 @@ from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import Event, JudgeAsked, Spent
 from aigon.journal.state import State
-from aigon.judge import unshown
-from aigon.judge.backends import backend
-from aigon.judge.captured import observed
-from aigon.judge.case import Case, Judgement
-from aigon.judge.strict_json import MALFORMED
-from aigon.judge.whole import case_of
+from aigon.judge import selection
+from aigon.judge.backends import find_backend
+from aigon.judge.judgement import build_case
+from aigon.judge.question import Case, Judgement, ObservedCheck
+from aigon.judge.reply import MALFORMED
 from aigon.loop.decide import JUDGE_BROKEN
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
@@ -23,6 +25,28 @@ from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS
 from aigon.secrets.redaction import redact_value
 from aigon.spec.features import LOGS
+
+OUTPUT_TAIL = 256 * 1024
+"""Bytes of the end of an output that can be quoted."""
+
+
+def observe_check(finding: Finding) -> ObservedCheck:
+    """The finding with the end of its output. A remembered pass has none: its log lay where an agent could edit it."""
+    return ObservedCheck(finding, _read_tail(finding.log) if finding.log and not finding.cached else "")
+
+
+def _read_tail(path: str) -> str:
+    """The end of an ordinary file; "" for anything else, and never waiting for it."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            seen = os.fstat(file.fileno())
+            if not stat.S_ISREG(seen.st_mode):
+                return ""
+            file.seek(max(0, seen.st_size - OUTPUT_TAIL))
+            return file.read(OUTPUT_TAIL).decode(errors="replace")
+    return ""
+
 
 FORMAT = "The format is in docs/judges.md, under 'A judge of your own'"
 GRACE_SECONDS = 5.0
@@ -50,16 +74,18 @@ def _case(job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int
     """What the judge sees: never a word of the agent's own but what it wrote into the tree."""
     asked = [criterion for criterion in job.spec.criteria if criterion.number in waiting]
     work = world.workspace
-    found = diff_trees(work.trusted, job.base_commit, work.tree(), job.own_files, unshown.is_listed)
+    found = diff_trees(work.trusted, job.base_commit, work.tree(), job.own_files, selection.is_hidden_by_name)
     diffs = [diff for diff in found if not diff.path.startswith(LOGS)]  # other logs quote agents, too
-    return case_of(settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observed(f) for f in findings])
+    return build_case(
+        settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observe_check(f) for f in findings]
+    )
 
 
 def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Generator[Event, State, Judgement]:
     """Every call of the judgement, and what it cost."""
-    from aigon.judge.judgement import judgement
+    from aigon.judge.judgement import judge_case
 
-    steps = judgement(case)
+    steps = judge_case(case)
     try:
         question = next(steps)
         while not world.stop.look():
@@ -88,7 +114,7 @@ def _asked(world: World, settings: JudgeSettings, question: JudgeQuestion) -> Ju
 
 def _answer(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     try:
-        return backend(settings.backend).ask(question, settings)
+        return find_backend(settings.backend).ask(question, settings)
     except Exception as error:  # a backend must not raise; one that does has given no answer, and must not hang a run
         return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")
 

@@ -5,8 +5,8 @@ from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.agents.adapters import adapter_of
-from aigon.agents.environment import for_agent
+from aigon.agents.adapters import adapter_for
+from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
 from aigon.files.displaced import real_folders
@@ -78,7 +78,7 @@ def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Eve
     world.sweep()
     _run_folder(world, folder, state.finished)
     yield from _put_back(job, world, number)
-    turn = adapter_of(agent).turn(agent, ask, replace(exited, report=_report(ask)))
+    turn = adapter_for(agent).read_turn(agent, ask, replace(exited, report=_report(ask)))
     turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
     redact_files(world.iteration_folder(number), world.redact)
     prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
@@ -115,9 +115,9 @@ def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, No
 
 
 def _command(job: Job, world: World, agent: Agent, ask: TurnRequest, log: Path) -> run.Command:
-    adapter = adapter_of(agent)
-    launch = adapter.launch(agent, ask)
-    seen = for_agent(world.agent_env, agent, adapter.kind)
+    adapter = adapter_for(agent)
+    launch = adapter.build_launch(agent, ask)
+    seen = filter_environment(world.agent_env, agent, adapter.kind)
     env = {name: value for name, value in seen.items() if name not in launch.unset} | dict(launch.env)
     return run.Command(
         world.boxed.command(launch, agent, ask, env),

@@ -2,7 +2,7 @@
 
 A judge backend is a module in `aigon/judge/backends/` with two functions:
 
-    ready(settings, env) -> str            "" when it can be asked, else what is missing and how to get it
+    explain_unready(settings, env) -> str  "" when it can be asked, else what is missing and how to get it
     ask(question, settings) -> Answer      one call; never raises: what went wrong is the answer's `failure`
 
 A backend only carries a question there and an answer back. What is asked, which quotes count and what a verdict needs

@@ -3,16 +3,16 @@
 An adapter is a kind of agent (`aigon.model.agent_types`, one YAML file) and a module in
 `aigon/agents/adapters/` that reads what the program prints:
 
-    seen(exited) -> TurnReport                  what the output says of the turn, from nothing but what the program left
+    read_output(exited) -> TurnReport         what the output says of the turn, from nothing but what the program left
 
 It may also have these, which otherwise follow from the data:
 
-    ready(agent, find, env) -> str          empty when it can start, else what is missing and what to do about it
-    launch(agent, ask) -> Launch            the command line of one turn
-    turn(agent, ask, exited) -> Turn        what that turn was
-    credentials(agent, env) -> names        what logs it in beside what the kind names
+    explain_unready(agent, find, env) -> str  empty when it can start, else what is missing and what to do about it
+    build_launch(agent, ask) -> Launch        the command line of one turn
+    read_turn(agent, ask, exited) -> Turn     what that turn was
+    find_credentials(agent, env) -> names     what logs it in beside what the kind names
 
-    consult(kind, agent) -> Launch          the command line that answers what stands on standard input
+    build_consultation(kind, agent) -> Launch the command line that answers what stands on standard input
 
 `consult` is read-only use, which the key `judge` of a kind describes: the program gets no tool that changes anything,
 and `agent.args` are left out, since they could give it one. It runs in an empty folder.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from aigon.agents.command_file import is_aigons
+from aigon.agents.command_file import is_unedited_command
 from aigon.files.runtime_files import is_runtime
 from aigon.git.trusted import TrustedGit
 from aigon.job.assessment import Look
@@ -44,7 +44,7 @@ def _is_aigons_own(git: TrustedGit, base: str, path: str) -> bool:
         return has_only_own_lines(before, file.read_text(errors="replace") if file.is_file() else "")
     if path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(path):
         return True
-    return file.is_file() and not file.is_symlink() and is_aigons(file.name, file.read_bytes())
+    return file.is_file() and not file.is_symlink() and is_unedited_command(file.name, file.read_bytes())
 
 
 def _tips(git: TrustedGit, target: str) -> set[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aigon.agents.configured import configured
+from aigon.agents.configured import find_agent
 from aigon.arena.command_line import spell_option
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
@@ -60,7 +60,7 @@ def continue_choices(options: Options, started: RunStarted, main: Path, read: Re
     recorded = started.choices or Choices((Step(started.agent),), skip_validation=started.skip_validation or None)
     agent = recorded.line_up[0].agent
     flag = options.is_flag("agents")
-    chosen = configured(main, config, options.agents[0], open_work_tree(main)).name if flag else agent
+    chosen = find_agent(main, config, options.agents[0], open_work_tree(main)).name if flag else agent
     taken = {name: getattr(recorded, name) for name in (*LIMITS, *NAMED, "sandbox", "judge")}
     if not options.is_flag("judge"):
         taken |= {"judge_model": recorded.judge_model, "judge_agent": recorded.judge_agent}

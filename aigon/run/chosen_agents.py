@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.agents.configured import configured
+from aigon.agents.configured import find_agent
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import usage
@@ -46,7 +46,7 @@ def agents(main: Checkout, names: Sequence[str]) -> tuple[RequestedAgent, ...]:
 
 
 def _named(root: Path, config: Config, name: str, read: ReadFile) -> RequestedAgent:
-    agent = configured(root, config, name if name in config.agents else name.partition(":")[0], read)
+    agent = find_agent(root, config, name if name in config.agents else name.partition(":")[0], read)
     short = next((a for a in agent.kind.aliases if len(a) <= SHORT), "") if agent.kind else ""
     found = parse_requested_agent(
         name, short if agent.kind and agent.name == agent.kind.name else agent.name, config.agents

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, usage
 from aigon.files.home import repository_home
 from aigon.git.person import Checkout
@@ -164,7 +164,7 @@ def _require_looked_at(checkout: Checkout, root: Path, name: str, records: Recor
             f"Feature {name} has not been looked at yet: there is nothing to decide on",
             where="" if state.started else describe_search(root, name, records.journal),
             hint=command_elsewhere(checkout.common_dir, name, f"aigon feature-status {name}")
-            or loop_command(root, name),
+            or build_loop_command(root, name),
         )
     return state
 

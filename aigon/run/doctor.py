@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from aigon.agents.adapters import kinds
-from aigon.agents.choice import choice
-from aigon.agents.configured import OWN, configured, person_folder
-from aigon.agents.first_ready import NEVER, rank
-from aigon.agents.health import Patient, health
+from aigon.agents.adapters import load_types
+from aigon.agents.choice import NEVER_CHOSEN, choose_agent, rank_type
+from aigon.agents.configured import OWN, find_agent, user_types_folder
+from aigon.agents.health import AgentToExamine, examine_agents
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit
@@ -15,8 +14,7 @@ from aigon.files.resources import agent_kinds
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository_root
 from aigon.git.trusted import refuse_unsupported
-from aigon.judge.consulting import Consulting
-from aigon.judge.settings import named
+from aigon.judge.settings import AgentJudgeSettings, choose_judge
 from aigon.loop.actors import chosen_judge
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import Diagnosis, MachineFact
@@ -33,7 +31,7 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
     config = _configuration(read, wrong)
     known = _kinds(root, wrong)
     patients = _patients(root or start, config, known, read, wrong)
-    agents = health(patients, root or start, env)
+    agents = examine_agents(patients, root or start, env)
     basics = facts(root, config, env)
     git = any(fact.name == "git" and fact.data.get("version") for fact in basics)
     machine = (
@@ -43,7 +41,7 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
         _judge(root or start, config, env),
         *(MachineFact("configuration", "Settings", "", problem=worded(error), code=Exit.USAGE) for error in wrong),
     )
-    taken, why = choice(config, env, agents, known, root or start)
+    taken, why = choose_agent(config, env, agents, known, root or start)
     return Diagnosis(agents, machine, taken, why, known["command"].note)
 
 
@@ -58,32 +56,32 @@ def _configuration(read: ReadFile, wrong: list[AigonError]) -> Config:
 def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, AgentType]:
     """Every kind that can be read: one malformed file leaves those of its folder out."""
     sound = []
-    for folder in (person_folder(), *([root / OWN] if root else [])):
+    for folder in (user_types_folder(), *([root / OWN] if root else [])):
         try:
-            kinds([folder])
+            load_types([folder])
             sound.append(folder)
         except (AigonError, OSError) as error:
             wrong.append(error if isinstance(error, AigonError) else AigonError(str(error), where=str(folder)))
-    return kinds(sound)
+    return load_types(sound)
 
 
 def _patients(
     root: Path, config: Config, known: Mapping[str, AgentType], read: ReadFile, wrong: list[AigonError]
-) -> list[Patient]:
+) -> list[AgentToExamine]:
     """The configured agents, then every kind that is none of them by name."""
     foreign = agent_kinds(root / OWN)
     found = []
     for name in sorted(config.agents):
         try:
-            agent = configured(root, config, name, read)
-            found.append(Patient(agent, agent.kind or known[agent.adapter], True, agent.adapter in foreign))
+            agent = find_agent(root, config, name, read)
+            found.append(AgentToExamine(agent, agent.kind or known[agent.adapter], True, agent.adapter in foreign))
         except AigonError as error:
             wrong.append(error)
-    others = [kind for name, kind in known.items() if name not in config.agents and name not in NEVER]
-    others.sort(key=rank)
+    others = [kind for name, kind in known.items() if name not in config.agents and name not in NEVER_CHOSEN]
+    others.sort(key=rank_type)
     passed = tuple(config.env.pass_)
     named = [(one, Agent(one.name, one.name, kind=one, passed=passed)) for one in others]
-    return found + [Patient(agent, one, foreign=one.name in foreign) for one, agent in named]
+    return found + [AgentToExamine(agent, one, foreign=one.name in foreign) for one, agent in named]
 
 
 def _repository(root: Path) -> MachineFact:
@@ -113,7 +111,7 @@ def _judge(root: Path, config: Config, env: Mapping[str, str]) -> MachineFact:
     """Who would decide criteria that no command decides."""
     own = config.judge or JudgeConfig()
     try:
-        chosen = named(own, env.get("AIGON_JUDGE") or None)
+        chosen = choose_judge(own, env.get("AIGON_JUDGE") or None)
         settings = None if chosen == "none" else chosen_judge(config, chosen, (), env, root)
     except AigonError as error:
         return MachineFact("judge", "Judge", "none", {"backend": None}, remark=worded(error))
@@ -121,6 +119,6 @@ def _judge(root: Path, config: Config, env: Mapping[str, str]) -> MachineFact:
         return MachineFact(
             "judge", "Judge", "a person (aigon approve); no judge model is configured", {"backend": None}
         )
-    who = settings.agent if isinstance(settings, Consulting) else settings.model
+    who = settings.agent if isinstance(settings, AgentJudgeSettings) else settings.model
     data = {"backend": settings.backend, "agent": settings.agent, "model": settings.model}
     return MachineFact("judge", "Judge", f"{settings.backend} ({who})", data)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from aigon.agents.command_agents import kinds_here
-from aigon.agents.install_commands import Place, install
+from aigon.agents.install_commands import InstallTarget, find_types_here, install_commands
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
 from aigon.config.loading import PROJECT_FILE, load_configuration, open_work_tree
@@ -179,8 +178,8 @@ def unignored_outputs(checkout: Checkout, checks: ProjectChecks) -> tuple[str, .
 
 
 def _write_commands(root: Path, config: Config) -> tuple[tuple[CommandFileResult, ...], tuple[str, ...]]:
-    inside, elsewhere = kinds_here(root, config, os.environ)
-    return install(inside, Place(root, Path.home())), tuple(kind.name for kind in elsewhere)
+    inside, elsewhere = find_types_here(root, config, os.environ)
+    return install_commands(inside, InstallTarget(root, Path.home())), tuple(kind.name for kind in elsewhere)
 
 
 def _refuse_agents(root: Path, agents: Mapping[str, Sequence[str]]) -> None:

@@ -1,6 +1,6 @@
 """Measure a judge: every change of a labelled set is judged as in a loop, and the verdicts are held against the truth.
 
-The questions, the checks of quotes and the refuting call are a loop's (`aigon.judge.whole`).
+The questions, the checks of quotes and the refuting call are a loop's (`aigon.judge.judgement`).
 """
 
 import os
@@ -16,12 +16,11 @@ from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, unavailable
 from aigon.files.resources import resource
 from aigon.git.person import Checkout
-from aigon.judge.accuracy import Decided, Evaluation, Judged
-from aigon.judge.backends import backend
-from aigon.judge.labelled import Labelled, cases
-from aigon.judge.labelled_change import bench, change
-from aigon.judge.settings import named
-from aigon.judge.whole import judge_change
+from aigon.judge.accuracy import Evaluation, JudgedCase, LabelledVerdict
+from aigon.judge.backends import find_backend
+from aigon.judge.judgement import judge_change
+from aigon.judge.labelled import LabelledCase, diff_case, load_cases, open_bench
+from aigon.judge.settings import choose_judge
 from aigon.loop.actors import chosen_judge
 from aigon.model.changes import FileDiff
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
@@ -52,7 +51,7 @@ def evaluate(start: Path, asked: Asked, progress: Progress) -> tuple[Evaluation,
     Raises AigonError: 2 for a set or configuration that is malformed, 6 when the judge cannot be asked.
     """
     folder = Path(asked.set) if asked.set else resource("templates", "judging")
-    labelled = cases(folder)
+    labelled = load_cases(folder)
     settings = judge(start, asked)
     criteria = sum(len(case.truth) for case in labelled)
     progress(f"{settings.backend} ({settings.model}) judges {len(labelled)} changes with {criteria} criteria")
@@ -73,7 +72,7 @@ def judge(start: Path, asked: Asked) -> JudgeSettings:
     """The judge to measure: the one that was named, else the configured one. Raises AigonError (exit 6) for none."""
     root = _root(start)
     config = _configured(load_configuration(open_work_tree(root)), asked)
-    chosen = named(config.judge or JudgeConfig(), asked.judge)
+    chosen = choose_judge(config.judge or JudgeConfig(), asked.judge)
     found = None if chosen == "none" else chosen_judge(config, chosen, (), dict(os.environ), root)
     if found is None:
         hint = "Name one: --judge anthropic, agent or command. What each needs is said when it cannot be asked"
@@ -96,11 +95,11 @@ def _configured(config: Config, asked: Asked) -> Config:
 
 
 def _all(
-    labelled: Sequence[Labelled], settings: JudgeSettings, repeat: int, stop: Stop, progress: Progress
-) -> Iterator[Judged]:
+    labelled: Sequence[LabelledCase], settings: JudgeSettings, repeat: int, stop: Stop, progress: Progress
+) -> Iterator[JudgedCase]:
     """Every case in every round, until somebody asks for the end."""
-    with bench() as place:
-        changes = [change(place, case) for case in labelled]  # what is wrong with a set is said before it costs
+    with open_bench() as place:
+        changes = [diff_case(place, case) for case in labelled]  # what is wrong with a set is said before it costs
     due = [
         (round_, case, diffs) for round_ in range(1, repeat + 1) for case, diffs in zip(labelled, changes, strict=True)
     ]
@@ -112,23 +111,26 @@ def _all(
             return
 
 
-def _judged(case: Labelled, diffs: Sequence[FileDiff], settings: JudgeSettings, round_: int, stop: Stop) -> Judged:
+def _judged(
+    case: LabelledCase, diffs: Sequence[FileDiff], settings: JudgeSettings, round_: int, stop: Stop
+) -> JudgedCase:
     begun = time.monotonic()
     criteria = tuple(criterion for criterion in case.spec.criteria if criterion.number in case.truth)
     spec = case.spec.raw.decode(errors="replace")
     found = judge_change(settings, criteria, spec, diffs, case.observed, ask=lambda q: _ask(q, settings, stop))
     said = {verdict.criterion: verdict for verdict in found.verdicts}
     decided = tuple(
-        Decided(c.number, c.text, case.truth[c.number], said[c.number].status, said[c.number].reason) for c in criteria
+        LabelledVerdict(c.number, c.text, case.truth[c.number], said[c.number].status, said[c.number].reason)
+        for c in criteria
     )
     answers = tuple(call.answer for call in found.calls)
-    return Judged(case.name, case.about, round_, decided, found.rejected, answers, time.monotonic() - begun)
+    return JudgedCase(case.name, case.about, round_, decided, found.rejected, answers, time.monotonic() - begun)
 
 
 def _ask(question: JudgeQuestion, settings: JudgeSettings, stop: Stop) -> JudgeAnswer:
     """One call, aside, so that Ctrl+C does not wait for a model. Raises AigonError (exit 6) when no call can help."""
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
-    ask = backend(settings.backend).ask
+    ask = find_backend(settings.backend).ask
     threading.Thread(target=lambda: answers.put(ask(question, settings)), name="judge", daemon=True).start()
     while not stop.asked:
         try:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.agents.versions import numbers, version_in
+from aigon.agents.health import find_version, parse_version
 from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files import home
@@ -28,11 +28,11 @@ def git(env: Mapping[str, str]) -> MachineFact:
         return MachineFact("git", "git", "not installed", {"minimum": OLDEST_GIT},
                     problem=f"there is no git on PATH: install git {OLDEST_GIT} or newer")  # fmt: skip
     code, out, _ = run.capture_output([program, "--version"], env={**env, "LC_ALL": "C"})
-    version = version_in(out)
+    version = find_version(out)
     data = {"path": program, "version": version, "minimum": OLDEST_GIT}
     if code or not version:
         return MachineFact("git", "git", program, data, problem="it does not say its version: is it git?")
-    old = f"aigon needs git {OLDEST_GIT} or newer" if numbers(version) < numbers(OLDEST_GIT) else ""
+    old = f"aigon needs git {OLDEST_GIT} or newer" if parse_version(version) < parse_version(OLDEST_GIT) else ""
     return MachineFact("git", "git", f"{version} (needs {OLDEST_GIT} or newer)", data, problem=old)
 
 

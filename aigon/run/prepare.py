@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import ProjectChecks, require_named, require_tools, resolve_checks
 from aigon.compile.proposals import Surroundings
@@ -139,7 +139,7 @@ def _one_turn(main: Path, feature: Feature, options: Options) -> str:
     """Return what a person should know who leaves --loop out."""
     if options.loop:
         return ""
-    again = loop_command(main, feature.name_for_people, options.agents)
+    again = build_loop_command(main, feature.name_for_people, options.agents)
     return f"this is one turn; to go on until everything is proven: {again}"
 
 

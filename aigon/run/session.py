@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, usage
 from aigon.files.home import repository_home
 from aigon.files.store import lock
@@ -139,7 +139,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
 
 def _start_command(opening: Opening, name: str) -> str:
     label = opening.seat.label
-    return format_run_command(name, label, "--loop") if label else loop_command(opening.seat.main, name)
+    return format_run_command(name, label, "--loop") if label else build_loop_command(opening.seat.main, name)
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:

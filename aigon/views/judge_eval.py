@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from aigon.journal import amounts
-from aigon.judge.accuracy import Calls, Decided, Evaluation, Judged, totals
+from aigon.judge.accuracy import Calls, Evaluation, JudgedCase, LabelledVerdict, count_verdicts
 from aigon.model.turns import Usage
 
 
@@ -17,7 +17,7 @@ def document(found: Evaluation) -> dict[str, object]:
         "complete": found.complete,
         "judgements": len(found.judged),
         "expected": found.expected,
-        **totals(found.decided),
+        **count_verdicts(found.decided),
         "rejected_quotes": sum(each.rejected for each in found.judged),
         "wavering": [{"case": case, "criterion": number} for case, number in found.wavering],
         "calls": calls.number,
@@ -29,12 +29,12 @@ def document(found: Evaluation) -> dict[str, object]:
     }
 
 
-def _case(judged: Judged) -> dict[str, object]:
+def _case(judged: JudgedCase) -> dict[str, object]:
     return {
         "case": judged.case,
         "about": judged.about,
         "round": judged.round,
-        **totals(judged.decided),
+        **count_verdicts(judged.decided),
         "rejected_quotes": judged.rejected,
         "calls": len(judged.answers),
         "failures": [answer.failure for answer in judged.answers if answer.failure],
@@ -43,7 +43,7 @@ def _case(judged: Judged) -> dict[str, object]:
     }
 
 
-def _criterion(one: Decided) -> dict[str, object]:
+def _criterion(one: LabelledVerdict) -> dict[str, object]:
     return {"number": one.number, "text": one.text, "truth": one.truth, "said": one.said, "reason": one.reason}
 
 
@@ -54,7 +54,7 @@ def text(found: Evaluation, verbose: bool = False) -> str:
 
 
 def _figures(found: Evaluation) -> Iterator[str]:
-    counts, calls = totals(found.decided), found.calls
+    counts, calls = count_verdicts(found.decided), found.calls
     once = "all criteria of a change at once" if found.mode == "all" else "one criterion at a time"
     yield f"Judge: {found.backend} ({found.model}), {once}"
     yield f"Set: {found.source}"
@@ -99,14 +99,14 @@ def _wrong(found: Evaluation, verbose: bool) -> Iterator[str]:
                 yield f"{one.said}, though {one.truth}: {each.case} {one.number}. {one.text} ({one.reason})"
 
 
-def _table(judged: Sequence[Judged]) -> Iterator[str]:
+def _table(judged: Sequence[JudgedCase]) -> Iterator[str]:
     """A line per case and round; the round is named where there are several."""
     several = any(each.round > 1 for each in judged)
     names = [f"{each.case} ({each.round})" if several else each.case for each in judged]
     width = max(map(len, ["case", *names]))
     yield f"{'case':<{width}}  right  false  missed  unclear  rejected  calls   time"
     for name, each in zip(names, judged, strict=True):
-        counts = totals(each.decided)
+        counts = count_verdicts(each.decided)
         right = f"{counts['right']}/{counts['verdicts']}"
         figures = f"{right:>5}  {counts['false_ticks']:>5}  {counts['missed_ticks']:>6}  {counts['unclear']:>7}"
         spent = f"{each.rejected:>8}  {len(each.answers):>5}  {amounts.duration(each.seconds):>5}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.checks.interpreters import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
@@ -124,7 +124,7 @@ def _find_feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Fe
         hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
         raise usage(f"Worktrees are for features whose spec is under {ROOT}/", where=feature.path, hint=hint)
     if not feature.id:
-        here = loop_command(main.root, feature.slug, option="--loop --no-worktree")
+        here = build_loop_command(main.root, feature.slug, option="--loop --no-worktree")
         what = f"'{feature.slug}' is in progress without an ID, and a worktree needs one"
         raise usage(what, where=feature.path, hint=f"Work on it in this checkout: {here}")
     return feature
@@ -161,7 +161,7 @@ def _find_target(main: Checkout, feature: Feature) -> str:
         raise environment(
             f"Feature {name} has been worked on in this checkout, so no worktree can begin where it did",
             where=f"{main.root} (on {feature.name})",
-            hint=f"Go on here: {loop_command(main.root, name, option='--loop --no-worktree')}",
+            hint=f"Go on here: {build_loop_command(main.root, name, option='--loop --no-worktree')}",
         )
     return origin.branch
 

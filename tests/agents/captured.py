@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents.adapters import Adapter, adapter
+from aigon.agents.adapters import Adapter, find_adapter
 from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnRequest
 from tests.agents.turns import Place, play, program
 
@@ -38,7 +38,7 @@ def turn_of(kind: str, name: str, code: int = 0) -> Turn:
 def turn_after(kind: str, ended: ProgramExit) -> Turn:
     """The turn of such an agent whose program ended so."""
     nowhere = TurnRequest(1, "42", "run", "/w", "/c", "/w/spec.md", "/c/prompt.md")
-    return adapter(kind).turn(Agent(kind, kind), nowhere, ended)
+    return find_adapter(kind).read_turn(Agent(kind, kind), nowhere, ended)
 
 
 def turn(kind: str, **fields: object) -> Turn:
@@ -66,7 +66,7 @@ class Played:
 
 def played(there: Place, agent: Agent, name: str, code: int = 0, **env: str) -> Played:
     """A stand-in for the kind's program really runs: it notes what it gets, prints a capture and leaves its report."""
-    known = adapter(agent.adapter)
+    known = find_adapter(agent.adapter)
     bin_folder = there.checkout / "bin"
     bin_folder.mkdir()
     program(bin_folder / known.kind.program, _script(there.checkout, name, code))
@@ -93,10 +93,10 @@ class _Reporting:
 
     known: Adapter
 
-    def launch(self, agent: Agent, ask: TurnRequest) -> Launch:
-        return self.known.launch(agent, ask)
+    def build_launch(self, agent: Agent, ask: TurnRequest) -> Launch:
+        return self.known.build_launch(agent, ask)
 
-    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+    def read_turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         file = Path(ask.output_file)
         report = file.read_bytes() if file.exists() else b""
-        return self.known.turn(agent, ask, replace(exited, report=report, ended=NOW))
+        return self.known.read_turn(agent, ask, replace(exited, report=report, ended=NOW))

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents.adapters import adapter
+from aigon.agents.adapters import find_adapter
 from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnReport, TurnRequest, Usage
 from tests.agents.captured import FOLDER, NOW
 from tests.agents.turns import Place, play, program
@@ -53,7 +53,7 @@ exit {code}
 
 def play_stand_in(there: Place, agent: Agent, name: str, code: int = 0, *, prompt: str = "", **env: str) -> Given:
     """A stand-in for the kind's program really runs, and leaves what was captured where it is told to."""
-    known = adapter(agent.adapter)
+    known = find_adapter(agent.adapter)
     bin_folder = there.checkout / "bin"
     bin_folder.mkdir(exist_ok=True)
     script = _SCRIPT.format(notes=there.checkout, capture=FOLDER / name, code=code)
@@ -74,10 +74,10 @@ class _Reading:
 
     of: Agent
 
-    def launch(self, agent: Agent, ask: TurnRequest) -> Launch:
-        return adapter(self.of.adapter).launch(agent, ask)
+    def build_launch(self, agent: Agent, ask: TurnRequest) -> Launch:
+        return find_adapter(self.of.adapter).build_launch(agent, ask)
 
-    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+    def read_turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         file = Path(ask.output_file)
         report = file.read_bytes() if file.is_file() else b""
-        return adapter(self.of.adapter).turn(agent, ask, replace(exited, report=report))
+        return find_adapter(self.of.adapter).read_turn(agent, ask, replace(exited, report=report))

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.agents.adapters import kind, kinds
-from aigon.agents.environment import for_agent, kept_from, listed
+from aigon.agents.adapters import find_type, load_types
+from aigon.agents.credentials import filter_environment, join_names, list_withheld
 from aigon.model.turns import Agent
 
 PERSON = {
@@ -20,7 +20,7 @@ ORDINARY = {"PATH", "HOME", "SSH_AUTH_SOCK"}
 def seen(name: str, *, model: str = "", env: dict[str, str] | None = None, passed: tuple[str, ...] = ()) -> set[str]:
     """What an agent of this kind sees beyond what is nobody's secret."""
     agent = Agent(name, name, model=model, env=env or {}, passed=passed)
-    return set(for_agent(PERSON, agent, kind(name))) - ORDINARY
+    return set(filter_environment(PERSON, agent, find_type(name))) - ORDINARY
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_an_agent_sees_the_credentials_of_its_own_kind_and_no_others(name: str, 
     assert seen(name) == own
 
 
-@pytest.mark.parametrize("name", sorted(kinds()))
+@pytest.mark.parametrize("name", sorted(load_types()))
 def test_every_kind_sees_what_it_declares_and_never_what_nobody_declared(name: str) -> None:
-    declared = kind(name).credentials.env
+    declared = find_type(name).credentials.env
     env = dict.fromkeys((*declared, "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "DEPLOY_TOKEN"), "x")
-    assert set(for_agent(env, Agent(name, name), kind(name))) == set(declared)
+    assert set(filter_environment(env, Agent(name, name), find_type(name))) == set(declared)
 
 
 def test_a_cloud_is_let_through_where_a_person_switched_it_on() -> None:
@@ -59,6 +59,6 @@ def test_a_cloud_is_let_through_where_a_person_switched_it_on() -> None:
 
 def test_a_name_that_is_passed_is_seen_and_what_is_kept_is_listed_with_secrets_first() -> None:
     assert seen("command", passed=("DB_PASSWORD",)) == {"DB_PASSWORD"}
-    kept = kept_from(PERSON, Agent("mine", "command"), replace(kind("command")))
+    kept = list_withheld(PERSON, Agent("mine", "command"), replace(find_type("command")))
     assert kept[0] == "ANTHROPIC_API_KEY" and kept[-1] in ("AWS_REGION", "OPENAI_BASE_URL") and len(kept) == 13
-    assert listed(kept).endswith(" and 5 more") and listed(("A", "B")) == "A, B"
+    assert join_names(kept).endswith(" and 5 more") and join_names(("A", "B")) == "A, B"

@@ -58,7 +58,7 @@ TURNED_AWAY = {"usage": None, "cost": 0.0}
     ],
 )  # fmt: skip
 def test_every_captured_session_is_read_whatever_the_exit_code(case: str, expected: TurnReport) -> None:
-    assert aider.seen(exited(f"aider_{case}")) == expected
+    assert aider.read_output(exited(f"aider_{case}")) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_every_captured_session_is_read_whatever_the_exit_code(case: str, expect
     ],
 )
 def test_without_a_history_the_screen_tells(case: str, expected: TurnReport) -> None:
-    assert aider.seen(exited(f"aider_{case}", report=False)) == expected
+    assert aider.read_output(exited(f"aider_{case}", report=False)) == expected
 
 
 def test_a_session_that_ended_with_failed_edits_failed_and_is_paid_for() -> None:
-    enough = aider.seen(exited("aider_enough"))
+    enough = aider.read_output(exited("aider_enough"))
     assert (enough.end, enough.detail) == ("failed", "Only 3 reflections allowed, stopping.")
     assert (enough.usage, enough.cost) == (Usage(16800, 160), 0.03)
     assert enough.said.endswith(FAILED_EDIT)
@@ -100,10 +100,10 @@ def history(*lines: str) -> ProgramExit:
 
 
 def test_with_a_cache_the_cost_has_a_line_of_its_own_and_cached_tokens_are_among_what_was_sent() -> None:
-    found = aider.seen(history("", "Hi.", "", f"> {TOKENS}", f"{COST}  "))
+    found = aider.read_output(history("", "Hi.", "", f"> {TOKENS}", f"{COST}  "))
     assert found == TurnReport("finished", "", "Hi.", "m", "", Usage(9000, 85, 3000), 0.02, "reported")
     screen = f"Aider v0.86.2\nModel: m with whole edit format\n\nHi.\n\n{TOKENS}\n{COST}\n".encode()
-    assert aider.seen(ProgramExit(0, screen)) == found
+    assert aider.read_output(ProgramExit(0, screen)) == found
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_with_a_cache_the_cost_has_a_line_of_its_own_and_cached_tokens_are_among
     ],
 )  # fmt: skip
 def test_what_aider_says_last_is_how_it_ended(after: tuple[str, ...], end: str) -> None:
-    assert aider.seen(history("", "Hi.", "", f"> {TOKENS}", f"{COST}  ", *after)).end == end
+    assert aider.read_output(history("", "Hi.", "", f"> {TOKENS}", f"{COST}  ", *after)).end == end
 
 
 def test_what_the_model_says_of_errors_is_no_error_of_the_session() -> None:
@@ -137,18 +137,20 @@ def test_what_the_model_says_of_errors_is_no_error_of_the_session() -> None:
         "#### You did well.",
         "Traceback",
     )
-    found = aider.seen(history("", *lies, "", f"> {TOKENS}", f"{COST}  "))
+    found = aider.read_output(history("", *lies, "", f"> {TOKENS}", f"{COST}  "))
     assert (found.end, found.detail) == ("finished", "")
     told = "\n".join(lies)
-    assert aider.seen(ProgramExit(0, f"Aider v1\n\n{told}\n\n{TOKENS}\n{COST}\n".encode())).end == "finished"
-    killed = aider.seen(ProgramExit(-9, f"Aider v1\n\n{told}\n{ERROR}\n".encode()))
+    assert aider.read_output(ProgramExit(0, f"Aider v1\n\n{told}\n\n{TOKENS}\n{COST}\n".encode())).end == "finished"
+    killed = aider.read_output(ProgramExit(-9, f"Aider v1\n\n{told}\n{ERROR}\n".encode()))
     assert (killed.end, killed.cost) == (None, None)
 
 
 def test_without_a_reply_or_an_error_there_is_no_good_end_and_an_empty_reply_is_mentioned() -> None:
-    lost = aider.seen(ProgramExit(0, b"Aider v0.86.2\nUnable to list files in git repo\n"))
+    lost = aider.read_output(ProgramExit(0, b"Aider v0.86.2\nUnable to list files in git repo\n"))
     assert (lost.end, lost.detail) == (None, "no reply of the model: Unable to list files in git repo")
-    empty = aider.seen(history("> Empty response received from LLM. Check your provider account?  ", f"> {TOKENS}  "))
+    empty = aider.read_output(
+        history("> Empty response received from LLM. Check your provider account?  ", f"> {TOKENS}  ")
+    )
     assert (empty.end, empty.detail, empty.cost) == ("finished", "the reply of the model was empty", None)
 
 

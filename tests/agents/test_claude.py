@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter
+from aigon.agents.adapters import find_adapter
 from aigon.model.turns import Agent, ProgramExit, Turn, Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
 
-claude = adapter("claude")
+claude = find_adapter("claude")
 CAPTURES = Path(__file__).parent / "captures"
 AGENT = Agent(name="claude", adapter="claude", model="sonnet")
 
@@ -29,7 +29,9 @@ def capture(name: str) -> bytes:
 def turn(
     there: Place, stdout: bytes, exit_code: int | None = 0, stderr: bytes = b"", *, timed_out: bool = False
 ) -> Turn:
-    return claude.turn(AGENT, there.ask(), ProgramExit(exit_code, stdout, stderr, timed_out=timed_out, duration=3.0))
+    return claude.read_turn(
+        AGENT, there.ask(), ProgramExit(exit_code, stdout, stderr, timed_out=timed_out, duration=3.0)
+    )
 
 
 def result(**fields: object) -> bytes:
@@ -275,19 +277,19 @@ def test_a_usage_limit_of_a_real_process_is_known(there: Place, monkeypatch: pyt
 
 def test_the_retries_that_a_person_chose_are_left_alone(there: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_MAX_RETRIES", "7")
-    assert "CLAUDE_CODE_MAX_RETRIES" not in claude.launch(AGENT, there.ask()).env
+    assert "CLAUDE_CODE_MAX_RETRIES" not in claude.build_launch(AGENT, there.ask()).env
     monkeypatch.delenv("CLAUDE_CODE_MAX_RETRIES")
     chosen = Agent(name="c", adapter="claude", env={"CLAUDE_CODE_MAX_RETRIES": "1"})
-    assert claude.launch(chosen, there.ask()).env["CLAUDE_CODE_MAX_RETRIES"] == "1"
+    assert claude.build_launch(chosen, there.ask()).env["CLAUDE_CODE_MAX_RETRIES"] == "1"
 
 
 def test_permissions_are_given_in_the_way_that_works_for_this_user(there: Place) -> None:
     root = os.geteuid() == 0
-    argv = claude.launch(AGENT, replace(there.ask(), root=root)).argv
+    argv = claude.build_launch(AGENT, replace(there.ask(), root=root)).argv
     as_root = ("--permission-mode", "acceptEdits", "--allowedTools", "Bash")
     assert ("--dangerously-skip-permissions" in argv) == (os.geteuid() != 0)
     assert (set(as_root) <= set(argv)) == (os.geteuid() == 0)
-    sandboxed = claude.launch(
+    sandboxed = claude.build_launch(
         Agent(name="c", adapter="claude", env={"IS_SANDBOX": "1"}), replace(there.ask(), root=True)
     ).argv
     assert "--dangerously-skip-permissions" in sandboxed
@@ -295,7 +297,7 @@ def test_permissions_are_given_in_the_way_that_works_for_this_user(there: Place)
 
 def test_permissions_that_a_person_configured_are_the_only_ones(there: Place) -> None:
     agent = Agent(name="c", adapter="claude", effort="high", args=("--permission-mode=plan",))
-    argv = claude.launch(agent, there.ask()).argv
+    argv = claude.build_launch(agent, there.ask()).argv
     assert argv[-3:] == ("--effort", "high", "--permission-mode=plan")
     assert "--dangerously-skip-permissions" not in argv
     assert "acceptEdits" not in argv
@@ -303,5 +305,5 @@ def test_permissions_that_a_person_configured_are_the_only_ones(there: Place) ->
 
 def test_it_is_ready_when_claude_is_on_path(tmp_path: Path) -> None:
     program(tmp_path / "claude", "true")
-    assert claude.ready(AGENT, lambda name: shutil.which(name, path=str(tmp_path)), {}) == ""
-    assert "npm install -g @anthropic-ai/claude-code" in claude.ready(AGENT, lambda _: None, {})
+    assert claude.explain_unready(AGENT, lambda name: shutil.which(name, path=str(tmp_path)), {}) == ""
+    assert "npm install -g @anthropic-ai/claude-code" in claude.explain_unready(AGENT, lambda _: None, {})

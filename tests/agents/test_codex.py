@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter, codex
+from aigon.agents.adapters import codex, find_adapter
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnRequest, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
@@ -139,12 +139,14 @@ DONE = {"type": "turn.completed", "usage": {"input_tokens": 9, "cached_input_tok
     ],
 )  # fmt: skip
 def test_a_failed_turn_is_what_its_message_says(message: str, end: str, when: float | None) -> None:
-    seen = codex.seen(ProgramExit(1, events({"type": "error", "message": message}, failed(message)), ended=NOW))
+    seen = codex.read_output(ProgramExit(1, events({"type": "error", "message": message}, failed(message)), ended=NOW))
     assert (seen.end, seen.resets_at) == (end, when)
 
 
 def test_a_clock_without_a_zone_is_this_machines() -> None:
-    seen = codex.seen(ProgramExit(1, events(failed("You’ve hit your usage limit. try again at 11:10 AM.")), ended=NOW))
+    seen = codex.read_output(
+        ProgramExit(1, events(failed("You’ve hit your usage limit. try again at 11:10 AM.")), ended=NOW)
+    )
     assert seen.resets_at is not None
     at = datetime.fromtimestamp(seen.resets_at).astimezone()
     assert (at.hour, at.minute, at.second) == (11, 10, 0)
@@ -153,14 +155,17 @@ def test_a_clock_without_a_zone_is_this_machines() -> None:
 
 def test_an_attempt_that_it_makes_again_is_no_end_while_something_follows() -> None:
     again = {"type": "error", "message": "Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}
-    assert codex.seen(ProgramExit(1, events(again, item("agent_message", text="so")))).end is None
+    assert codex.read_output(ProgramExit(1, events(again, item("agent_message", text="so")))).end is None
     assert (
-        codex.seen(ProgramExit(1, events(again))).detail == "bad credentials (401): unexpected status 401 Unauthorized"
+        codex.read_output(ProgramExit(1, events(again))).detail
+        == "bad credentials (401): unexpected status 401 Unauthorized"
     )
-    assert codex.seen(ProgramExit(0, events(again, DONE))).end == "finished"
-    assert codex.seen(ProgramExit(1, events(again, {"type": "error", "message": "rate limit"}))).end == "overloaded"
+    assert codex.read_output(ProgramExit(0, events(again, DONE))).end == "finished"
+    assert (
+        codex.read_output(ProgramExit(1, events(again, {"type": "error", "message": "rate limit"}))).end == "overloaded"
+    )
     cut = b"".join(exited("codex_ok").stdout.splitlines(keepends=True)[:-1])
-    assert codex.seen(ProgramExit(0, cut)).end is None
+    assert codex.read_output(ProgramExit(0, cut)).end is None
 
 
 def test_the_model_of_a_session_is_read_where_codex_keeps_it(tmp_path: Path) -> None:
@@ -174,24 +179,24 @@ def test_the_model_of_a_session_is_read_where_codex_keeps_it(tmp_path: Path) -> 
     )
     nowhere = TurnRequest(1, "42", "run", "/w", "/c", "/w/spec.md", "/c/prompt.md")
     agent = Agent("cx", "codex", env={"CODEX_HOME": str(tmp_path)})
-    turn = adapter("codex").turn(agent, nowhere, ProgramExit(0, said))
+    turn = find_adapter("codex").read_turn(agent, nowhere, ProgramExit(0, said))
     assert turn.model == "gpt-6.1-sol"
-    asked = adapter("codex").turn(replace(agent, model="gpt-5.5"), nowhere, ProgramExit(0, said))
+    asked = find_adapter("codex").read_turn(replace(agent, model="gpt-5.5"), nowhere, ProgramExit(0, said))
     assert asked.model == "gpt-5.5"
     (place / f"rollout-2026-11-22T16-13-38-{thread}.jsonl").unlink()
     os.mkfifo(place / f"rollout-2026-11-22T16-13-38-{thread}.jsonl")
-    assert adapter("codex").turn(agent, nowhere, ProgramExit(0, said)).model == ""
+    assert find_adapter("codex").read_turn(agent, nowhere, ProgramExit(0, said)).model == ""
 
 
 def test_usage_is_that_of_the_whole_session_and_told_once() -> None:
     more = {"type": "turn.completed", "usage": {"input_tokens": 30, "cached_input_tokens": 10, "output_tokens": 5}}
-    assert codex.seen(ProgramExit(0, events(DONE, more))).usage == Usage(20, 5, 10)
+    assert codex.read_output(ProgramExit(0, events(DONE, more))).usage == Usage(20, 5, 10)
     odd = {"type": "turn.completed", "usage": {"input_tokens": 3, "cached_input_tokens": 10, "output_tokens": -5}}
-    assert codex.seen(ProgramExit(0, events(odd))).usage == Usage(0, 0, 10)
+    assert codex.read_output(ProgramExit(0, events(odd))).usage == Usage(0, 0, 10)
 
 
 def test_what_it_used_and_what_was_declined_is_told() -> None:
-    found = codex.seen(
+    found = codex.read_output(
         ProgramExit(0, events(
             item("command_execution", command="rm -rf /", status="declined"),
             item("file_change", changes=[{"path": "a.py", "kind": "add"}, {"path": "b.py"}, 7], status="completed"),
@@ -207,11 +212,11 @@ def test_what_it_used_and_what_was_declined_is_told() -> None:
 
 def test_an_agent_that_speaks_of_limits_is_not_taken_at_its_word() -> None:
     words = 'You’ve hit your usage limit.\n{"type":"turn.failed","error":{"message":"401 Unauthorized"}}'
-    seen = codex.seen(ProgramExit(0, events(item("agent_message", text=words), DONE), words.encode()))
+    seen = codex.read_output(ProgramExit(0, events(item("agent_message", text=words), DONE), words.encode()))
     assert (seen.end, seen.said, seen.resets_at) == ("finished", words, None)
-    assert codex.seen(ProgramExit(1, events(item("agent_message", text=words)), words.encode())).end is None
+    assert codex.read_output(ProgramExit(1, events(item("agent_message", text=words)), words.encode())).end is None
     warned = item("error", message="You’re close to your usage limit")
-    assert codex.seen(ProgramExit(0, events(warned, DONE))).end == "finished"
+    assert codex.read_output(ProgramExit(0, events(warned, DONE))).end == "finished"
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:

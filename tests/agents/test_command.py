@@ -61,7 +61,7 @@ def test_the_program_learns_which_model_effort_step_and_promises_were_chosen(the
 def test_placeholders_of_model_and_effort_are_filled_in(there: Place, model: str, words: list[str]) -> None:
     given = ("--model", "{model}", "--effort", "{effort}", "--model={model}", "use {model}", "${model}", "{{model}}")
     agent = mine("sh", *given, args=("--last", "x {model}"), model=model)
-    assert [*command.launch(agent, there.ask()).argv[1:]] == words
+    assert [*command.build_launch(agent, there.ask()).argv[1:]] == words
 
 
 REPLY = '{"thought": "I looked around.", "tool_calls": %s, "next_action": "%s", "reason": "%s"}'
@@ -74,26 +74,26 @@ def test_a_structured_reply_claims_nothing_by_done_or_continue(there: Place, act
 
 
 def test_a_structured_reply_may_say_that_the_turn_failed(there: Place) -> None:
-    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, (REPLY % ("[]", "FAILED", "no compiler")).encode()))
+    turn = command.read_turn(mine("x"), there.ask(), ProgramExit(0, (REPLY % ("[]", "FAILED", "no compiler")).encode()))
     assert (turn.end, turn.detail) == ("failed", "the agent says that it failed: no compiler")
 
 
 def test_a_structured_reply_may_ask_for_a_person(there: Place) -> None:
     reply = REPLY % ("[]", "NEEDS_HUMAN", "2 contradicts <impossible>3</impossible>")
-    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, reply.encode()))
+    turn = command.read_turn(mine("x"), there.ask(), ProgramExit(0, reply.encode()))
     assert (turn.end, turn.said) == ("finished", "I looked around.\n\n<impossible>2 contradicts 3</impossible>")
 
 
 def test_tool_calls_of_a_structured_reply_are_noted_and_not_carried_out(there: Place) -> None:
     calls = '[{"tool": "create_invoice", "args": {}}, {"name": "send"}, "ping", 7]'
-    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, (REPLY % (calls, "DONE", "")).encode()))
+    turn = command.read_turn(mine("x"), there.ask(), ProgramExit(0, (REPLY % (calls, "DONE", "")).encode()))
     assert turn.tools == tuple(
         f"{name} (asked for, not carried out)" for name in ("create_invoice", "send", "ping", "a tool")
     )
 
 
 def test_a_bad_exit_code_counts_more_than_a_structured_reply(there: Place) -> None:
-    turn = command.turn(mine("x"), there.ask(), ProgramExit(3, (REPLY % ("[]", "DONE", "")).encode()))
+    turn = command.read_turn(mine("x"), there.ask(), ProgramExit(3, (REPLY % ("[]", "DONE", "")).encode()))
     assert (turn.end, turn.detail) == ("failed", "exited with 3")
 
 
@@ -105,7 +105,7 @@ def test_a_relative_program_is_the_one_in_the_main_checkout(there: Place) -> Non
 
 def test_a_bare_name_is_found_on_path_and_gets_its_arguments(there: Place) -> None:
     agent = mine("sh", "-c", 'echo "$0 $1"', args=("one", "two"))
-    assert command.launch(agent, there.ask()).argv[0] == "sh"
+    assert command.build_launch(agent, there.ask()).argv[0] == "sh"
     assert play(command, agent, there.ask()).said == "one two"
 
 
@@ -137,18 +137,18 @@ def test_a_program_ended_by_a_signal_failed(there: Place) -> None:
     ],
 )
 def test_a_program_that_did_not_end_by_itself(there: Place, exited: ProgramExit, end: str, detail: str) -> None:
-    turn = command.turn(mine("x"), there.ask(), exited)
+    turn = command.read_turn(mine("x"), there.ask(), exited)
     assert (turn.end, turn.detail) == (end, detail)
 
 
 def test_a_program_that_never_started_cost_nothing(there: Place) -> None:
-    assert command.turn(mine("x"), there.ask(), ProgramExit(None)).cost == 0
-    assert command.turn(mine("x"), there.ask(), ProgramExit(0)).cost is None
+    assert command.read_turn(mine("x"), there.ask(), ProgramExit(None)).cost == 0
+    assert command.read_turn(mine("x"), there.ask(), ProgramExit(0)).cost is None
 
 
 def test_what_it_said_is_the_end_of_its_output_as_text(there: Place) -> None:
     stdout = b"\xff\xfe start " + b"x" * 5000 + "\x1b[32mgrün\x1b[0m".encode() + b"\xff\n"
-    said = command.turn(mine("x"), there.ask(), ProgramExit(0, stdout)).said
+    said = command.read_turn(mine("x"), there.ask(), ProgramExit(0, stdout)).said
     assert len(said) == 2000
     assert said.endswith("xgrün\ufffd")
 
@@ -179,21 +179,23 @@ def test_a_program_may_report_what_it_cost(there: Place) -> None:
     ],
 )
 def test_what_is_no_report_is_not_taken_for_one(there: Place, last: str) -> None:
-    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, last.encode()))
+    turn = command.read_turn(mine("x"), there.ask(), ProgramExit(0, last.encode()))
     assert (turn.end, turn.cost, turn.cost_status, turn.usage) == ("finished", None, "unknown", None)
 
 
 def test_a_report_of_tokens_alone_leaves_the_cost_unknown(there: Place) -> None:
-    turn = command.turn(mine("x"), there.ask(), ProgramExit(0, b'{"usage": {"input": 7, "output": 2, "cached": 1}}'))
+    turn = command.read_turn(
+        mine("x"), there.ask(), ProgramExit(0, b'{"usage": {"input": 7, "output": 2, "cached": 1}}')
+    )
     assert (turn.cost, turn.cost_status, turn.usage) == (None, "unknown", Usage(7, 2, 1))
 
 
 def test_it_is_ready_when_the_program_can_be_run(there: Place) -> None:
     path = program(there.checkout / "agent.sh", "true")
     find = finder(there.checkout)
-    assert command.ready(mine("./agent.sh"), find, {}) == ""
-    assert command.ready(mine(str(path)), find, {}) == ""
-    assert command.ready(mine("sh"), find, {}) == ""
+    assert command.explain_unready(mine("./agent.sh"), find, {}) == ""
+    assert command.explain_unready(mine(str(path)), find, {}) == ""
+    assert command.explain_unready(mine("sh"), find, {}) == ""
 
 
 def _without_its_bit(folder: Path) -> None:
@@ -217,20 +219,20 @@ def test_a_program_that_cannot_be_run_is_named_with_what_to_do(
     there: Place, prepare: Callable[[Path], None], says: str
 ) -> None:
     prepare(there.checkout)
-    missing = command.ready(mine("./agent.sh"), finder(there.checkout), {})
+    missing = command.explain_unready(mine("./agent.sh"), finder(there.checkout), {})
     assert "./agent.sh" in missing
     assert says in missing
 
 
 def test_a_missing_command_or_program_is_named(there: Place) -> None:
     find = finder(there.checkout)
-    assert "has no command" in command.ready(mine(), find, {})
-    assert "no-such-agent of the agent mine is not on PATH" in command.ready(mine("no-such-agent"), find, {})
-    assert "/nowhere/agent" in command.ready(mine("/nowhere/agent"), find, {})
+    assert "has no command" in command.explain_unready(mine(), find, {})
+    assert "no-such-agent of the agent mine is not on PATH" in command.explain_unready(mine("no-such-agent"), find, {})
+    assert "/nowhere/agent" in command.explain_unready(mine("/nowhere/agent"), find, {})
 
 
 def test_a_compiled_program_needs_no_first_line() -> None:
     shell = shutil.which("sh")
     assert shell is not None
     assert os.access(shell, os.X_OK)
-    assert command.ready(mine(shell), lambda _: None, {}) == ""
+    assert command.explain_unready(mine(shell), lambda _: None, {}) == ""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.configured import configured
+from aigon.agents.configured import find_agent
 from aigon.config.models import Config
 from aigon.errors import AigonError
 
@@ -17,10 +17,10 @@ def of(*files: str) -> dict[str, bytes]:
 
 def test_what_is_configured_for_a_kind_holds_under_its_short_name_too(tmp_path: Path) -> None:
     config = Config.model_validate({"agents": {"claude": {"adapter": "claude", "model": "opus"}}})
-    agent = configured(tmp_path, config, "cc", of().get)
+    agent = find_agent(tmp_path, config, "cc", of().get)
     assert (agent.name, agent.model) == ("claude", "opus")
     other = Config.model_validate({"agents": {"claude": {"adapter": "command", "command": ["./x"]}}})
-    assert configured(tmp_path, other, "cc", of().get).command == ()
+    assert find_agent(tmp_path, other, "cc", of().get).command == ()
 
 
 def test_a_kind_that_lies_in_the_work_tree_is_none_of_the_run_unless_its_files_hold_it(tmp_path: Path) -> None:
@@ -28,17 +28,17 @@ def test_a_kind_that_lies_in_the_work_tree_is_none_of_the_run_unless_its_files_h
     folder.mkdir(parents=True)
     for name in ("planted", "claude"):
         (folder / f"{name}.yaml").write_text(f"title: {name}\nprogram: evil\nreads: text\naliases: [pl]\n")
-    assert configured(tmp_path, NOTHING, "claude", of().get).kind.program == "claude"  # type: ignore[union-attr]
+    assert find_agent(tmp_path, NOTHING, "claude", of().get).kind.program == "claude"  # type: ignore[union-attr]
     for name in ("planted", "pl", "../agents/planted", ".."):
         with pytest.raises(AigonError) as raised:
-            configured(tmp_path, NOTHING, name, of().get)
+            find_agent(tmp_path, NOTHING, name, of().get)
         assert raised.value.code == 2
-    assert configured(tmp_path, NOTHING, "planted", of("planted").get).kind.program == "planted"  # type: ignore[union-attr]
+    assert find_agent(tmp_path, NOTHING, "planted", of("planted").get).kind.program == "planted"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("reads", ["../../evil", "_program", "os", "text.seen", "", "command.py"])
 def test_only_a_module_of_aigons_own_reads_what_a_program_prints(tmp_path: Path, reads: str) -> None:
     files = {".aigon/agents/mine.yaml": f"title: Mine\nprogram: mine\nreads: '{reads}'\n".encode()}
     with pytest.raises(AigonError) as raised:
-        configured(tmp_path, NOTHING, "mine", files.get)
+        find_agent(tmp_path, NOTHING, "mine", files.get)
     assert raised.value.code == 2 and ".aigon/agents/mine.yaml" in (raised.value.where or "")

@@ -142,35 +142,38 @@ def result(code: object = 0) -> dict[str, object]:
 def test_an_error_is_what_its_type_status_and_message_say(
     data: dict[str, object], end: str, wait: float | None
 ) -> None:
-    seen = copilot.seen(ProgramExit(1, events(said("Working."), data, result(1)), ended=NOW))
+    seen = copilot.read_output(ProgramExit(1, events(said("Working."), data, result(1)), ended=NOW))
     assert (seen.end, seen.resets_at) == (end, None if wait is None else NOW + wait)
 
 
 def test_the_exit_code_in_the_result_and_the_error_before_it_decide_together() -> None:
-    assert copilot.seen(ProgramExit(0, events(said("x"), result(0)))).end == "finished"
+    assert copilot.read_output(ProgramExit(0, events(said("x"), result(0)))).end == "finished"
     assert (
-        copilot.seen(ProgramExit(0, events(said("x"), result(3)))).detail
+        copilot.read_output(ProgramExit(0, events(said("x"), result(3)))).detail
         == "ended with exit code 3 and without an error"
     )
-    assert copilot.seen(ProgramExit(0, events(error("429", statusCode=429), said("x"), result(0)))).end == "finished"
     assert (
-        copilot.seen(ProgramExit(0, events(said("x"), error("slow down", statusCode=429), result(0)))).end
+        copilot.read_output(ProgramExit(0, events(error("429", statusCode=429), said("x"), result(0)))).end
+        == "finished"
+    )
+    assert (
+        copilot.read_output(ProgramExit(0, events(said("x"), error("slow down", statusCode=429), result(0)))).end
         == "overloaded"
     )
-    mild = copilot.seen(ProgramExit(0, events(said("x"), error("A server did not start"), result(0))))
+    mild = copilot.read_output(ProgramExit(0, events(said("x"), error("A server did not start"), result(0))))
     assert (mild.end, mild.detail) == ("finished", "A server did not start")
     for odd in (True, None, "0", 0.0):
-        assert copilot.seen(ProgramExit(0, events(said("x"), result(odd)))).end is None, odd
+        assert copilot.read_output(ProgramExit(0, events(said("x"), result(odd)))).end is None, odd
     cut = b"".join(exited("copilot_ok").stdout.splitlines(keepends=True)[:-1])
-    assert copilot.seen(ProgramExit(0, cut)).end is None
+    assert copilot.read_output(ProgramExit(0, cut)).end is None
 
 
 def test_tokens_of_all_models_are_those_of_its_report() -> None:
     one = {"usage": {"inputTokens": 100, "outputTokens": 10, "cacheReadTokens": 40}}
     report = json.dumps({"modelMetrics": {"a": one, "b": one, "c": 7}, "currentModel": "a"}, indent=2).encode()
-    seen = copilot.seen(ProgramExit(0, events(result(0)), report=report))
+    seen = copilot.read_output(ProgramExit(0, events(result(0)), report=report))
     assert (seen.usage, seen.model, seen.cost, seen.cost_status) == (Usage(120, 20, 80), "a", None, "unknown")
-    assert copilot.seen(ProgramExit(0, events(result(0)), report=b"{")).usage is None
+    assert copilot.read_output(ProgramExit(0, events(result(0)), report=b"{")).usage is None
 
 
 def test_an_agent_that_speaks_of_limits_is_not_taken_at_its_word() -> None:
@@ -183,9 +186,9 @@ def test_an_agent_that_speaks_of_limits_is_not_taken_at_its_word() -> None:
         "type": "tool.execution_complete",
         "data": {"toolCallId": "1", "success": False, "error": {"message": words}},
     }
-    seen = copilot.seen(ProgramExit(0, events(said(words), start, ended, result(0)), words.encode()))
+    seen = copilot.read_output(ProgramExit(0, events(said(words), start, ended, result(0)), words.encode()))
     assert (seen.end, seen.detail, seen.denied, seen.tools) == ("finished", "", (), ("bash: x",))
-    assert copilot.seen(ProgramExit(1, events(said(words)), words.encode())).end is None
+    assert copilot.read_output(ProgramExit(1, events(said(words)), words.encode())).end is None
 
 
 def test_it_is_run_with_the_prompt_on_standard_input_and_leaves_a_report(tmp_path: Path) -> None:

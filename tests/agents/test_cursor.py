@@ -26,7 +26,7 @@ def seen(**fields: object) -> TurnReport:
     ],
 )
 def test_records_as_documented_are_read(case: str, code: int, expected: TurnReport) -> None:
-    assert cursor.seen(exited(f"cursor_{case}", code)) == expected
+    assert cursor.read_output(exited(f"cursor_{case}", code)) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_records_as_documented_are_read(case: str, code: int, expected: TurnRepo
 )
 def test_a_run_that_fails_says_so_on_standard_error(stderr: bytes, end: str | None) -> None:
     begun = exited("cursor_cut").stdout
-    assert cursor.seen(ProgramExit(1, begun, stderr)).end == end
-    assert cursor.seen(ProgramExit(0, begun, stderr)).end is None
-    assert cursor.seen(ProgramExit(-15, begun, stderr)).end is None
+    assert cursor.read_output(ProgramExit(1, begun, stderr)).end == end
+    assert cursor.read_output(ProgramExit(0, begun, stderr)).end is None
+    assert cursor.read_output(ProgramExit(-15, begun, stderr)).end is None
 
 
 def test_a_result_that_is_an_error_is_one() -> None:
     failed = events({"type": "result", "is_error": True, "result": "overloaded", "session_id": SESSION})
-    assert (cursor.seen(ProgramExit(0, failed)).end, cursor.seen(ProgramExit(0, failed)).session) == (
+    assert (cursor.read_output(ProgramExit(0, failed)).end, cursor.read_output(ProgramExit(0, failed)).session) == (
         "overloaded",
         SESSION,
     )
@@ -58,13 +58,13 @@ def test_what_the_model_says_is_no_error_of_the_run() -> None:
     words = "Error: You've hit your usage limit"
     said = {"type": "assistant", "message": {"content": [{"type": "text", "text": words}]}}
     done = {"type": "result", "is_error": False, "result": words}
-    assert cursor.seen(ProgramExit(0, events(said, done))).end == "finished"
-    assert cursor.seen(ProgramExit(1, events(said))).end is None
+    assert cursor.read_output(ProgramExit(0, events(said, done))).end == "finished"
+    assert cursor.read_output(ProgramExit(1, events(said))).end is None
 
 
 def test_tools_without_a_name_of_their_own_are_told_by_their_function() -> None:
     call = {"type": "tool_call", "call_id": "1", "tool_call": {"function": {"name": "grep", "arguments": "TODO"}}}
-    assert cursor.seen(ProgramExit(0, events(call))).tools == ("grep: TODO",)
+    assert cursor.read_output(ProgramExit(0, events(call))).tools == ("grep: TODO",)
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter_of, kind, kinds
+from aigon.agents.adapters import adapter_for, find_type, load_types
 from aigon.config import models
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent, TurnRequest
@@ -35,14 +35,14 @@ def row(of: AgentType) -> tuple[str, ...]:
 def test_the_table_says_of_every_kind_what_its_file_says() -> None:
     lines = re.findall(r"(?m)^\| (`\w+` .*)\|$", PAGE.partition("## What was run")[0])
     told = {tuple(cell.strip() for cell in line.split("|")) for line in lines}
-    assert sorted(told) == sorted(row(found) for found in kinds().values())
+    assert sorted(told) == sorted(row(found) for found in load_types().values())
 
 
 def test_the_table_of_real_runs_names_the_versions_that_the_files_were_tested_with() -> None:
     table = PAGE.partition("## What was run")[2].partition("## ")[0]
     ran = re.findall(r"(?m)^\| `(\w+)` \| \S+ (\S+) \|", table)
     assert {name for name, _ in ran} == set(PROGRAMS)
-    assert [(name, version) for name, version in ran if kinds()[name].tested != version] == []
+    assert [(name, version) for name, version in ran if load_types()[name].tested != version] == []
 
 
 def test_every_end_of_a_turn_is_explained() -> None:
@@ -56,7 +56,7 @@ def test_every_end_of_a_turn_is_explained() -> None:
 def test_its_configurations_are_good_ones_and_their_adapters_are_there() -> None:
     for text in code("json"):
         found = models.parse_configuration([("docs/agents.md", text.encode())])
-        assert [kind(one.adapter).name for one in found.agents.values()]
+        assert [find_type(one.adapter).name for one in found.agents.values()]
         assert json.loads(text)["agents"]
 
 
@@ -72,7 +72,7 @@ def mine(tmp_path: Path) -> AgentType:
     """The kind of the example, as a file of a project's own."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "mine.yaml").write_text(*code("yaml"))
-    return kind("my", [tmp_path / "agents"])
+    return find_type("my", [tmp_path / "agents"])
 
 
 def test_the_example_is_ten_lines_that_really_start_a_program(tmp_path: Path, mine: AgentType) -> None:
@@ -83,7 +83,7 @@ def test_the_example_is_ten_lines_that_really_start_a_program(tmp_path: Path, mi
     agent = Agent("mine", "mine", model="small", kind=mine)
     ask = there.ask()
     Path(ask.prompt_file).write_text("Do it.\n")
-    turn = play(adapter_of(agent), agent, ask, {"PATH": f"{started.parent}:/usr/bin:/bin"})
+    turn = play(adapter_for(agent), agent, ask, {"PATH": f"{started.parent}:/usr/bin:/bin"})
     assert (turn.end, turn.said, turn.cost_status) == ("finished", "off\nDone.", "unknown")
     given = (there.workspace / "args.txt").read_text().split()
     assert given == ["run", "--prompt-file", ask.prompt_file, "--yes", "--model", "small"]
@@ -97,8 +97,14 @@ def test_the_example_takes_a_persons_own_permissions_and_fails_by_its_exit_code(
     started = program(there.checkout / "my-agent", "echo no >&2; exit 3")
     agent = Agent("mine", "mine", args=("--ask",), kind=mine)
     ask: TurnRequest = replace(there.ask(), number=2)
-    assert adapter_of(agent).launch(agent, ask).argv == ("my-agent", "run", "--prompt-file", ask.prompt_file, "--ask")
-    turn = play(adapter_of(agent), agent, ask, {"PATH": f"{started.parent}:/usr/bin:/bin"})
+    assert adapter_for(agent).build_launch(agent, ask).argv == (
+        "my-agent",
+        "run",
+        "--prompt-file",
+        ask.prompt_file,
+        "--ask",
+    )
+    turn = play(adapter_for(agent), agent, ask, {"PATH": f"{started.parent}:/usr/bin:/bin"})
     assert (turn.end, turn.detail) == ("failed", "exited with 3: no")
-    missing = adapter_of(agent).ready(agent, lambda _: None, {})
+    missing = adapter_for(agent).explain_unready(agent, lambda _: None, {})
     assert "npm install -g my-agent" in missing

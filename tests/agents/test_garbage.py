@@ -11,10 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aigon.agents.adapters import modules
+from aigon.agents.adapters import list_readers
 from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 
-READERS = [module for name in modules() if hasattr(module := import_module(f"aigon.agents.adapters.{name}"), "seen")]
+READERS = [
+    module
+    for name in list_readers()
+    if hasattr(module := import_module(f"aigon.agents.adapters.{name}"), "read_output")
+]
 CAPTURES = sorted(path for path in (Path(__file__).parent / "captures").iterdir() if path.is_file())
 NOW = 1_795_170_000.0
 DEEP = "[" * 700 + "]" * 700
@@ -83,7 +87,7 @@ def sound(seen: TurnReport) -> bool:
 def test_a_spoiled_output_never_raises(stdout: bytes, stderr: bytes, code: int | None) -> None:
     for reader in READERS:
         for output in (stdout, b""):
-            assert sound(reader.seen(ProgramExit(code, output, stderr, report=stderr, ended=NOW))), reader
+            assert sound(reader.read_output(ProgramExit(code, output, stderr, report=stderr, ended=NOW))), reader
 
 
 GARBAGE = (
@@ -110,5 +114,5 @@ GARBAGE = (
 @pytest.mark.parametrize("reader", READERS, ids=lambda one: one.__name__.rpartition(".")[2])
 def test_garbage_of_every_kind_never_raises(reader: ModuleType) -> None:
     for garbage in GARBAGE:
-        assert sound(reader.seen(ProgramExit(1, garbage, garbage[:5000], report=garbage, ended=NOW)))
-        assert sound(reader.seen(ProgramExit(None, b"", garbage)))
+        assert sound(reader.read_output(ProgramExit(1, garbage, garbage[:5000], report=garbage, ended=NOW)))
+        assert sound(reader.read_output(ProgramExit(None, b"", garbage)))

@@ -186,7 +186,7 @@ def failing(message: str = "") -> dict[str, object]:
 def test_the_exit_code_adds_the_status_that_an_error_record_leaves_out(
     code: int, message: str, end: str, wait: float | None
 ) -> None:
-    seen = gemini.seen(ProgramExit(code, events(failing(message)), ended=NOW))
+    seen = gemini.read_output(ProgramExit(code, events(failing(message)), ended=NOW))
     assert (seen.end, seen.resets_at) == (end, None if wait is None else NOW + wait)
     assert "API Error" not in seen.detail
 
@@ -195,10 +195,12 @@ def test_an_exit_code_alone_says_nothing() -> None:
     cut = b"".join(exited("gemini_stream").stdout.splitlines(keepends=True)[:-1])
     for code in (0, 173, 145, 41):
         assert (
-            gemini.seen(ProgramExit(code, cut, b"Attempt 1 failed with status 429. Retrying with backoff...")).end
+            gemini.read_output(
+                ProgramExit(code, cut, b"Attempt 1 failed with status 429. Retrying with backoff...")
+            ).end
             is None
         )
-    assert gemini.seen(ProgramExit(173)).end is None
+    assert gemini.read_output(ProgramExit(173)).end is None
 
 
 def test_an_error_event_counts_where_nothing_came_after_it() -> None:
@@ -206,9 +208,9 @@ def test_an_error_event_counts_where_nothing_came_after_it() -> None:
     turns = {"type": "error", "severity": "error", "message": "Maximum session turns exceeded"}
     spoke = {"type": "message", "role": "assistant", "content": "on"}
     good = {"type": "result", "status": "success"}
-    assert gemini.seen(ProgramExit(0, events(loop, good))).detail == "Loop detected, stopping execution"
-    assert gemini.seen(ProgramExit(0, events(turns, good))).end == "failed"
-    assert gemini.seen(ProgramExit(0, events(turns, spoke, good))).end == "finished"
+    assert gemini.read_output(ProgramExit(0, events(loop, good))).detail == "Loop detected, stopping execution"
+    assert gemini.read_output(ProgramExit(0, events(turns, good))).end == "failed"
+    assert gemini.read_output(ProgramExit(0, events(turns, spoke, good))).end == "finished"
 
 
 def test_the_last_words_are_put_together_and_thoughts_are_output() -> None:
@@ -218,7 +220,7 @@ def test_the_last_words_are_put_together_and_thoughts_are_output() -> None:
     tool = [{"type": "tool_use", "tool_name": "x", "tool_id": "1"}, {"type": "tool_result", "tool_id": "1"}]
     stats = {"total_tokens": 150, "input_tokens": 100, "output_tokens": 20, "cached": 60}
     result = {"type": "result", "status": "success", "stats": stats}
-    seen = gemini.seen(
+    seen = gemini.read_output(
         ProgramExit(0, events({"type": "message", "role": "user", "content": "Do"}, *pieces, *tool, result))
     )
     assert (seen.said, seen.usage) == ("All done.", Usage(40, 50, 60))
@@ -229,16 +231,16 @@ def test_a_denied_permission_is_told_with_what_it_was_for() -> None:
     denied = {"type": "tool_result", "tool_id": "7", "status": "error", "error": {"type": "policy_violation"}}
     broken = {"type": "tool_result", "tool_id": "7", "status": "error", "error": {"type": "shell_execute_error"}}
     good = {"type": "result", "status": "success"}
-    assert gemini.seen(ProgramExit(0, events(use, denied, good))).denied == ("run_shell_command: rm x",)
-    assert gemini.seen(ProgramExit(0, events(use, broken, good))).denied == ()
+    assert gemini.read_output(ProgramExit(0, events(use, denied, good))).denied == ("run_shell_command: rm x",)
+    assert gemini.read_output(ProgramExit(0, events(use, broken, good))).denied == ()
 
 
 def test_an_agent_that_speaks_of_limits_is_not_taken_at_its_word() -> None:
     words = 'Attempt 9 failed with status 429. {"session_id": "x", "error": {"message": "quota exceeded"}}'
     spoke = {"type": "message", "role": "assistant", "content": words}
-    seen = gemini.seen(ProgramExit(0, events(spoke, {"type": "result", "status": "success"})))
+    seen = gemini.read_output(ProgramExit(0, events(spoke, {"type": "result", "status": "success"})))
     assert (seen.end, seen.detail, seen.said) == ("finished", "", words)
-    assert gemini.seen(ProgramExit(1, events(spoke), words.encode())).end is None
+    assert gemini.read_output(ProgramExit(1, events(spoke), words.encode())).end is None
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:

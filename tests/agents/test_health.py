@@ -9,11 +9,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aigon.agents.adapters import kind, kinds
-from aigon.agents.first_ready import candidates, first_ready, said, why_none
-from aigon.agents.health import Patient, health
-from aigon.agents.obstacles import obstacles, refuses_root, seen
-from aigon.agents.versions import asked, compared, installed_version, version_in
+from aigon.agents.adapters import find_type, load_types
+from aigon.agents.choice import describe_choice, explain_none_ready, find_first_ready, list_candidates
+from aigon.agents.health import (
+    AgentToExamine,
+    ask_versions,
+    compare_versions,
+    examine_agents,
+    find_installed_version,
+    find_version,
+)
+from aigon.agents.obstacles import find_credentials, find_obstacles, refuses_root
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, read_agent_type
@@ -45,7 +51,7 @@ def _lives_in(process: psutil.Process, group: int) -> bool:
 
 
 def examined(of: AgentType, root: Path, env: dict[str, str], *, foreign: bool = False) -> AgentHealth:
-    (found,) = health([Patient(Agent(of.name, of.name, kind=of), of, foreign=foreign)], root, env)
+    (found,) = examine_agents([AgentToExamine(Agent(of.name, of.name, kind=of), of, foreign=foreign)], root, env)
     return found
 
 
@@ -71,13 +77,15 @@ def examined(of: AgentType, root: Path, env: dict[str, str], *, foreign: bool = 
     ],
 )
 def test_a_version_is_found_in_what_programs_print_and_nothing_else_is_taken(output: str, version: str) -> None:
-    assert version_in(output.encode()) == version
+    assert find_version(output.encode()) == version
 
 
 def test_another_version_than_the_tested_one_is_remarked_and_the_same_in_other_words_is_not() -> None:
-    assert compared("2.1.9", "2.1.10").startswith("older than 2.1.10")
-    assert compared("2.1.10", "2.1.9").startswith("newer than 2.1.9")
-    assert [compared(*pair) for pair in (("2.1", "2.1.0"), ("v2.1", "2.1"), ("", "2.1"), ("2.1", ""))] == [""] * 4
+    assert compare_versions("2.1.9", "2.1.10").startswith("older than 2.1.10")
+    assert compare_versions("2.1.10", "2.1.9").startswith("newer than 2.1.9")
+    assert [compare_versions(*pair) for pair in (("2.1", "2.1.0"), ("v2.1", "2.1"), ("", "2.1"), ("2.1", ""))] == [
+        ""
+    ] * 4
 
 
 def test_versions_are_asked_at_the_same_time_with_nothing_to_read_and_one_that_hangs_is_ended(
@@ -89,7 +97,9 @@ def test_versions_are_asked_at_the_same_time_with_nothing_to_read_and_one_that_h
     fails = str(stand_in(tmp_path / "fails", f"echo {KEY} 3.0; exit 4"))
     none = str(stand_in(tmp_path / "none", "#!/no/such/interpreter\n"))
     begun = time.monotonic()
-    found = asked([(name, "--version") for name in (reads, late, late, hangs, fails, none)], tmp_path, env, longest=1.0)
+    found = ask_versions(
+        [(name, "--version") for name in (reads, late, late, hangs, fails, none)], tmp_path, env, longest=1.0
+    )
     assert time.monotonic() - begun < 10
     assert [found[reads, "--version"].version, found[late, "--version"].version] == ["1.0", "2.0"]
     assert (
@@ -118,10 +128,10 @@ def test_a_program_of_npm_or_pip_is_not_started_for_its_version(tmp_path: Path, 
     dist.mkdir(parents=True)
     (dist / "entry_points.txt").write_text("[console_scripts]\ntheirs = their_tool.main:run\n")
     of = made("")
-    (found,) = health([Patient(Agent("mine", "mine", kind=of), of)], tmp_path, env)
+    (found,) = examine_agents([AgentToExamine(Agent("mine", "mine", kind=of), of)], tmp_path, env)
     assert (found.version, found.state, ran.exists()) == ("1.2.3", "ready", False)
-    assert installed_version(str(site / "bin" / "theirs")) == "4.5.6"
-    assert installed_version(str(tmp_path / "bin" / "node")) == ""
+    assert find_installed_version(str(site / "bin" / "theirs")) == "4.5.6"
+    assert find_installed_version(str(tmp_path / "bin" / "node")) == ""
 
 
 # what stands in the way
@@ -158,54 +168,54 @@ def test_credentials_are_looked_for_and_never_shown(
         (tmp_path / file).chmod(0)
     of = made(f"credentials: {credentials}\nlogin: mine login\n")
     stand_in(tmp_path / "bin" / "mine", says("1.0"))
-    assert seen(of, theirs) == found
-    at = obstacles(Agent("mine", "mine", kind=of), tmp_path, theirs)
+    assert find_credentials(of, theirs) == found
+    at = find_obstacles(Agent("mine", "mine", kind=of), tmp_path, theirs)
     assert at.problems == (() if found else ("no login is seen: mine login",))
     assert KEY not in repr(at)
 
 
 def test_a_login_of_codex_is_told_from_a_key_that_it_does_not_use(tmp_path: Path, env: dict[str, str]) -> None:
     stand_in(tmp_path / "bin" / "codex", says("codex-cli 0.169.0"))
-    agent, theirs = Agent("codex", "codex", kind=kind("codex")), env | {"OPENAI_API_KEY": KEY}
+    agent, theirs = Agent("codex", "codex", kind=find_type("codex")), env | {"OPENAI_API_KEY": KEY}
     home = Path(env["HOME"], ".codex")
     home.mkdir()
     how = "run `codex login`, or export CODEX_API_KEY"
-    assert obstacles(agent, tmp_path, theirs).problems == (f"no login is seen: {how}",)
-    assert obstacles(agent, tmp_path, theirs | {"CODEX_API_KEY": KEY}).seen == ("CODEX_API_KEY",)
+    assert find_obstacles(agent, tmp_path, theirs).problems == (f"no login is seen: {how}",)
+    assert find_obstacles(agent, tmp_path, theirs | {"CODEX_API_KEY": KEY}).seen == ("CODEX_API_KEY",)
     for nothing in ("{}", "", "not json"):
         (home / "auth.json").write_text(nothing)
-        assert obstacles(agent, tmp_path, theirs).problems == (f"~/.codex/auth.json holds no login: {how}",)
+        assert find_obstacles(agent, tmp_path, theirs).problems == (f"~/.codex/auth.json holds no login: {how}",)
     provider = '[model_providers.mine]\nbase_url = "http://127.0.0.1"\n'
     (home / "config.toml").write_text(f'model_provider = "mine"\n{provider}env_key = "OPENAI_API_KEY"\n')
-    assert obstacles(agent, tmp_path, theirs).seen == ("OPENAI_API_KEY",)
-    assert obstacles(agent, tmp_path, env).problems
+    assert find_obstacles(agent, tmp_path, theirs).seen == ("OPENAI_API_KEY",)
+    assert find_obstacles(agent, tmp_path, env).problems
     (home / "config.toml").write_text(f'model_provider = "mine"\n{provider}')
-    assert obstacles(agent, tmp_path, env).seen == ("model_providers.mine",)
+    assert find_obstacles(agent, tmp_path, env).seen == ("model_providers.mine",)
     (home / "config.toml").unlink()
     pointed = replace(agent, args=("-c", 'model_providers.x={env_key="OPENAI_API_KEY"}'))
-    assert not obstacles(pointed, tmp_path, theirs).problems
+    assert not find_obstacles(pointed, tmp_path, theirs).problems
 
 
 def test_a_login_that_has_expired_is_a_problem_unless_it_renews_itself(tmp_path: Path, env: dict[str, str]) -> None:
     stand_in(tmp_path / "bin" / "claude", says("2.1.330"))
-    agent, file = Agent("claude", "claude", kind=kind("claude")), Path(env["HOME"], ".claude", ".credentials.json")
+    agent, file = Agent("claude", "claude", kind=find_type("claude")), Path(env["HOME"], ".claude", ".credentials.json")
     file.parent.mkdir()
     Path(env["HOME"], ".claude.json").write_text('{"numStartups": 3}')
     login = {"accessToken": KEY, "expiresAt": 1_700_000_000_000}
     file.write_text(json.dumps({"claudeAiOauth": login}))
-    (problem,) = obstacles(agent, tmp_path, env).problems
+    (problem,) = find_obstacles(agent, tmp_path, env).problems
     assert problem.startswith("the login in ~/.claude/.credentials.json has expired: run `claude` once")
-    assert not obstacles(agent, tmp_path, env | {"ANTHROPIC_API_KEY": KEY}).problems
+    assert not find_obstacles(agent, tmp_path, env | {"ANTHROPIC_API_KEY": KEY}).problems
     for good in ({"refreshToken": KEY}, {"expiresAt": 4_000_000_000_000}):
         file.write_text(json.dumps({"claudeAiOauth": login | good}))
-        assert not obstacles(agent, tmp_path, env).problems
+        assert not find_obstacles(agent, tmp_path, env).problems
 
 
 def test_a_key_that_the_configuration_gives_an_agent_is_a_credential_too(tmp_path: Path, env: dict[str, str]) -> None:
     of = made("credentials: {env: [MINE_KEY]}\n")
     stand_in(tmp_path / "bin" / "mine", says("1.0"))
     agent = Agent("mine", "mine", kind=of, env={"MINE_KEY": KEY})
-    assert obstacles(agent, tmp_path, env).seen == ("MINE_KEY",)
+    assert find_obstacles(agent, tmp_path, env).seen == ("MINE_KEY",)
 
 
 def test_which_node_a_program_starts_is_read_off_its_first_line(tmp_path: Path) -> None:
@@ -291,7 +301,7 @@ def test_the_first_that_is_ready_is_taken_in_a_fixed_order_without_running_anyth
     home = Path(env["HOME"])
 
     def first() -> str | None:
-        found = first_ready([own], env, tmp_path)
+        found = find_first_ready([own], env, tmp_path)
         return found.name if found else None
 
     assert first() is None
@@ -303,9 +313,12 @@ def test_the_first_that_is_ready_is_taken_in_a_fixed_order_without_running_anyth
     assert first() == "aaa"
     (home / ".codex" / "auth.json").write_text('{"tokens": {}}')
     assert first() == "codex"
-    among = candidates(kinds([own]), env, tmp_path)
-    assert said(kind("codex"), among) == "agent: codex, the first that is ready (of claude, codex, aaa, zzz)"
-    assert why_none(among).startswith("claude: no login is seen")
+    among = list_candidates(load_types([own]), env, tmp_path)
+    assert (
+        describe_choice(find_type("codex"), among)
+        == "agent: codex, the first that is ready (of claude, codex, aaa, zzz)"
+    )
+    assert explain_none_ready(among).startswith("claude: no login is seen")
     env["ANTHROPIC_API_KEY"] = KEY
     assert first() == "claude"
     (tmp_path / "bin" / "node").unlink()
@@ -315,35 +328,39 @@ def test_the_first_that_is_ready_is_taken_in_a_fixed_order_without_running_anyth
 
 def test_the_built_in_agent_is_the_last_and_only_with_a_key(tmp_path: Path, env: dict[str, str]) -> None:
     try:
-        kind("api")
+        find_type("api")
     except AigonError:
         pytest.skip("there is no built-in agent")
-    assert first_ready([], env, tmp_path) is None
+    assert find_first_ready([], env, tmp_path) is None
     with_key = env | {"ANTHROPIC_AUTH_TOKEN": KEY}
-    found = first_ready([], with_key, tmp_path)
+    found = find_first_ready([], with_key, tmp_path)
     assert found and found.name == "api"
     stand_in(tmp_path / "bin" / "claude", says("2.1.328"))
-    assert [one.kind.name for one in candidates(kinds(), with_key, tmp_path)] == ["claude", "api"]
+    assert [one.kind.name for one in list_candidates(load_types(), with_key, tmp_path)] == ["claude", "api"]
 
 
 def test_a_malformed_kind_is_named_where_an_agent_is_to_be_found(tmp_path: Path, env: dict[str, str]) -> None:
     (tmp_path / "bad.yaml").write_text("title: [\n")
     with pytest.raises(AigonError, match=r"bad\.yaml"):
-        first_ready([tmp_path], env)
+        find_first_ready([tmp_path], env)
 
 
 def test_a_login_that_is_only_under_a_name_of_somebody_elses_is_said(tmp_path: Path, env: dict[str, str]) -> None:
     env = {**env, "PATH": path_with(tmp_path / "more", mine=says("1.0")), "OTHER_API_KEY": "x", "MINE_URL": "y"}
     kind_of_mine = made("credentials: {env: [MINE_API_KEY]}")
-    found = obstacles(Agent("mine", "mine", kind=kind_of_mine), tmp_path, env)
+    found = find_obstacles(Agent("mine", "mine", kind=kind_of_mine), tmp_path, env)
     assert found.problems == ("no login is seen; kept from it: OTHER_API_KEY (agents.mine.pass lets one through)",)
-    assert not obstacles(Agent("mine", "mine", kind=kind_of_mine, passed=("OTHER_API_KEY",)), tmp_path, env).problems
-    assert not obstacles(Agent("mine", "mine", kind=kind_of_mine), tmp_path, {**env, "MINE_API_KEY": "z"}).problems
+    assert not find_obstacles(
+        Agent("mine", "mine", kind=kind_of_mine, passed=("OTHER_API_KEY",)), tmp_path, env
+    ).problems
+    assert not find_obstacles(Agent("mine", "mine", kind=kind_of_mine), tmp_path, {**env, "MINE_API_KEY": "z"}).problems
 
 
 def test_a_program_that_nothing_is_known_of_has_the_names_that_are_kept_from_it(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
-    command = Agent("own", "command", command=("/bin/true",), kind=kind("command"))
-    (found,) = health([Patient(command, kind("command"), True)], tmp_path, {**env, "OTHER_API_KEY": "x"})
+    command = Agent("own", "command", command=("/bin/true",), kind=find_type("command"))
+    (found,) = examine_agents(
+        [AgentToExamine(command, find_type("command"), True)], tmp_path, {**env, "OTHER_API_KEY": "x"}
+    )
     assert "kept from it: OTHER_API_KEY (agents.own.pass lets one through)" in found.remarks

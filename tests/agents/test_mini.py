@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter, mini
+from aigon.agents.adapters import find_adapter, mini
 from aigon.model.turns import Agent, ProgramExit, TurnRequest
 from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
 from tests.agents.turns import PROMPT, place
@@ -71,20 +71,20 @@ def seen(**fields: object) -> TurnReport:
     ],
 )
 def test_every_captured_trajectory_is_read(case: str, code: int, expected: TurnReport) -> None:
-    assert mini.seen(exited(f"mini_{case}", code)) == expected
+    assert mini.read_output(exited(f"mini_{case}", code)) == expected
 
 
 def test_without_a_trajectory_the_screen_tells_how_it_ended_and_what_it_cost() -> None:
     whole = exited("mini_ok", report=False)
     expected = TurnReport("finished", "", "All done: hello.txt created.", cost=0.02, cost_status="reported")
-    assert mini.seen(whole) == expected
+    assert mini.read_output(whole) == expected
     step = "mini-swe-agent (step 1, $0.00):\nHi.\n\nExit:\n"
-    limit = mini.seen(ProgramExit(0, f"x\n{step}LimitsExceeded\nSaved trajectory to 'x'\n".encode()))
+    limit = mini.read_output(ProgramExit(0, f"x\n{step}LimitsExceeded\nSaved trajectory to 'x'\n".encode()))
     assert (limit.end, limit.detail, limit.cost) == ("failed", "LimitsExceeded", None)
     error = f"x\n{step}litellm.AuthenticationError: bad \nkey\n".encode()
-    assert mini.seen(ProgramExit(1, error)).end == "bad_credentials"
-    assert mini.seen(ProgramExit(-9, error)).end is None
-    assert mini.seen(ProgramExit(1, b"", b"ValueError: No default model set\n")) == TurnReport()
+    assert mini.read_output(ProgramExit(1, error)).end == "bad_credentials"
+    assert mini.read_output(ProgramExit(-9, error)).end is None
+    assert mini.read_output(ProgramExit(1, b"", b"ValueError: No default model set\n")) == TurnReport()
 
 
 def trajectory(exit_status: str, content: str = "", **info: object) -> bytes:
@@ -110,23 +110,23 @@ def trajectory(exit_status: str, content: str = "", **info: object) -> bytes:
     ],
 )  # fmt: skip
 def test_the_name_of_the_exception_tells_how_it_ended(status: str, content: str, end: str, detail: str) -> None:
-    found = mini.seen(ProgramExit(1, report=trajectory(status, content)))
+    found = mini.read_output(ProgramExit(1, report=trajectory(status, content)))
     assert (found.end, found.detail) == (end, detail)
 
 
 def test_a_trajectory_that_is_cut_off_keeps_its_cost_and_what_is_whole_of_it() -> None:
     whole = exited("mini_429", 1)
-    half = mini.seen(replace(whole, report=whole.report[: len(whole.report) // 2]))
+    half = mini.read_output(replace(whole, report=whole.report[: len(whole.report) // 2]))
     assert (half.end, half.cost, half.tools) == ("overloaded", 0.014300000000000002, (WROTE,))
     assert half.usage == Usage(1200, 40, 3000)
     for end in range(0, len(whole.report), 97):
-        mini.seen(replace(whole, report=whole.report[:end]))
+        mini.read_output(replace(whole, report=whole.report[:end]))
 
 
 def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     document = json.loads(exited("mini_ok").report)
     document["info"]["model_stats"]["instance_cost"] = 0.0
-    found = mini.seen(ProgramExit(0, report=json.dumps(document).encode()))
+    found = mini.read_output(ProgramExit(0, report=json.dumps(document).encode()))
     assert (found.cost, found.cost_status, found.usage) == (None, "unknown", Usage(3600, 120, 9000))
 
 
@@ -135,7 +135,7 @@ def test_what_the_model_says_is_no_error_of_the_run() -> None:
     document = json.loads(exited("mini_ok").report)
     for message in document["messages"]:
         message["content"] = words if message["role"] == "assistant" else message["content"]
-    found = mini.seen(ProgramExit(0, words.encode(), words.encode(), report=json.dumps(document).encode()))
+    found = mini.read_output(ProgramExit(0, words.encode(), words.encode(), report=json.dumps(document).encode()))
     assert (found.end, found.detail, found.said) == ("finished", "", words)
 
 
@@ -157,5 +157,5 @@ def test_a_long_prompt_goes_by_its_file_and_a_budget_takes_the_place_of_no_limit
     assert given.args[-1].startswith(f"Your task stands in the file {given.ask.prompt_file}.")
     assert (given.turn.end, given.turn.held) == ("usage_limit", True)
     ask: TurnRequest = replace(given.ask, budget=1.5)
-    argv = adapter("mini").launch(Agent("mine", "mini"), ask).argv
+    argv = find_adapter("mini").build_launch(Agent("mine", "mini"), ask).argv
     assert argv[argv.index("--cost-limit") : argv.index("--output")] == ("--cost-limit", "0", "--cost-limit", "1.50")

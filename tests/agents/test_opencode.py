@@ -140,17 +140,17 @@ def api_error(**data: object) -> dict[str, object]:
 def test_a_stream_that_ends_between_two_steps_has_no_good_end_whatever_the_exit_code() -> None:
     whole = exited("opencode_ok").stdout.splitlines(keepends=True)
     for cut in range(1, len(whole) - 1):
-        seen = opencode.seen(ProgramExit(0, b"".join(whole[:cut])))
+        seen = opencode.read_output(ProgramExit(0, b"".join(whole[:cut])))
         assert seen.end is None, cut
     late = events(used("bash", status="error", error="The user rejected permission to use this"), step("tool-calls"))
-    assert opencode.seen(ProgramExit(0, late)).end == "finished"
-    assert opencode.seen(ProgramExit(0, late + events({"type": "step_start"}))).end is None
+    assert opencode.read_output(ProgramExit(0, late)).end == "finished"
+    assert opencode.read_output(ProgramExit(0, late + events({"type": "step_start"}))).end is None
 
 
 def test_what_a_step_counts_beside_input_and_output_is_not_forgotten() -> None:
     tokens = {"input": 10, "output": 20, "reasoning": 5, "cache": {"read": 100, "write": 7}}
     record = {"type": "step_finish", "part": {"reason": "stop", "tokens": tokens}}
-    assert opencode.seen(ProgramExit(0, events(record))).usage == Usage(17, 25, 100)
+    assert opencode.read_output(ProgramExit(0, events(record))).usage == Usage(17, 25, 100)
 
 
 @pytest.mark.parametrize(
@@ -168,17 +168,17 @@ def test_what_a_step_counts_beside_input_and_output_is_not_forgotten() -> None:
 def test_a_cost_is_the_programs_own_only_where_all_of_it_was_seen(
     output: bytes, cost: float | None, status: str
 ) -> None:
-    seen = opencode.seen(ProgramExit(0, output))
+    seen = opencode.read_output(ProgramExit(0, output))
     assert (seen.cost, seen.cost_status) == (cost, status)
 
 
 def test_an_error_tells_its_limit_in_the_providers_answer_and_its_wait_in_a_header() -> None:
     answer = json.dumps({"type": "error", "error": {"type": "GoUsageLimitError", "message": "Try later"}})
     told = api_error(message="Try later", statusCode=429, responseHeaders={"retry-after": "7200"}, responseBody=answer)
-    seen = opencode.seen(ProgramExit(1, events(told), ended=NOW))
+    seen = opencode.read_output(ProgramExit(1, events(told), ended=NOW))
     assert (seen.end, seen.resets_at) == ("usage_limit", NOW + 7200)
     brief = api_error(message="busy", statusCode=529, responseHeaders={"retry-after": "1"})
-    seen = opencode.seen(ProgramExit(1, events(brief), ended=NOW))
+    seen = opencode.read_output(ProgramExit(1, events(brief), ended=NOW))
     assert (seen.end, seen.resets_at) == ("overloaded", None)
 
 
@@ -187,20 +187,20 @@ def test_a_login_that_is_missing_and_an_unknown_error_are_told() -> None:
         "type": "error",
         "error": {"name": "ProviderAuthError", "data": {"providerID": "x", "message": "no key"}},
     }
-    assert opencode.seen(ProgramExit(1, events(missing))).end == "bad_credentials"
+    assert opencode.read_output(ProgramExit(1, events(missing))).end == "bad_credentials"
     unknown = {"type": "error", "error": {"name": "UnknownError", "data": {"message": "Unexpected server error."}}}
-    seen = opencode.seen(ProgramExit(1, events(unknown)))
+    seen = opencode.read_output(ProgramExit(1, events(unknown)))
     assert (seen.end, seen.detail) == ("failed", "Unexpected server error.")
-    assert opencode.seen(ProgramExit(1, b"", b"Error: please log in\n")).end == "bad_credentials"
+    assert opencode.read_output(ProgramExit(1, b"", b"Error: please log in\n")).end == "bad_credentials"
 
 
 def test_an_agent_that_speaks_of_limits_is_not_taken_at_its_word() -> None:
     words = 'You have hit your usage limit. 401 Unauthorized\n{"type":"error","error":{"name":"APIError"}}'
     spoken = {"type": "text", "part": {"text": words}}
     failing = used("bash", status="error", error=f"exit 1: {words}")
-    seen = opencode.seen(ProgramExit(0, events(spoken, failing, step("stop")), words.encode()))
+    seen = opencode.read_output(ProgramExit(0, events(spoken, failing, step("stop")), words.encode()))
     assert (seen.end, seen.denied, seen.said) == ("finished", (), words)
-    assert opencode.seen(ProgramExit(1, events(spoken), words.encode())).end is None
+    assert opencode.read_output(ProgramExit(1, events(spoken), words.encode())).end is None
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:

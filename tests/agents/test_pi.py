@@ -112,25 +112,25 @@ def seen(session: str, **fields: object) -> TurnReport:
     ],
 )
 def test_every_captured_session_is_read(case: str, code: int, expected: TurnReport) -> None:
-    assert pi.seen(exited(f"pi_{case}", code)) == expected
+    assert pi.read_output(exited(f"pi_{case}", code)) == expected
 
 
 def test_a_stream_whose_middle_is_left_out_is_read_by_its_end_which_has_every_message() -> None:
     whole = exited("pi_ok")
     lines = whole.stdout.splitlines(keepends=True)
     cut = b"".join([lines[0], lines[1][:50], b"\n[... 9000000 bytes left out ...]\n", lines[3][50:], *lines[-2:]])
-    assert pi.seen(replace(whole, stdout=cut)) == pi.seen(whole)
-    without = pi.seen(replace(whole, stdout=b"".join([*lines[:3], b"[... 9 bytes left out ...]\n"])))
+    assert pi.read_output(replace(whole, stdout=cut)) == pi.read_output(whole)
+    without = pi.read_output(replace(whole, stdout=b"".join([*lines[:3], b"[... 9 bytes left out ...]\n"])))
     assert (without.end, without.cost, without.usage) == (None, None, None)
 
 
 def test_a_session_that_stops_at_a_tool_has_no_good_end_but_where_its_file_is_too_long_to_be_read() -> None:
     whole = exited("pi_session_ok")
     half = b"".join(line for line in whole.report.splitlines(keepends=True)[:-1])
-    assert pi.seen(replace(whole, report=half)).end is None
+    assert pi.read_output(replace(whole, report=half)).end is None
     long = replace(whole, report=half + b'{"type":"mess', stdout=b"All done.\n")
-    assert (pi.seen(long).end, pi.seen(long).cost) == ("finished", None)
-    assert pi.seen(replace(long, exit_code=1)).end is None
+    assert (pi.read_output(long).end, pi.read_output(long).cost) == ("finished", None)
+    assert pi.read_output(replace(long, exit_code=1)).end is None
 
 
 def reply(text: str, **fields: object) -> dict[str, object]:
@@ -140,10 +140,10 @@ def reply(text: str, **fields: object) -> dict[str, object]:
 
 def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     free = {"input": 10, "output": 5, "cost": {"total": 0}}
-    found = pi.seen(ProgramExit(0, report=events(reply("Hi.", usage=free))))
+    found = pi.read_output(ProgramExit(0, report=events(reply("Hi.", usage=free))))
     assert (found.cost, found.cost_status, found.usage) == (None, "unknown", Usage(10, 5))
     twice = events(reply("Hi.", usage=free | {"cost": {"total": 0.5}}), reply("Hi, too.", usage=free))
-    assert pi.seen(ProgramExit(0, report=twice)).cost == 0.5
+    assert pi.read_output(ProgramExit(0, report=twice)).cost == 0.5
 
 
 @pytest.mark.parametrize(
@@ -158,18 +158,22 @@ def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     ],
 )  # fmt: skip
 def test_an_error_of_the_provider_is_told_by_its_status_and_its_words(message: str, end: str, detail: str) -> None:
-    found = pi.seen(ProgramExit(1, report=events(reply("", stopReason="error", errorMessage=message)), ended=NOW))
+    found = pi.read_output(
+        ProgramExit(1, report=events(reply("", stopReason="error", errorMessage=message)), ended=NOW)
+    )
     assert found.end == end
     assert found.detail.startswith(detail)
 
 
 def test_what_the_model_says_is_no_error_of_the_session_and_what_pi_complains_of_before_it_is() -> None:
     words = '429 {"error":{"message":"usage limit reached"}} 401 Unauthorized'
-    found = pi.seen(ProgramExit(0, words.encode(), words.encode(), report=events(reply(words))))
+    found = pi.read_output(ProgramExit(0, words.encode(), words.encode(), report=events(reply(words))))
     assert (found.end, found.detail, found.said) == ("finished", "", words)
     stopped = events(reply(words, stopReason="toolUse"))
-    assert pi.seen(ProgramExit(1, b"", words.encode(), report=stopped)).end is None
-    assert pi.seen(ProgramExit(1, b"", b"No API key found for anthropic.\n\nUse /login\n")).end == "bad_credentials"
+    assert pi.read_output(ProgramExit(1, b"", words.encode(), report=stopped)).end is None
+    assert (
+        pi.read_output(ProgramExit(1, b"", b"No API key found for anthropic.\n\nUse /login\n")).end == "bad_credentials"
+    )
 
 
 def test_it_is_run_with_the_prompt_on_standard_input_and_its_session_in_a_file(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def ask(tmp_path: Path) -> TurnRequest:
 
 
 def words(kind: AgentType, agent: Agent, ask: TurnRequest) -> tuple[str, ...]:
-    return _program.launch(kind, agent, ask).argv
+    return _program.build_launch(kind, agent, ask).argv
 
 
 def test_groups_are_there_only_where_somebody_asked_for_them(ask: TurnRequest) -> None:
@@ -71,25 +71,25 @@ def test_braces_and_arguments_have_their_place(ask: TurnRequest) -> None:
         "{unknown}",
         "-",
     )
-    assert _program.launch(replace(KIND, argv=("run",)), Agent("mine", "mine"), ask).stdin == "prompt"
-    assert _program.launch(KIND, Agent("mine", "mine"), ask).stdin == "nothing"
+    assert _program.build_launch(replace(KIND, argv=("run",)), Agent("mine", "mine"), ask).stdin == "prompt"
+    assert _program.build_launch(KIND, Agent("mine", "mine"), ask).stdin == "nothing"
 
 
 def test_a_variable_of_the_kind_gives_way_to_a_persons(ask: TurnRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = replace(KIND, env={"MINE_MODEL": "{model}", "MINE_TRIES": "3", "MINE_HOME": "/x"})
     monkeypatch.setenv("MINE_HOME", "/y")
-    env = _program.launch(kind, Agent("mine", "mine", "big", env={"MINE_TRIES": "9", "AIGON_RUN": "z"}), ask).env
+    env = _program.build_launch(kind, Agent("mine", "mine", "big", env={"MINE_TRIES": "9", "AIGON_RUN": "z"}), ask).env
     assert (env["MINE_MODEL"], env["MINE_TRIES"], env["AIGON_RUN"]) == ("big", "9", "run-1")
     assert "MINE_HOME" not in env and os.environ["MINE_HOME"] == "/y"
 
 
 def test_what_is_missing_is_said_with_the_way_to_get_it() -> None:
     agent = Agent("mine", "mine")
-    assert _program.ready(KIND, agent, lambda _: "/bin/mine") == ""
-    assert "no `mine` on PATH. Install it with: get" in _program.ready(
+    assert _program.explain_unready(KIND, agent, lambda _: "/bin/mine") == ""
+    assert "no `mine` on PATH. Install it with: get" in _program.explain_unready(
         replace(KIND, install="get"), agent, lambda _: None
     )
-    assert "names no program" in _program.ready(replace(KIND, program=""), agent, lambda _: None)
+    assert "names no program" in _program.explain_unready(replace(KIND, program=""), agent, lambda _: None)
 
 
 FINE = TurnReport("finished", said="done", cost=0.5, cost_status="reported")
@@ -112,6 +112,6 @@ FINE = TurnReport("finished", said="done", cost=0.5, cost_status="reported")
 def test_neither_an_exit_code_nor_a_record_is_trusted_alone(
     ask: TurnRequest, exited: ProgramExit, seen: TurnReport, end: TurnEnd, cost: float | None
 ) -> None:
-    turn = _program.turn(Agent("mine", "mine", "m"), ask, exited, seen)
+    turn = _program.build_turn(Agent("mine", "mine", "m"), ask, exited, seen)
     assert (turn.end, turn.cost, turn.model) == (end, cost, "m")
     assert end == "finished" or turn.detail or seen.end in ("usage_limit", "bad_credentials")

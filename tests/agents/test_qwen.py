@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter, qwen
+from aigon.agents.adapters import find_adapter, qwen
 from aigon.model.turns import Agent, ProgramExit, Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_after, turn_of
 from tests.agents.turns import PROMPT, place
@@ -122,17 +122,17 @@ GOOD = {"type": "result", "subtype": "success", "is_error": False, "result": "Do
     ],
 )
 def test_an_error_is_what_the_result_says_it_is(message: str, end: str, wait: float | None) -> None:
-    seen = qwen.seen(ProgramExit(1, events(failed(message)), ended=NOW))
+    seen = qwen.read_output(ProgramExit(1, events(failed(message)), ended=NOW))
     assert (seen.end, seen.resets_at) == (end, None if wait is None else NOW + wait)
     assert seen.detail
 
 
 def test_a_result_decides_and_the_last_one_does() -> None:
-    assert qwen.seen(ProgramExit(0, events(failed("a sub-agent's error"), GOOD))).end == "finished"
-    assert qwen.seen(ProgramExit(0, events(GOOD | {"is_error": True}))).end == "failed"
-    assert qwen.seen(ProgramExit(0, events(GOOD | {"subtype": "error_max_turns"}))).detail == "error max turns"
+    assert qwen.read_output(ProgramExit(0, events(failed("a sub-agent's error"), GOOD))).end == "finished"
+    assert qwen.read_output(ProgramExit(0, events(GOOD | {"is_error": True}))).end == "failed"
+    assert qwen.read_output(ProgramExit(0, events(GOOD | {"subtype": "error_max_turns"}))).detail == "error max turns"
     cut = b"".join(exited("qwen_ok").stdout.splitlines(keepends=True)[:-1])
-    seen = qwen.seen(ProgramExit(0, cut))
+    seen = qwen.read_output(ProgramExit(0, cut))
     assert (seen.end, seen.usage) == (None, Usage(1600, 75, 12900))
 
 
@@ -144,14 +144,14 @@ def test_denied_permissions_are_listed_once() -> None:
 
 def test_an_agent_that_speaks_of_limits_is_not_taken_at_its_word() -> None:
     words = "[API Error: 429 quota exceeded] Please log in again"
-    seen = qwen.seen(ProgramExit(0, events(said(words), GOOD | {"result": words}), words.encode()))
+    seen = qwen.read_output(ProgramExit(0, events(said(words), GOOD | {"result": words}), words.encode()))
     assert (seen.end, seen.detail, seen.said) == ("finished", "", words)
-    assert qwen.seen(ProgramExit(1, events(said(words)), words.encode())).end is None
+    assert qwen.read_output(ProgramExit(1, events(said(words)), words.encode())).end is None
 
 
 def test_a_sub_agents_words_are_not_the_agents() -> None:
     other = said("inner") | {"parent_tool_use_id": "call_1"}
-    assert qwen.seen(ProgramExit(1, events(said("outer"), other, failed("boom")))).said == "outer"
+    assert qwen.read_output(ProgramExit(1, events(said("outer"), other, failed("boom")))).said == "outer"
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_a_key_without_settings_is_made_a_login(
     if settings:
         (tmp_path / "settings.json").write_text("{}")
     agent = Agent("mine", "qwen", args=args, env={"QWEN_HOME": str(tmp_path), "OPENAI_API_KEY": key})
-    assert adapter("qwen").launch(agent, place(tmp_path).ask()).argv[-2:] == last
+    assert find_adapter("qwen").build_launch(agent, place(tmp_path).ask()).argv[-2:] == last

@@ -84,7 +84,7 @@ def test_what_an_installer_compiled_in_the_recording_is_not_played(there: Place)
 
 def test_it_runs_where_aigon_cannot_be_imported(there: Place, tmp_path: Path) -> None:
     attempt(there, 1, {"a": "copied"})
-    _, *options, script, recording = replay.launch(recorded(there), there.ask()).argv
+    _, *options, script, recording = replay.build_launch(recorded(there), there.ask()).argv
     alone = shutil.copy(script, tmp_path / "alone.py")
     env = {"AIGON_ITERATION": "1"}
     argv = [sys.executable, "-S", *options, alone, recording]
@@ -102,7 +102,7 @@ def test_a_module_in_the_workspace_does_not_change_what_runs(there: Place) -> No
 def test_it_reads_nothing_and_a_relative_recording_starts_at_the_checkout(there: Place) -> None:
     attempt(there, 1, {"a": "copied"})
     agent = Agent(name="replay", adapter="replay", recording="recording")
-    assert replay.launch(agent, there.ask()).stdin == "nothing"
+    assert replay.build_launch(agent, there.ask()).stdin == "nothing"
     assert play(replay, agent, there.ask()).end == "finished"
     assert tree(there.workspace) == {"a": "copied"}
 
@@ -192,7 +192,7 @@ def test_a_link_that_leads_out_can_be_deleted_itself(there: Place) -> None:
 
 def test_a_recording_without_an_attempt_is_said_before_and_at_the_turn(there: Place) -> None:
     (there.checkout / "recording").mkdir()
-    assert "1/files/" in replay.ready(recorded(there), lambda _: None, {})
+    assert "1/files/" in replay.explain_unready(recorded(there), lambda _: None, {})
     turn = play(replay, recorded(there), there.ask())
     assert (turn.end, turn.exit_code) == ("failed", 1)
     assert "no recorded attempt" in turn.detail
@@ -200,10 +200,10 @@ def test_a_recording_without_an_attempt_is_said_before_and_at_the_turn(there: Pl
 
 def test_it_is_ready_when_there_is_an_attempt(there: Place) -> None:
     attempt(there, 1, {"a": ""})
-    assert replay.ready(recorded(there), lambda _: None, {}) == ""
-    assert "no recording" in replay.ready(Agent(name="r", adapter="replay"), lambda _: None, {})
+    assert replay.explain_unready(recorded(there), lambda _: None, {}) == ""
+    assert "no recording" in replay.explain_unready(Agent(name="r", adapter="replay"), lambda _: None, {})
 
 
 def test_a_replay_that_ran_into_its_deadline_is_a_failed_turn(there: Place) -> None:
-    turn = replay.turn(recorded(there), there.ask(), ProgramExit(-9, timed_out=True))
+    turn = replay.read_turn(recorded(there), there.ask(), ProgramExit(-9, timed_out=True))
     assert (turn.end, turn.failed) == ("timed_out", True)

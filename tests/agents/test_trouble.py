@@ -7,10 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aigon.agents.adapters._ending import last_words
-from aigon.agents.adapters._records import is_cut, last_document, records
-from aigon.agents.adapters._resets import FARTHEST, after
-from aigon.agents.adapters._trouble import innermost, kind_of, of_stderr, resets_at, status_in, trouble
+from aigon.agents.adapters._errors import (
+    FARTHEST,
+    classify_error,
+    find_reset_time,
+    find_status,
+    parse_retry_after,
+    read_error,
+    read_stderr,
+    unwrap_message,
+)
+from aigon.agents.adapters._program import last_words
+from aigon.agents.adapters._records import is_cut, parse_last_document, parse_records
 from aigon.model.turns import ProgramExit, TurnReport
 from tests.agents.captured import exited, turn_after, turn_of
 
@@ -103,7 +111,7 @@ HOUR = 3600.0
 )  # fmt: skip
 def test_a_message_says_how_a_turn_ended(end: str, messages: str) -> None:
     told = [line.strip() for line in messages.strip().splitlines()]
-    assert {message: kind_of(message) for message in told} == dict.fromkeys(told, end)
+    assert {message: classify_error(message) for message in told} == dict.fromkeys(told, end)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,7 @@ def test_a_message_says_how_a_turn_ended(end: str, messages: str) -> None:
     ],
 )
 def test_a_status_weighs_more_than_most_words(status: int, message: str, end: str) -> None:
-    assert kind_of(message, status) == end
+    assert classify_error(message, status) == end
 
 
 @pytest.mark.parametrize(
@@ -146,7 +154,7 @@ def test_a_status_weighs_more_than_most_words(status: int, message: str, end: st
     ],
 )
 def test_a_status_is_found_in_a_message_only_where_it_is_called_one(message: str, status: int) -> None:
-    assert status_in(message) == status
+    assert find_status(message) == status
 
 
 @pytest.mark.parametrize(
@@ -170,7 +178,7 @@ def test_a_status_is_found_in_a_message_only_where_it_is_called_one(message: str
     ],
 )
 def test_a_time_is_read_as_people_and_servers_write_it(message: str, when: datetime) -> None:
-    assert resets_at(message, NOW) == when.timestamp()
+    assert find_reset_time(message, NOW) == when.timestamp()
 
 
 @pytest.mark.parametrize(
@@ -186,8 +194,8 @@ def test_a_time_is_read_as_people_and_servers_write_it(message: str, when: datet
     ],
 )
 def test_a_span_counts_from_when_it_was_said(message: str, seconds: float) -> None:
-    assert resets_at(message, NOW) == NOW + seconds
-    assert resets_at(message, 0.0) is None
+    assert find_reset_time(message, NOW) == NOW + seconds
+    assert find_reset_time(message, 0.0) is None
 
 
 @pytest.mark.parametrize(
@@ -199,14 +207,14 @@ def test_a_span_counts_from_when_it_was_said(message: str, seconds: float) -> No
     ],
 )
 def test_what_says_no_time_or_one_that_cannot_be_is_none(message: str) -> None:
-    assert resets_at(message, NOW) is None
+    assert find_reset_time(message, NOW) is None
 
 
 def test_a_time_in_an_unknown_zone_is_this_machines() -> None:
     here = datetime.fromtimestamp(NOW).astimezone()
     then = (here + timedelta(hours=2)).replace(minute=30, second=0, microsecond=0)
     for zone in ("", " (No/Where)", " (PST8)"):
-        assert resets_at(f"resets {then:%H:%M}{zone}", NOW) == then.timestamp()
+        assert find_reset_time(f"resets {then:%H:%M}{zone}", NOW) == then.timestamp()
 
 
 @pytest.mark.parametrize(
@@ -224,30 +232,30 @@ def test_a_time_in_an_unknown_zone_is_this_machines() -> None:
     ],
 )
 def test_a_header_tells_of_a_wait_that_is_worth_one(header: str, when: float | None) -> None:
-    assert after(header, NOW) == when
-    assert after(header, 0.0) is None
+    assert parse_retry_after(header, NOW) == when
+    assert parse_retry_after(header, 0.0) is None
 
 
 def test_trouble_is_told_in_one_short_line_with_the_status_and_what_was_packed_inside() -> None:
     packed = json.dumps({"error": {"code": 429, "message": json.dumps({"error": {"message": "slow\ndown"}})}})
-    assert trouble(f"[API Error: {packed}]\nPlease wait") == TurnReport("overloaded", "overloaded (429): slow down")
-    assert trouble("") == TurnReport("failed", "no message")
-    assert trouble("boom", 400).detail == "error (400): boom"
-    assert len(trouble("x" * 10_000).detail) == 500
-    assert trouble("rate limit", 429, now=NOW, retry_after="3600").resets_at == NOW + HOUR
-    assert trouble("401: try again in 2 hours", 401, now=NOW).resets_at is None
+    assert read_error(f"[API Error: {packed}]\nPlease wait") == TurnReport("overloaded", "overloaded (429): slow down")
+    assert read_error("") == TurnReport("failed", "no message")
+    assert read_error("boom", 400).detail == "error (400): boom"
+    assert len(read_error("x" * 10_000).detail) == 500
+    assert read_error("rate limit", 429, now=NOW, retry_after="3600").resets_at == NOW + HOUR
+    assert read_error("401: try again in 2 hours", 401, now=NOW).resets_at is None
 
 
 def test_only_json_of_an_api_is_unpacked() -> None:
     for plain in ("no {json} here", "{", "}{", '{"a": 1}', '{"error": "text"}', "[1, 2]"):
-        assert innermost(plain) == plain
-    assert innermost('{"message": "inside"}') == "inside"
+        assert unwrap_message(plain) == plain
+    assert unwrap_message('{"message": "inside"}') == "inside"
 
 
 def test_standard_error_is_heard_where_a_program_failed_and_only_for_what_it_can_mean() -> None:
-    assert of_stderr(ProgramExit(1, b"", b"Error: please log in\n")).end == "bad_credentials"
+    assert read_stderr(ProgramExit(1, b"", b"Error: please log in\n")).end == "bad_credentials"
     assert (
-        of_stderr(ProgramExit(1, b"", b"Error: rate limit, try again in 2 hours\n", ended=NOW)).resets_at
+        read_stderr(ProgramExit(1, b"", b"Error: rate limit, try again in 2 hours\n", ended=NOW)).resets_at
         == NOW + 2 * HOUR
     )
     for silent in (
@@ -255,14 +263,14 @@ def test_standard_error_is_heard_where_a_program_failed_and_only_for_what_it_can
         ProgramExit(-9, b"", b"please log in"),
         ProgramExit(1, b"", b"ENOENT"),
     ):
-        assert of_stderr(silent) == TurnReport()
+        assert read_stderr(silent) == TurnReport()
 
 
 def test_records_are_told_from_noise_and_can_be_written_down() -> None:
     noise = b'npm warn {\n{"type": "cut\n[... 12 bytes left out ...]\n[1, {"a": 1}]\r\n\xff{"b": 2}\n{"c": "\xff"}\n7\n'
-    assert records(noise) == [{"a": 1}, {"c": "\N{REPLACEMENT CHARACTER}"}]
-    assert records(b'{\n  "a": {\n "b": 1}\n}\n') == [{"a": {"b": 1}}]
-    (odd,) = records(b'{"lone": "\\ud800x", "pair": "\\ud83d\\ude00", "\xed\xa0\x80": 1}')
+    assert parse_records(noise) == [{"a": 1}, {"c": "\N{REPLACEMENT CHARACTER}"}]
+    assert parse_records(b'{\n  "a": {\n "b": 1}\n}\n') == [{"a": {"b": 1}}]
+    (odd,) = parse_records(b'{"lone": "\\ud800x", "pair": "\\ud83d\\ude00", "\xed\xa0\x80": 1}')
     assert json.dumps(odd, ensure_ascii=False).encode()
     assert (odd["lone"], odd["pair"]) == ("?x", "\N{GRINNING FACE}")
     assert is_cut(noise)
@@ -271,9 +279,9 @@ def test_records_are_told_from_noise_and_can_be_written_down() -> None:
 
 def test_the_last_document_is_found_behind_a_log_and_before_more_of_it() -> None:
     log = b'Warning {\n{"first": 1}\nError {"inline": 2}\n{\n "error": {\n  "code": 4\n }\n}\nbye }\n{ not json\n'
-    assert last_document(log) == {"error": {"code": 4}}
-    assert last_document(b"{" * 3000) == {}
-    assert last_document(b"") == {}
+    assert parse_last_document(log) == {"error": {"code": 4}}
+    assert parse_last_document(b"{" * 3000) == {}
+    assert parse_last_document(b"") == {}
 
 
 @pytest.mark.parametrize(
@@ -341,6 +349,6 @@ def test_the_end_of_a_long_message_begins_with_a_whole_line_or_word() -> None:
 
 
 def test_no_wait_is_longer_than_a_year() -> None:
-    assert resets_at("try again in 365 days", NOW) == NOW + 365 * 86_400
-    assert resets_at("try again in 367 days", NOW) is None
+    assert find_reset_time("try again in 365 days", NOW) == NOW + 365 * 86_400
+    assert find_reset_time("try again in 367 days", NOW) is None
     assert FARTHEST == 366 * 86_400

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter, vibe
+from aigon.agents.adapters import find_adapter, vibe
 from aigon.model.turns import Agent, ProgramExit
 from tests.agents.captured import events
 from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
@@ -31,10 +31,10 @@ def test_a_finished_run_has_its_words_its_tools_and_by_its_export_its_cost() -> 
         tools=("write_file: /project/hello.txt", "bash: ls -1 && git status --short"),
     )
     whole = exited("vibe_ok")
-    assert vibe.seen(replace(whole, report=b"")) == words
+    assert vibe.read_output(replace(whole, report=b"")) == words
     session = json.loads(whole.report)["session_id"]
     paid = replace(words, model="local-m", usage=Usage(3600, 120, 9000), cost=0.00528, cost_status="reported")
-    assert vibe.seen(whole) == replace(paid, session=session)
+    assert vibe.read_output(whole) == replace(paid, session=session)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_finished_run_has_its_words_its_tools_and_by_its_export_its_cost() -> 
     ],
 )
 def test_every_captured_run_is_read(case: str, code: int, expected: TurnReport) -> None:
-    assert replace(vibe.seen(exited(f"vibe_{case}", code)), session="") == expected
+    assert replace(vibe.read_output(exited(f"vibe_{case}", code)), session="") == expected
 
 
 def export(**fields: object) -> bytes:
@@ -106,32 +106,32 @@ def export(**fields: object) -> bytes:
     ],
 )  # fmt: skip
 def test_an_outcome_is_told_by_its_name_and_its_error(outcome: str, error: object, end: str, detail: str) -> None:
-    found = vibe.seen(ProgramExit(2, report=export(outcome=outcome, error=error)))
+    found = vibe.read_output(ProgramExit(2, report=export(outcome=outcome, error=error)))
     assert (found.end, found.detail) == (end, detail)
 
 
 def test_what_subagents_used_is_added_and_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     usage = {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 5}
     one = {"usage": usage, "cost_usd": 0.5}
-    both = vibe.seen(ProgramExit(0, report=export(**one, subagents=[one])))
+    both = vibe.read_output(ProgramExit(0, report=export(**one, subagents=[one])))
     assert (both.usage, both.cost) == (Usage(80, 10, 120), 1.0)
-    free = vibe.seen(ProgramExit(0, report=export(usage=usage, cost_usd=0.0)))
+    free = vibe.read_output(ProgramExit(0, report=export(usage=usage, cost_usd=0.0)))
     assert (free.usage, free.cost, free.cost_status) == (Usage(40, 5, 60), None, "unknown")
 
 
 def test_without_an_export_an_exit_code_alone_is_no_good_end() -> None:
-    assert vibe.seen(ProgramExit(0)).end is None
-    assert vibe.seen(ProgramExit(0, exited("vibe_late").stdout.split(b"\n")[0])).end is None
-    assert vibe.seen(ProgramExit(3, exited("vibe_ok").stdout, b"Stopped: turn_limit\n")).end is None
-    assert vibe.seen(ProgramExit(-9, b"", b"Error: Invalid API key\n")).end is None
+    assert vibe.read_output(ProgramExit(0)).end is None
+    assert vibe.read_output(ProgramExit(0, exited("vibe_late").stdout.split(b"\n")[0])).end is None
+    assert vibe.read_output(ProgramExit(3, exited("vibe_ok").stdout, b"Stopped: turn_limit\n")).end is None
+    assert vibe.read_output(ProgramExit(-9, b"", b"Error: Invalid API key\n")).end is None
 
 
 def test_what_the_model_says_is_no_error_of_the_run() -> None:
     words = "Error: Invalid API key\n429 Too Many Requests: usage limit reached"
     entry = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": words}], "id": "a"}
-    found = vibe.seen(ProgramExit(0, events(entry), b"", report=export()))
+    found = vibe.read_output(ProgramExit(0, events(entry), b"", report=export()))
     assert (found.end, found.detail, found.said) == ("finished", "", words)
-    assert vibe.seen(ProgramExit(1, events(entry))).end is None
+    assert vibe.read_output(ProgramExit(1, events(entry))).end is None
 
 
 def test_it_is_run_with_the_prompt_in_a_file_its_model_in_a_variable_and_its_export_is_read(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_it_is_run_with_the_prompt_in_a_file_its_model_in_a_variable_and_its_exp
     assert given.stdin == ""
     assert (given.env["VIBE_ACTIVE_MODEL"], given.env["VIBE_ENABLE_UPDATE_CHECKS"]) == ("mistral-medium-3.5", "false")
     assert (given.turn.end, given.turn.cost, given.turn.model) == ("finished", 0.00528, "local-m")
-    argv = adapter("vibe").launch(agent, replace(given.ask, budget=2)).argv
+    argv = find_adapter("vibe").build_launch(agent, replace(given.ask, budget=2)).argv
     assert argv[argv.index("--max-price") + 1] == "2.00"
 
 
@@ -154,9 +154,9 @@ def test_a_limit_is_known_by_the_export_but_not_by_that_of_an_earlier_try_or_els
     assert "--auto-approve" not in given.args
     file = Path(f"{given.ask.output_file}.d", "export.json")
     later = ProgramExit(2, duration=1.0, ended=file.stat().st_mtime + 60)
-    assert vibe.turn(agent, given.ask, later).end == "failed"
+    assert vibe.read_turn(agent, given.ask, later).end == "failed"
     os.utime(file, (later.ended, later.ended))
-    assert vibe.turn(agent, given.ask, later).end == "usage_limit"
+    assert vibe.read_turn(agent, given.ask, later).end == "usage_limit"
     file.rename(tmp_path / "export.json")
     file.symlink_to(tmp_path / "export.json")
-    assert vibe.turn(agent, given.ask, later).end == "failed"
+    assert vibe.read_turn(agent, given.ask, later).end == "failed"

@@ -15,9 +15,9 @@ PROMPT = "Make the tests pass.\n"
 class Adapter(Protocol):
     """What a turn needs of an adapter, or of a module that is one by itself."""
 
-    def launch(self, agent: Agent, ask: TurnRequest, /) -> Launch: ...
+    def build_launch(self, agent: Agent, ask: TurnRequest, /) -> Launch: ...
 
-    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit, /) -> Turn: ...
+    def read_turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit, /) -> Turn: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def program(path: Path, script: str) -> Path:
 
 def play(adapter: Adapter, agent: Agent, ask: TurnRequest, env: Mapping[str, str] | None = None) -> Turn:
     """The turn of a program that is really run, in an environment of PATH, `env` and what the adapter asks for."""
-    launch = adapter.launch(agent, ask)
+    launch = adapter.build_launch(agent, ask)
     done = subprocess.run(
         launch.argv,
         input=PROMPT.encode() if launch.stdin == "prompt" else b"",
@@ -70,4 +70,4 @@ def play(adapter: Adapter, agent: Agent, ask: TurnRequest, env: Mapping[str, str
         timeout=60,
         check=False,
     )
-    return adapter.turn(agent, ask, ProgramExit(done.returncode, done.stdout, done.stderr, duration=0.5))
+    return adapter.read_turn(agent, ask, ProgramExit(done.returncode, done.stdout, done.stderr, duration=0.5))

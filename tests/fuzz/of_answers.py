@@ -7,17 +7,17 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from aigon.agents.adapters import modules
-from aigon.agents.adapters._resets import after, resets_at
-from aigon.agents.api_agent.tool import Tool
+from aigon.agents.adapters import list_readers
+from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
+from aigon.agents.api_agent.tool import SessionTool
 from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer
 from aigon.compile.proposals import Surroundings
 from aigon.compile.rules import question
 from aigon.git.blind_spots import list_submodules, parse_hidden
 from aigon.git.diff import parse_diff
-from aigon.judge import pairwise_reply, reply
-from aigon.judge.backends import _one_object, command
+from aigon.judge import pairwise, reply
+from aigon.judge.backends import _program, command
 from aigon.model.changes import Edit, Edits
 from aigon.model.criteria import Criterion
 from aigon.model.turns import ProgramExit
@@ -136,10 +136,10 @@ def judge(data: bytes) -> None:
     """A judge's words."""
     text = data.decode("utf-8", "replace")
     for asked in ([1, 2], [1]):
-        reply.decisions(text, asked)
-        reply.refutations(text, asked)
-    pairwise_reply.read(text)
-    for read in (_one_object.whole, _one_object.said):
+        reply.parse_decisions(text, asked)
+        reply.parse_refutations(text, asked)
+    pairwise.parse_pair_reply(text)
+    for read in (_program.parse_whole_object, _program.parse_answered_object):
         try:
             read(text)
         except ValueError as error:
@@ -180,8 +180,8 @@ def git_lists(data: bytes) -> None:
 def waits(data: bytes) -> None:
     """When a limit is over, in words or in a header."""
     text = data.decode("utf-8", "replace")
-    resets_at(text, NOW)
-    after(text, NOW)
+    find_reset_time(text, NOW)
+    parse_retry_after(text, NOW)
 
 
 def rules(data: bytes) -> None:
@@ -219,19 +219,19 @@ def tool(data: bytes) -> None:
             assert "The tool broke" not in str(error), str(error)
 
 
-def _editor(folder: str) -> Tool:
+def _editor(folder: str) -> SessionTool:
     from io import StringIO
     from pathlib import Path
 
     from aigon.agents.api_agent.editor import DEFINITION, Editor
-    from aigon.agents.api_agent.log import Log
+    from aigon.agents.api_agent.tool import SessionLog
 
     Path(folder, "a.txt").write_bytes(b"one\ntwo\n")
-    return Tool(cast(Any, DEFINITION), Editor(Path(folder)), Log(StringIO()))
+    return SessionTool(cast(Any, DEFINITION), Editor(Path(folder)), SessionLog(StringIO()))
 
 
 def _agents() -> list[Target]:
-    named = {name: import_module(f"aigon.agents.adapters.{name}") for name in modules()}
+    named = {name: import_module(f"aigon.agents.adapters.{name}") for name in list_readers()}
     return [
         Target(f"agent-{name}", partial(agent, module), _captured, AGENT)
         for name, module in named.items()

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from aigon.agents import command_file
-from aigon.agents.api_agent.servers import FILE, servers
+from aigon.agents.api_agent.mcp import SERVERS_FILE, load_servers
 from aigon.checks.endpoints.plan import unpack_plan
 from aigon.checks.endpoints.schemas import parse_document as document
 from aigon.checks.endpoints.schemas import parse_unnamed
@@ -138,15 +138,15 @@ def prices(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """A command for people, and whose file it is."""
-    command_file.standing(data)
-    command_file.is_aigons("a.md", data)
+    command_file.inspect_command(data)
+    command_file.is_unedited_command("a.md", data)
 
 
 def mcp(data: bytes) -> None:
     """The servers of a project: what is wrong is noted."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, FILE).write_bytes(data)
-        servers(Path(folder), lambda _note: None)
+        Path(folder, SERVERS_FILE).write_bytes(data)
+        load_servers(Path(folder), lambda _note: None)
 
 
 def project_files(data: bytes) -> None:

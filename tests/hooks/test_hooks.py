@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aigon.agents.adapters import adapter
+from aigon.agents.adapters import find_adapter
 from aigon.config.models import HookConfig, HookPoint, parse_configuration
 from aigon.errors import AigonError, environment
 from aigon.hooks.hook import HOOK_POINTS, HOOKS_FOLDER, Hook, HookContext, describe_hook_problems, list_hooks, run_hook
@@ -381,6 +381,7 @@ def test_what_was_stopped_before_it_began_is_not_started_at_all(tmp_path: Path) 
     assert not (tmp_path / "begun").exists()
     agent, ask = Agent("a", "command", command=("a",)), TurnRequest(1, "42", "r1", "/w", "/w", "spec.md", "prompt.md")
     costs = [
-        adapter("command").turn(agent, ask, ProgramExit(None, killed=True, ended=ended)).cost for ended in (0.0, 1.0)
+        find_adapter("command").read_turn(agent, ask, ProgramExit(None, killed=True, ended=ended)).cost
+        for ended in (0.0, 1.0)
     ]
     assert costs == [0.0, None], "one that ran may have cost something"

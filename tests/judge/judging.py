@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from aigon.git.diff import parse_diff
-from aigon.judge.case import Case, Judgement, Observed
-from aigon.judge.judgement import judgement
+from aigon.judge.judgement import judge_case
+from aigon.judge.question import Case, Judgement, ObservedCheck
 from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion
@@ -36,9 +36,9 @@ def added(path: str, text: str) -> FileDiff:
     return changed(path, "", text)
 
 
-def seen(check: str = "tests", output: str = "", summary: str = "3 passed") -> Observed:
+def seen(check: str = "tests", output: str = "", summary: str = "3 passed") -> ObservedCheck:
     """A check that passed, and what it printed."""
-    return Observed(Finding(check, "tests", "Tests", "pass", summary), output)
+    return ObservedCheck(Finding(check, "tests", "Tests", "pass", summary), output)
 
 
 def case(*criteria: Criterion, diffs: Sequence[FileDiff] = (), **more: Any) -> Case:
@@ -53,7 +53,7 @@ def sat(
 ) -> tuple[Judgement, list[JudgeQuestion]]:
     """The judgement of a judge that answers this to the first call and that to the second (nothing against it)."""
     questions: list[JudgeQuestion] = []
-    steps = judgement(what)
+    steps = judge_case(what)
     try:
         question = next(steps)
         while True:

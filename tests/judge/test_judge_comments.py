@@ -2,12 +2,12 @@
 
 import pytest
 
-from aigon.judge.comments import comments, is_prose
+from aigon.judge.passages import find_comments, is_prose
 
 
 def words(path: str, text: str) -> list[str]:
     """The parts of each line that are comment or docstring."""
-    found = comments(path, text)
+    found = find_comments(path, text)
     lines = text.split("\n")
     kept = ("".join(c for x, c in enumerate(line) if found.at(n, x)).strip() for n, line in enumerate(lines, 1))
     return [part for part in kept if part]
@@ -89,4 +89,4 @@ def test_prose_is_known_by_its_name() -> None:
 
 def test_line_ends_and_empty_beginnings_do_not_move_the_marks() -> None:
     assert words("a.py", "\n\n\t\n# c\nx = 1\n") == ["# c"]
-    assert comments("a.py", "x = 1\n").at(9, 0) is False
+    assert find_comments("a.py", "x = 1\n").at(9, 0) is False

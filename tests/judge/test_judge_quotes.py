@@ -2,11 +2,10 @@
 
 import pytest
 
-from aigon.judge.evidence import Evidence
-from aigon.judge.mere_words import says_little
-from aigon.judge.quotes import MOST, TOLERANCE, Standing, counters, standings
+from aigon.judge.passages import is_trivial
+from aigon.judge.quotes import MOST_QUOTES, TOLERANCE, Evidence, QuoteCheck, check_countering, check_supporting
 from aigon.judge.reply import Quote
-from aigon.judge.words import is_documentation, is_removal
+from aigon.judge.selection import asks_documentation, asks_removal
 from tests.judge.judging import added, changed, criterion, seen
 
 BEFORE = "".join(f"line_{n} = {n}\n" for n in range(1, 21))
@@ -39,8 +38,8 @@ def output_quote(text: str, source: str = "tests") -> Quote:
     return Quote(source=source, path="", line=0, text=text)
 
 
-def judged(quote: Quote, text: str = "Dark mode works", evidence: Evidence = SEEN) -> Standing:
-    (found,) = standings([quote], criterion(1, text), evidence)
+def judged(quote: Quote, text: str = "Dark mode works", evidence: Evidence = SEEN) -> QuoteCheck:
+    (found,) = check_supporting([quote], criterion(1, text), evidence)
     return found
 
 
@@ -112,10 +111,10 @@ def test_what_says_too_little_is_neither_proof_nor_offence() -> None:
 
 def test_too_little_is_short_or_all_punctuation_or_words_of_any_code() -> None:
     assert all(
-        map(says_little, ("", "}", "});", "x = 1", "return", "return None", "pass", "else:", "-" * 40, "1 2 3 4 5 6"))
+        map(is_trivial, ("", "}", "});", "x = 1", "return", "return None", "pass", "else:", "-" * 40, "1 2 3 4 5 6"))
     )
     assert not any(
-        map(says_little, ("retry(3)", "return total", "return a * b", "return 42", "3 passed", "überall = 1"))
+        map(is_trivial, ("retry(3)", "return total", "return a * b", "return 42", "3 passed", "überall = 1"))
     )
 
 
@@ -142,7 +141,7 @@ def test_words_count_where_words_are_asked_for() -> None:
     ],
 )
 def test_what_a_criterion_asks_for_is_told_by_its_words(text: str, documentation: bool, removal: bool) -> None:
-    assert (is_documentation(text), is_removal(text)) == (documentation, removal)
+    assert (asks_documentation(text), asks_removal(text)) == (documentation, removal)
 
 
 def test_a_removed_line_counts_where_a_removal_is_asked_for_under_its_old_number() -> None:
@@ -187,14 +186,14 @@ def test_odd_file_names_are_found_as_they_are_shown() -> None:
 
 
 def test_a_flood_of_quotes_is_refused_whole() -> None:
-    many = [diff_quote("src/app.py", DARK, "def dark(mode):")] * (MOST + 1)
-    assert [one.result for one in standings(many, criterion(), SEEN)] == ["refused"]
-    assert len(counters(many, SEEN)) == MOST
+    many = [diff_quote("src/app.py", DARK, "def dark(mode):")] * (MOST_QUOTES + 1)
+    assert [one.result for one in check_supporting(many, criterion(), SEEN)] == ["refused"]
+    assert len(check_countering(many, SEEN)) == MOST_QUOTES
 
 
 def test_against_a_claim_every_shown_line_may_speak() -> None:
     def against(quote: Quote) -> str:
-        return counters([quote], SEEN)[0].result
+        return check_countering([quote], SEEN)[0].result
 
     assert against(diff_quote("src/app.py", DARK - 1, "line_9 = 9")) == "counts"
     assert against(diff_quote("src/app.py", 3, "line_3 = 3")) == "counts"

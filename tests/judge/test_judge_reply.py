@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.judge import reply, strict_json
-from aigon.judge.case import Task
-from aigon.judge.schema import reply_schema
+from aigon.judge import reply
+from aigon.judge.question import Task, build_reply_schema
 from tests.scripted_judges import decision, decisions, quote, refutation, refutations
 
 DEEP = '{"verdicts": ' + "[" * 100_000
@@ -35,31 +34,31 @@ DEEP = '{"verdicts": ' + "[" * 100_000
         (decisions(decision(1) | {"criterion": float("nan")}), "NaN"),
         (json.dumps({"verdicts": [{"criterion": 1, "status": "met"}]}), "not in the format"),
         (refutations(refutation(1)), "not in the format"),
-        ("x" * (strict_json.LONGEST + 1), "longer than"),
+        ("x" * (reply.LONGEST + 1), "longer than"),
         (decisions(), "leaves this criterion out"),
         (decisions(decision(1), decision(1, "unmet")), "2 times"),
         (decisions(decision(1), decision(9)), "not asked (9)"),
     ],
 )
 def test_what_is_not_plain_is_no_decision(text: str, says: str) -> None:
-    found = reply.decisions(text, [1])[1]
+    found = reply.parse_decisions(text, [1])[1]
     assert isinstance(found, str) and says in found
 
 
 def test_a_criterion_that_is_left_out_does_not_harm_the_others() -> None:
-    found = reply.decisions(decisions(decision(2, "met", quote("a.py", 3, "x"))), [1, 2])
+    found = reply.parse_decisions(decisions(decision(2, "met", quote("a.py", 3, "x"))), [1, 2])
     second = found[2]
     assert isinstance(found[1], str) and isinstance(second, reply.Decision)
     assert (second.status, second.quotes[0].line) == ("met", 3)
-    against = reply.refutations(refutations(refutation(2, refuted=True)), [1, 2])
+    against = reply.parse_refutations(refutations(refutation(2, refuted=True)), [1, 2])
     assert isinstance(against[1], str) and isinstance(against[2], reply.Refutation)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.text() | st.recursive(st.none() | st.integers(), st.lists).map(json.dumps))
 def test_no_text_at_all_breaks_the_reading(text: str) -> None:
-    assert isinstance(reply.decisions(text, [1])[1], str)
-    assert isinstance(reply.refutations(text, [1])[1], str)
+    assert isinstance(reply.parse_decisions(text, [1])[1], str)
+    assert isinstance(reply.parse_refutations(text, [1])[1], str)
 
 
 @pytest.mark.parametrize(("task", "model"), [("decide", reply.Decisions), ("refute", reply.Refutations)])
@@ -74,4 +73,4 @@ def test_the_schema_names_just_the_fields_that_are_read(task: Task, model: Any) 
         return {name: fields(one, definitions) for name, one in schema["properties"].items()}
 
     own = model.model_json_schema()
-    assert fields(reply_schema(task), {}) == fields(own, own["$defs"])
+    assert fields(build_reply_schema(task), {}) == fields(own, own["$defs"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aigon.judge.judgement import NOTHING
+from aigon.judge.judgement import NOTHING_CHANGED
 from aigon.loop.decide import JUDGE_UNAVAILABLE
 from aigon.model.criteria import Verdict
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
@@ -129,7 +129,7 @@ def test_nobody_is_asked_where_nothing_was_changed() -> None:
     what = case()
     empty = type(what)(what.criteria, what.spec, (), what.observed, what.mark)
     found, questions = sat(empty, MET)
-    assert questions == [] and found.verdicts == (Verdict(1, "unclear", "human", "", NOTHING),)
+    assert questions == [] and found.verdicts == (Verdict(1, "unclear", "human", "", NOTHING_CHANGED),)
 
 
 def test_what_a_judge_writes_is_kept_short_and_on_one_line() -> None:

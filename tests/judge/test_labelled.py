@@ -11,9 +11,8 @@ import pytest
 
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import resource
-from aigon.judge.accuracy import Calls, calls
-from aigon.judge.labelled import Labelled, case, cases
-from aigon.judge.labelled_change import bench, change
+from aigon.judge.accuracy import Calls, sum_calls
+from aigon.judge.labelled import LabelledCase, diff_case, load_case, load_cases, open_bench
 from aigon.model.changes import FileDiff
 from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import Usage
@@ -32,7 +31,7 @@ def laid(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", TRUE_OF_PYTHON)
 def test_a_label_of_the_set_is_what_its_python_does(name: str, tmp_path: Path) -> None:
-    facts, labelled = TRUE_OF_PYTHON[name], case(SET / name)
+    facts, labelled = TRUE_OF_PYTHON[name], load_case(SET / name)
     code = "\n".join([PYTHON, f"facts = {facts!r}", "print(json.dumps({n: tried(fact) for n, fact in facts.items()}))"])
     done = subprocess.run(
         [sys.executable, "-B", "-c", code], cwd=laid(name, tmp_path), capture_output=True, text=True, check=True
@@ -54,7 +53,7 @@ def test_a_label_of_the_set_is_what_its_javascript_does(name: str, tmp_path: Pat
     (folder / "all.js").write_text(loading % numbers)
     done = subprocess.run(["node", "all.js"], cwd=folder, capture_output=True, text=True, check=True)
     found = {int(number): "met" if yes else "unmet" for number, yes in json.loads(done.stdout).items()}
-    assert found == dict(case(SET / name).truth)
+    assert found == dict(load_case(SET / name).truth)
 
 
 def test_a_label_of_the_set_is_what_its_shell_script_does(tmp_path: Path) -> None:
@@ -68,19 +67,19 @@ def test_a_label_of_the_set_is_what_its_shell_script_does(tmp_path: Path) -> Non
     (folder / "before").mkdir()
     subprocess.run(["bash", "backup.sh", "before", "out"], cwd=tmp_path, check=True, capture_output=True)
     assert len(list((folder / "out").iterdir())) == 6, "seven are asked for"
-    assert case(SET / "backups").truth[2] == "unmet"
+    assert load_case(SET / "backups").truth[2] == "unmet"
 
 
 def test_the_set_holds_every_kind_of_near_miss_and_changes_that_are_whole() -> None:
-    found = cases(SET)
+    found = load_cases(SET)
     labels = [label for one in found for label in one.truth.values()]
     assert len(found) >= 14 and len(labels) >= 40
     assert labels.count("unmet") >= 15 and labels.count("met") >= 15
     assert sum(set(one.truth.values()) == {"met"} for one in found) >= 2
     texts = [criterion.text for one in found for criterion in one.spec.criteria]
     assert len(texts) == len(set(texts)), "a criterion that stands twice cannot be told apart"
-    with bench() as place:
-        changes = {one.name: change(place, one) for one in found}
+    with open_bench() as place:
+        changes = {one.name: diff_case(place, one) for one in found}
     assert all(changes.values())
     assert not [d.path for diffs in changes.values() for d in diffs if "case.yaml" in d.path or "spec.md" in d.path]
 
@@ -97,10 +96,10 @@ SPEC = "# F\n\n## Acceptance Criteria\n\n- [ ] it counts\n- [ ] it runs <!-- ver
 YAML = "about: x\ntruth: {1: met, 3: unmet}\n"
 
 
-def read(folder: Path) -> tuple[Labelled, tuple[FileDiff, ...]]:
-    labelled = case(folder)
-    with bench() as place:
-        return labelled, change(place, labelled)
+def read(folder: Path) -> tuple[LabelledCase, tuple[FileDiff, ...]]:
+    labelled = load_case(folder)
+    with open_bench() as place:
+        return labelled, diff_case(place, labelled)
 
 
 def test_a_change_may_be_files_or_a_diff_and_files_may_go(tmp_path: Path) -> None:
@@ -144,7 +143,7 @@ def test_what_a_person_ignores_elsewhere_is_part_of_a_case(tmp_path: Path, monke
 def test_a_case_that_is_not_right_is_refused_by_name(yaml: str, what: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "one", case_dot_yaml=yaml, spec_dot_md=SPEC, after__a_dot_txt="one\n")
     with pytest.raises(AigonError) as caught:
-        case(folder)
+        load_case(folder)
     assert caught.value.code is Exit.USAGE and what in caught.value.what
     assert str(folder) in caught.value.where
 
@@ -162,16 +161,16 @@ def test_a_change_that_cannot_be_made_is_refused_by_name(tmp_path: Path) -> None
             read(folder)
         assert caught.value.code is Exit.USAGE and what in caught.value.what
     with pytest.raises(AigonError, match="no labelled changes"):
-        cases(tmp_path / "empty")
-    assert [one.name for one in cases(same)] == ["same"]
+        load_cases(tmp_path / "empty")
+    assert [one.name for one in load_cases(same)] == ["same"]
 
 
 def test_a_sum_of_costs_is_as_certain_as_its_least_certain_part() -> None:
     said = JudgeAnswer("{}", cost=0.25, cost_status="reported", usage=Usage(10, 2, 3))
     guessed = JudgeAnswer("{}", cost=0.5, cost_status="estimated")
     silent = JudgeAnswer(failure="late")
-    assert calls([]) == Calls()
-    assert calls([said, said]) == Calls(2, (), Usage(20, 4, 6), 0.5, "reported", 0)
-    assert calls([said, guessed]).cost_status == "estimated"
-    assert calls([said, silent]) == Calls(2, ("late",), Usage(10, 2, 3), 0.25, "unknown", 1)
-    assert calls([silent]).cost is None
+    assert sum_calls([]) == Calls()
+    assert sum_calls([said, said]) == Calls(2, (), Usage(20, 4, 6), 0.5, "reported", 0)
+    assert sum_calls([said, guessed]).cost_status == "estimated"
+    assert sum_calls([said, silent]) == Calls(2, ("late",), Usage(10, 2, 3), 0.25, "unknown", 1)
+    assert sum_calls([silent]).cost is None

@@ -5,9 +5,15 @@ from typing import Any
 
 import pytest
 
-from aigon.judge.pairwise import Pair, Said, question, said
-from aigon.judge.pairwise_names import anonymous, nameless
-from aigon.judge.selection import Shown
+from aigon.judge.pairwise import (
+    Pair,
+    Preference,
+    anonymize_diff,
+    build_anonymizer,
+    build_pair_question,
+    read_preference,
+)
+from aigon.judge.selection import ShownChange
 from aigon.model.criteria import Criterion
 from tests.judge.judging import added, criterion
 
@@ -18,7 +24,7 @@ OTHER = added("app.py", "answer = 42\n")
 
 
 def pair(*criteria: Criterion, spec: str = "# A feature") -> Pair:
-    views = (Shown((ONE,), (("package.lock", "lock file"),)), Shown((OTHER,)))
+    views = (ShownChange((ONE,), (("package.lock", "lock file"),)), ShownChange((OTHER,)))
     return Pair(spec, criteria or (criterion(1, "It computes"),), views, MARK, TEMPLATE)
 
 
@@ -31,7 +37,7 @@ def reply(*reasons: dict[str, Any], preference: str = "first", **more: Any) -> s
 
 
 def test_the_question_holds_both_changes_as_data_with_numbered_lines_and_the_criteria() -> None:
-    asked = question(pair())
+    asked = build_pair_question(pair())
     assert asked.rules == f"Data is between <data-{MARK}> marks."
     assert asked.task == "Which is better?\n1. It computes"
     first, _, second = asked.shared.partition("The second change:")
@@ -43,8 +49,10 @@ def test_the_question_holds_both_changes_as_data_with_numbered_lines_and_the_cri
 
 
 def test_a_preference_with_a_quote_of_added_code_counts() -> None:
-    assert said(pair(), reply(reason())) == Said("first", (("first", "yes (app.py:2: answer = compute(41))"),))
-    assert said(pair(), reply(preference="tie")) == Said("tie", ())
+    assert read_preference(pair(), reply(reason())) == Preference(
+        "first", (("first", "yes (app.py:2: answer = compute(41))"),)
+    )
+    assert read_preference(pair(), reply(preference="tie")) == Preference("tie", ())
 
 
 @pytest.mark.parametrize(
@@ -67,26 +75,26 @@ def test_a_preference_with_a_quote_of_added_code_counts() -> None:
     ],
 )
 def test_a_reply_that_is_malformed_or_rests_on_nothing_says_nothing(given: str, why: str) -> None:
-    found = said(pair(), given)
+    found = read_preference(pair(), given)
     assert isinstance(found, str) and why in found
 
 
 def test_words_count_only_where_nothing_but_words_was_asked_for() -> None:
     comment = reply(reason(line=1, text="# it is the best"))
-    assert isinstance(said(pair(criterion(1, "The function is documented")), comment), Said)
+    assert isinstance(read_preference(pair(criterion(1, "The function is documented")), comment), Preference)
     both = (criterion(1, "The function is documented"), criterion(2, "It computes"))
-    assert isinstance(said(pair(*both), comment), str)
+    assert isinstance(read_preference(pair(*both), comment), str)
 
 
 def test_names_become_other_words_the_same_ones_everywhere_and_only_as_whole_words() -> None:
-    plain = nameless(["cc", "cc-opus", "Claude:Opus", "claude", "x", ""])
+    plain = build_anonymizer(["cc", "cc-opus", "Claude:Opus", "claude", "x", ""])
     assert plain("by cc-opus (CLAUDE:opus), cc; success, accept, claude_api") == (
         "by name_2 (name_4), name_1; success, accept, name_3_api"
     )
-    diff = anonymous(added("docs/claude.py", "name = 'cc'\n"), plain)
+    diff = anonymize_diff(added("docs/claude.py", "name = 'cc'\n"), plain)
     assert (diff.path, diff.hunks[0].lines[0].text, diff.content) == (
         "docs/name_3.py",
         "name = 'name_1'",
         "name = 'name_1'\n",
     )
-    assert nameless([])("as it is") == "as it is"
+    assert build_anonymizer([])("as it is") == "as it is"

@@ -1,14 +1,14 @@
 """A judgement without a loop: for whoever has a change, criteria and somebody to ask."""
 
-from aigon.judge.case import Observed
-from aigon.judge.whole import judge_change
+from aigon.judge.judgement import judge_change
+from aigon.judge.question import ObservedCheck
 from aigon.model.checks import Finding
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from tests.judge.judging import added, criterion, nothing_against
 from tests.scripted_judges import decision, decisions, quote
 
 DIFFS = (added("app.py", "answer = 42\n"),)
-CHECKS = (Observed(Finding("tests", "tests", "Tests", "pass", "3 passed"), "3 passed\n"),)
+CHECKS = (ObservedCheck(Finding("tests", "tests", "Tests", "pass", "3 passed"), "3 passed\n"),)
 
 
 def test_everything_is_asked_read_checked_and_counted() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aigon.judge.labelled import cases
+from aigon.judge.labelled import load_cases
 from tests.judge.backends.test_agent import NOTES
 from tests.lab import Lab, Ran, alive, finish, until
 
@@ -19,7 +19,9 @@ SET = Path(__file__).parents[2] / "templates" / "judging"
 
 def labels(lab: Lab, folder: Path = SET) -> str:
     """The truth of a set in the form of the scripted judges."""
-    truth = {c.text: one.truth[c.number] for one in cases(folder) for c in one.spec.criteria if c.number in one.truth}
+    truth = {
+        c.text: one.truth[c.number] for one in load_cases(folder) for c in one.spec.criteria if c.number in one.truth
+    }
     file = lab.home / "labels.json"
     file.write_text(json.dumps(truth))
     return str(file)
@@ -48,10 +50,10 @@ def figures(ran: Ran) -> dict[str, Any]:
 
 def test_a_judge_that_knows_the_truth_is_right_in_every_case_of_the_set_that_ships(lab: Lab) -> None:
     found = figures(judged_by(lab, "oracle", "--json"))
-    truth = [label for one in cases(SET) for label in one.truth.values()]
+    truth = [label for one in load_cases(SET) for label in one.truth.values()]
     assert found["verdicts"] == found["right"] == len(truth)
     assert [found[key] for key in ("false_ticks", "missed_ticks", "unclear", "rejected_quotes")] == [0, 0, 0, 0]
-    assert found["calls"] == 2 * len(cases(SET)), "one call that decides and one that refutes"
+    assert found["calls"] == 2 * len(load_cases(SET)), "one call that decides and one that refutes"
     program = f"{Path(sys.executable).name} scripted.py oracle labels.json"
     assert found["judge"] == {"backend": "command", "model": program, "mode": "all"}
     assert found["cost"] == {"usd": None, "status": "unknown"}

@@ -30,51 +30,53 @@ class Adapter:
     kind: AgentType
     module: ModuleType
 
-    def ready(self, agent: Agent, find: FindProgram, env: Mapping[str, str]) -> str:
+    def explain_unready(self, agent: Agent, find: FindProgram, env: Mapping[str, str]) -> str:
         """Empty when the agent can start, else what is missing and how to get it."""
-        own = getattr(self.module, "ready", None)
-        return str(own(agent, find, env)) if own else _program.ready(self.kind, agent, find)
+        own = getattr(self.module, "explain_unready", None)
+        return str(own(agent, find, env)) if own else _program.explain_unready(self.kind, agent, find)
 
-    def launch(self, agent: Agent, ask: TurnRequest) -> Launch:
+    def build_launch(self, agent: Agent, ask: TurnRequest) -> Launch:
         """The command line of one turn."""
-        own = getattr(self.module, "launch", None)
-        launch: Launch = own(agent, ask) if own else _program.launch(self.kind, agent, ask)
+        own = getattr(self.module, "build_launch", None)
+        launch: Launch = own(agent, ask) if own else _program.build_launch(self.kind, agent, ask)
         return launch
 
-    def turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+    def read_turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         """What that turn was, read from what the program left."""
-        own = getattr(self.module, "turn", None)
-        turn: Turn = own(agent, ask, exited) if own else _program.turn(agent, ask, exited, self.module.seen(exited))
+        own = getattr(self.module, "read_turn", None)
+        turn: Turn = (
+            own(agent, ask, exited) if own else _program.build_turn(agent, ask, exited, self.module.read_output(exited))
+        )
         return turn
 
-    def credentials(self, agent: Agent, env: Mapping[str, str]) -> tuple[str, ...]:
+    def find_credentials(self, agent: Agent, env: Mapping[str, str]) -> tuple[str, ...]:
         """What logs the agent in beside what its kind names."""
-        own = getattr(self.module, "credentials", None)
+        own = getattr(self.module, "find_credentials", None)
         return tuple(own(agent, env)) if own else ()
 
     @property
-    def consults(self) -> bool:
+    def can_consult(self) -> bool:
         """Whether it can be asked a question, in read-only use."""
         return self.kind.judge is not None
 
-    def consult(self, agent: Agent) -> Launch:
+    def build_consultation(self, agent: Agent) -> Launch:
         """The command line that answers what stands on standard input."""
-        own = getattr(self.module, "consult", None)
-        launch: Launch = own(self.kind, agent) if own else _program.consult(self.kind, agent)
+        own = getattr(self.module, "build_consultation", None)
+        launch: Launch = own(self.kind, agent) if own else _program.build_consultation(self.kind, agent)
         return launch
 
-    def consulted(self, agent: Agent, exited: ProgramExit) -> JudgeAnswer:
+    def read_consultation(self, agent: Agent, exited: ProgramExit) -> JudgeAnswer:
         """The text of the answer, or why there is none."""
-        return _program.consulted(self.kind, agent, exited, self.module.seen(exited))
+        return _program.read_consultation(self.kind, agent, exited, self.module.read_output(exited))
 
 
 @cache
-def modules() -> tuple[str, ...]:
+def list_readers() -> tuple[str, ...]:
     """The modules that read an output, sorted: those here without a leading underscore."""
     return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")))
 
 
-def kinds(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
+def load_types(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
     """Every kind by name, later `folders` over earlier ones. Raises AigonError (exit 2) for a malformed one."""
     files = dict(agent_kinds())
     for folder in folders:
@@ -82,7 +84,7 @@ def kinds(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
     return {name: _kind(name, file) for name, file in sorted(files.items())}
 
 
-def kind(name: str, folders: Iterable[Path] = ()) -> AgentType:
+def find_type(name: str, folders: Iterable[Path] = ()) -> AgentType:
     """The kind called `name`, or called so for short. Raises a usage error that lists the known ones."""
     every = tuple(folders)
     file = next(
@@ -90,7 +92,7 @@ def kind(name: str, folders: Iterable[Path] = ()) -> AgentType:
     )
     if file:
         return _kind(name, file)
-    known = kinds(every)
+    known = load_types(every)
     if found := next((one for one in known.values() if name in one.aliases), None):
         return found
     near = get_close_matches(name, (*known, *(alias for one in known.values() for alias in one.aliases)), n=1)
@@ -98,14 +100,14 @@ def kind(name: str, folders: Iterable[Path] = ()) -> AgentType:
     raise usage(f"There is no agent called {name!r}", hint=f"{meant}Known: {', '.join(known)}")
 
 
-def adapter(name: str) -> Adapter:
+def find_adapter(name: str) -> Adapter:
     """The adapter of the shipped kind `name`. Raises a usage error that lists the known ones."""
-    return _adapter(kind(name))
+    return _adapter(find_type(name))
 
 
-def adapter_of(agent: Agent) -> Adapter:
+def adapter_for(agent: Agent) -> Adapter:
     """The adapter that `agent` is run with."""
-    return _adapter(agent.kind) if agent.kind else adapter(agent.adapter)
+    return _adapter(agent.kind) if agent.kind else find_adapter(agent.adapter)
 
 
 def _adapter(of: AgentType) -> Adapter:
@@ -114,14 +116,14 @@ def _adapter(of: AgentType) -> Adapter:
 
 @cache
 def _kind(name: str, file: Path) -> AgentType:
-    return checked(agent_types.read_agent_type(name, document(file), str(file)), str(file))
+    return check_reader(agent_types.read_agent_type(name, document(file), str(file)), str(file))
 
 
-def checked(found: AgentType, file: str) -> AgentType:
+def check_reader(found: AgentType, file: str) -> AgentType:
     """`found`, if there is a module that reads its output. Raises AigonError (exit 2) that names `file`."""
-    if found.reads not in modules():
-        near = get_close_matches(found.reads, modules(), n=1)
-        hint = (f"Did you mean {near[0]!r}? " if near else "") + f"Known: {', '.join(modules())}"
+    if found.reads not in list_readers():
+        near = get_close_matches(found.reads, list_readers(), n=1)
+        hint = (f"Did you mean {near[0]!r}? " if near else "") + f"Known: {', '.join(list_readers())}"
         raise usage(
             f"There is no reader of an agent's output called {found.reads!r}", where=f"{file}: reads", hint=hint
         )

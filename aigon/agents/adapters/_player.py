@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def attempts(recording: Path) -> list[int]:
+def list_attempts(recording: Path) -> list[int]:
     """The numbers of the attempts in a recording, ascending; none where there is no such folder."""
     if not recording.is_dir():
         return []
@@ -20,7 +20,7 @@ def attempts(recording: Path) -> list[int]:
 
 def _play(recording: Path, number: int, workspace: Path) -> str:
     """Bring the workspace to what attempt `number` left; returns what it says. Raises ValueError, OSError."""
-    numbers = attempts(recording)
+    numbers = list_attempts(recording)
     if not numbers:
         raise ValueError(f"there is no recorded attempt in {recording}")
     if number > numbers[-1]:
@@ -32,8 +32,8 @@ def _play(recording: Path, number: int, workspace: Path) -> str:
 
 def _apply(attempt: Path, workspace: Path) -> None:
     """Everything is checked before anything is touched."""
-    doomed = [_inside(workspace, name) for name in _doomed(attempt / "delete")]
-    copies = [(source, _inside(workspace, name)) for source, name in _sources(attempt / "files")]
+    doomed = [_resolve_inside(workspace, name) for name in _read_deletions(attempt / "delete")]
+    copies = [(source, _resolve_inside(workspace, name)) for source, name in _list_sources(attempt / "files")]
     for _, target in copies:
         if target not in doomed and (target.is_symlink() or target.is_dir()):
             raise ValueError(f"{target} is a symbolic link or a folder; it is not written over")
@@ -44,12 +44,12 @@ def _apply(attempt: Path, workspace: Path) -> None:
         shutil.copy(source, target)
 
 
-def _doomed(listing: Path) -> list[str]:
+def _read_deletions(listing: Path) -> list[str]:
     lines = listing.read_text(encoding="utf-8").split("\n") if listing.is_file() else []
     return [line.strip() for line in lines if line.strip()]
 
 
-def _sources(folder: Path) -> Iterator[tuple[Path, str]]:
+def _list_sources(folder: Path) -> Iterator[tuple[Path, str]]:
     for source in sorted(folder.rglob("*")):
         name = source.relative_to(folder)
         if source.is_symlink():
@@ -59,7 +59,7 @@ def _sources(folder: Path) -> Iterator[tuple[Path, str]]:
             yield source, str(name)
 
 
-def _inside(workspace: Path, name: str) -> Path:
+def _resolve_inside(workspace: Path, name: str) -> Path:
     """The path of `name` in the workspace. Raises ValueError when it leads out of it, through a link too."""
     relative = Path(name)
     target = workspace / relative

@@ -1,13 +1,13 @@
-"""Start and read a program by what its kind says: what every adapter does that has nothing of its own to say."""
+"""Start a program as its agent type says, and turn what it left into a Turn."""
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from aigon.agents.adapters._ending import SAID, ending, environment, how_it_exited, last_words, unspent, with_stderr
-from aigon.agents.adapters._tools import MOST_DENIED, MOST_TOOLS
+from aigon.agents.adapters._records import MOST_DENIED, MOST_TOOLS
 from aigon.model.agent_types import ARGUMENT_GROUPS, AgentType
 from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import (
@@ -21,16 +21,114 @@ from aigon.model.turns import (
     TurnReport,
     TurnRequest,
 )
+from aigon.text.durations import short
+from aigon.text.fingerprints import plain
 
-LONGEST = 100_000
+LAST_WORDS = 2_000
+"""Characters of the agent's last words that are kept, for people."""
+LONGEST_REASON = 1_200
+"""Characters of a reason or an error that are kept."""
+_ERROR_TAIL = 300
+_TAG = re.compile(r"</?impossible>")
+_LINE_BREAK = re.compile(r"\n\s*")
+_BLANKS = re.compile(r"\s+")
+
+
+def build_environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
+    """The variables of the contract, over those configured for the agent: a configuration cannot mask them."""
+    return {
+        **agent.env,
+        "AIGON_FEATURE": ask.feature_id,
+        "AIGON_ITERATION": str(ask.number),
+        "AIGON_SPEC": ask.spec_file,
+        "AIGON_PROMPT_FILE": ask.prompt_file,
+        "AIGON_RUN": ask.run_id,
+        "AIGON_TURN_LIMIT": str(ask.limit),
+        "AIGON_TURN_STEP": ask.step,
+        "AIGON_TURN_MODEL": agent.model,
+        "AIGON_TURN_EFFORT": agent.effort,
+        "AIGON_PROMISE": "\n".join(ask.promises),
+    }
+
+
+def describe_ending(exited: ProgramExit) -> tuple[TurnEnd, str]:
+    """How the program ended, and the reason where it is not simply done."""
+    if exited.timed_out and exited.silent:
+        return "timed_out", f"no output for {short(exited.silent)} (guards.idleTimeout)"
+    if exited.timed_out:
+        return "timed_out", f"timed out after {exited.duration:.0f} s"
+    if exited.killed:
+        return "killed", "stopped by aigon"
+    if exited.exit_code is None:
+        return "not_started", exited.start_error or "did not start"
+    if exited.exit_code == 0:
+        return "finished", ""
+    return "failed", append_stderr(describe_exit(exited.exit_code), exited)
+
+
+def ending_from_action(action: str, thought: str, reason: str) -> tuple[TurnEnd, str, str]:
+    """Return how a turn ended by its structured reply: the end, the detail, and the agent's words.
+
+    DONE is a claim like CONTINUE: the loop looks for itself.
+    """
+    why = (reason or thought or "without a reason")[:LONGEST_REASON]
+    if action == "FAILED":
+        return "failed", f"the agent says that it failed: {why}", _paragraphs(thought, reason)
+    if action == "NEEDS_HUMAN":
+        # The tag is what ends a run of any agent as one that needs a person (aigon.loop.decide).
+        return "finished", "", _paragraphs(_TAG.sub("", thought), f"<impossible>{_TAG.sub('', why)}</impossible>")
+    return "finished", "", _paragraphs(thought, reason)
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(text.strip() for text in texts if text.strip())
+
+
+def describe_exit(code: int) -> str:
+    """An exit code in words; negative ones are signals."""
+    return f"exited with {code}" if code >= 0 else f"ended by signal {-code}"
+
+
+def append_stderr(text: str, exited: ProgramExit) -> str:
+    """`text`, followed by the last words on standard error where there are any."""
+    tail = last_words(exited.stderr, _ERROR_TAIL)
+    return f"{text}: {tail}" if tail else text
+
+
+def last_words(output: bytes, characters: int = LAST_WORDS) -> str:
+    """Return the end of an output as text without escape sequences; what is not UTF-8 is replaced.
+
+    What is cut off begins with an ellipsis and a whole line, or a whole word where no line is short enough.
+    """
+    text = plain(output[-8 * characters :].decode("utf-8", "replace")).strip()
+    if len(text) <= characters:
+        return text
+    tail = text[1 - characters :]
+    whole = _LINE_BREAK.search(tail, 0, len(tail) // 2) or _BLANKS.search(tail)
+    return f"…{tail[whole.end() :] if whole else tail}"
+
+
+def parse_dollars(value: object) -> float | None:
+    """A sum that can be added up: JSON readers let NaN and Infinity through, and true is an int to Python."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= sys.float_info.max else None
+
+
+def is_unspent(end: TurnEnd, exited: ProgramExit) -> bool:
+    """A program that never started has cost nothing: it could not, or the run was stopped before."""
+    return end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)
+
+
+LONGEST_PROMPT = 100_000
 """Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
-NOWHERE = TurnRequest(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
+NO_TURN = TurnRequest(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
 """The question of a judge, which is about no turn."""
 _OUTDATED = re.compile(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
 _GROUP = re.compile(r"\{(\w+)\}")
 
 
-def ready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
+def explain_unready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
     """Empty when the program is on PATH. Whether it is logged in shows only in a turn."""
     if not kind.program:
         return f"{kind.title} names no program: add `program:` to the file of that kind"
@@ -41,17 +139,17 @@ def ready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
     return f"The agent {agent.name} needs {kind.title}, and there is no `{kind.program}` on PATH.{install}{login}"
 
 
-def launch(kind: AgentType, agent: Agent, ask: TurnRequest) -> Launch:
+def build_launch(kind: AgentType, agent: Agent, ask: TurnRequest) -> Launch:
     """The command line of one turn; `agent.args` come last, or where the kind puts them, so that they win."""
-    values = _values(agent, ask)
+    values = _placeholder_values(agent, ask)
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
-    words = [word for each in argv for word in _expanded(each, kind, agent, ask, values)]
-    env = {**defaults(kind, agent, values), **environment(agent, ask)}
+    words = [word for each in argv for word in _expand(each, kind, agent, ask, values)]
+    env = {**default_environment(kind, agent, values), **build_environment(agent, ask)}
     stdin: Literal["prompt", "nothing"] = "prompt" if kind.wants_stdin else "nothing"
     return Launch((kind.program, *words), env=env, stdin=stdin, unset=kind.unset)
 
 
-def _values(agent: Agent, ask: TurnRequest) -> dict[str, str]:
+def _placeholder_values(agent: Agent, ask: TurnRequest) -> dict[str, str]:
     return {
         "prompt_file": ask.prompt_file,
         "output": ask.output_file,
@@ -63,22 +161,22 @@ def _values(agent: Agent, ask: TurnRequest) -> dict[str, str]:
     }
 
 
-def _expanded(word: str, kind: AgentType, agent: Agent, ask: TurnRequest, values: Mapping[str, str]) -> Iterator[str]:
+def _expand(word: str, kind: AgentType, agent: Agent, ask: TurnRequest, values: Mapping[str, str]) -> Iterator[str]:
     group = _GROUP.fullmatch(word)
     if group and group[1] in ARGUMENT_GROUPS:
-        words = _group(group[1], kind, agent, ask)
-        yield from words if group[1] == "args" else (_filled(each, ask, values) for each in words)
+        words = _group_words(group[1], kind, agent, ask)
+        yield from words if group[1] == "args" else (_fill(each, ask, values) for each in words)
     else:
-        yield _filled(word, ask, values)
+        yield _fill(word, ask, values)
 
 
-def _group(name: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
+def _group_words(name: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
     """The words of a group: none for what nobody asked for."""
     match name:
         case "args":
             return agent.args
         case "approval":
-            return _approval(kind, agent, ask)
+            return _approval_words(kind, agent, ask)
         case "model":
             return kind.model if agent.model else ()
         case "effort":
@@ -88,7 +186,7 @@ def _group(name: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequen
     return ()  # every turn begins afresh: a session to go on with is for people
 
 
-def _approval(kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
+def _approval_words(kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
     """Nobody is there to be asked, unless a person gave other flags about it."""
     if kind.is_permitted_by(agent.args):
         return ()
@@ -96,27 +194,27 @@ def _approval(kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
     return kind.approval_as_root if ask.root and not sandboxed and kind.approval_as_root is not None else kind.approval
 
 
-def _filled(word: str, ask: TurnRequest, values: Mapping[str, str]) -> str:
+def _fill(word: str, ask: TurnRequest, values: Mapping[str, str]) -> str:
     """A word with its placeholders filled in, each once; doubled braces are braces, as in `str.format`."""
 
     def value(match: "re.Match[str]") -> str:
         if match[0] in ("{{", "}}"):
             return match[0][0]
-        return _prompt(ask) if match[1] == "prompt" else values.get(match[1], match[0])
+        return _read_prompt(ask) if match[1] == "prompt" else values.get(match[1], match[0])
 
     return re.sub(r"\{\{|\}\}|\{(\w+)\}", value, word)
 
 
-def _prompt(ask: TurnRequest) -> str:
+def _read_prompt(ask: TurnRequest) -> str:
     """The prompt where it is short enough for a command line, else where to read it."""
     with open(ask.prompt_file, "rb") as file:  # noqa: PTH123 - a plain read
-        text = file.read(LONGEST + 1)
-    if len(text) <= LONGEST and b"\0" not in text:
+        text = file.read(LONGEST_PROMPT + 1)
+    if len(text) <= LONGEST_PROMPT and b"\0" not in text:
         return text.decode("utf-8", "replace")
     return f"Your task stands in the file {ask.prompt_file}. Read all of it first, then do what it says."
 
 
-def defaults(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
+def default_environment(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
     """The kind's variables, less those that the person sets.
 
     One with a placeholder says what was chosen for this turn: it goes before the person's, and is none while empty.
@@ -126,18 +224,20 @@ def defaults(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[s
     return {name: value for name, value in filled.items() if (value if value != kind.env[name] else name not in chosen)}
 
 
-def consult(kind: AgentType, agent: Agent) -> Launch:
+def build_consultation(kind: AgentType, agent: Agent) -> Launch:
     """Return the command line that answers the question on standard input; `agent.args` could give it tools."""
     use = kind.judge
     assert use is not None, "only a kind with `judge` is asked"
-    values = _values(agent, NOWHERE)
-    words = [word for each in use.argv for word in _expanded(each, kind, agent, NOWHERE, values)]
-    return Launch((kind.program, *words), env={**agent.env, **defaults(kind, agent, {}), **use.env}, unset=kind.unset)
+    values = _placeholder_values(agent, NO_TURN)
+    words = [word for each in use.argv for word in _expand(each, kind, agent, NO_TURN, values)]
+    return Launch(
+        (kind.program, *words), env={**agent.env, **default_environment(kind, agent, {}), **use.env}, unset=kind.unset
+    )
 
 
-def consulted(kind: AgentType, agent: Agent, exited: ProgramExit, seen: TurnReport) -> JudgeAnswer:
+def read_consultation(kind: AgentType, agent: Agent, exited: ProgramExit, seen: TurnReport) -> JudgeAnswer:
     """Return the whole text of the answer; a session that did not end well, or that used a tool, has none."""
-    ended = turn(agent, NOWHERE, exited, seen)
+    ended = build_turn(agent, NO_TURN, exited, seen)
     spent = JudgeAnswer(cost=ended.cost, cost_status=ended.cost_status, usage=ended.usage)
     if ended.end == "finished":
         used = f"it used a tool ({seen.tools[0]}), so its answer is not its own" if seen.tools else ""
@@ -148,24 +248,24 @@ def consulted(kind: AgentType, agent: Agent, exited: ProgramExit, seen: TurnRepo
     return replace(spent, failure=detail, available=not outdated and not lasting)
 
 
-def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit, seen: TurnReport) -> Turn:
+def build_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit, seen: TurnReport) -> Turn:
     """The turn by what its output says; by the process where aigon ended it or the two do not agree."""
-    end, detail = ending(exited)
+    end, detail = describe_ending(exited)
     if end in ("finished", "failed"):
-        end, detail = _judged(exited, seen)
+        end, detail = _reconcile(exited, seen)
     elif end == "timed_out":
-        end, detail = _cut_off(exited, seen, detail)
-    cost = 0.0 if unspent(end, exited) else seen.cost
+        end, detail = _explain_deadline(exited, seen, detail)
+    cost = 0.0 if is_unspent(end, exited) else seen.cost
     return Turn(
         number=ask.number,
         agent=agent.name,
         model=seen.model or agent.model,
         end=end,
         exit_code=exited.exit_code,
-        said=seen.said[-SAID:],
+        said=seen.said[-LAST_WORDS:],
         detail=detail,
         cost=cost,
-        cost_status="reported" if unspent(end, exited) else "unknown" if cost is None else seen.cost_status,
+        cost_status="reported" if is_unspent(end, exited) else "unknown" if cost is None else seen.cost_status,
         usage=seen.usage,
         session=seen.session,
         denied=tuple(dict.fromkeys(seen.denied))[:MOST_DENIED],
@@ -176,28 +276,28 @@ def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit, seen: TurnReport) 
     )
 
 
-def _judged(exited: ProgramExit, seen: TurnReport) -> tuple[TurnEnd, str]:
+def _reconcile(exited: ProgramExit, seen: TurnReport) -> tuple[TurnEnd, str]:
     """A program that came to an end of its own. An exit code is never trusted alone, and neither is a good record."""
     code = exited.exit_code or 0
     if seen.end is None:
-        return "failed", with_stderr(seen.detail or f"ended without saying how ({how_it_exited(code)})", exited)
+        return "failed", append_stderr(seen.detail or f"ended without saying how ({describe_exit(code)})", exited)
     if seen.end == "finished" and code:
-        return "failed", with_stderr(f"{how_it_exited(code)} although its output says that all is well", exited)
+        return "failed", append_stderr(f"{describe_exit(code)} although its output says that all is well", exited)
     return seen.end, seen.detail
 
 
-def _cut_off(exited: ProgramExit, seen: TurnReport, detail: str) -> tuple[TurnEnd, str]:
+def _explain_deadline(exited: ProgramExit, seen: TurnReport, detail: str) -> tuple[TurnEnd, str]:
     """A program that met its deadline. If it was waiting for its model, that is what ended the turn."""
     if seen.end in (*TEMPORARY_ENDS, "bad_credentials"):
         return seen.end, f"{seen.detail} ({detail})"
     last = seen.detail if seen.end != "finished" else ""
-    return "timed_out", f"{detail}: {last}" if last else with_stderr(detail, exited)
+    return "timed_out", f"{detail}: {last}" if last else append_stderr(detail, exited)
 
 
-def from_text(exited: ProgramExit) -> TurnReport:
+def read_text(exited: ProgramExit) -> TurnReport:
     """What is known of a program that prints plain text: its exit code and its last words."""
     code = exited.exit_code or 0
     words = last_words(exited.stdout) or last_words(exited.stderr)
     if code:
-        return TurnReport("failed", with_stderr(how_it_exited(code), exited), words)
+        return TurnReport("failed", append_stderr(describe_exit(code), exited), words)
     return TurnReport(end="finished", said=words)

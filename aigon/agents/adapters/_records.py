@@ -1,4 +1,4 @@
-"""JSON records as programs print them: one per line, or one document over several lines; noise is passed over."""
+"""Parse the JSON records that programs print: one per line, or one document over several lines."""
 
 import json
 import re
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-LINE = 8 * 1024 * 1024
+LONGEST_LINE = 8 * 1024 * 1024
 """Bytes of the longest line that is read; a longer one is no record that is needed here."""
-DOCUMENT = 1024 * 1024
+LONGEST_DOCUMENT = 1024 * 1024
 """Bytes of the end of an output in which a document over several lines is looked for."""
-MOST = 10**15
+LARGEST_COUNT = 10**15
 """A count above this is no count of anything that a turn could have used."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TRIES = 50
@@ -19,28 +19,28 @@ _GAP = re.compile(rb"^\[\.\.\. \d+ bytes left out \.\.\.\]\r?$", re.M)
 Record = Mapping[str, Any]
 
 
-def records(output: bytes) -> list[Record]:
+def parse_records(output: bytes) -> list[Record]:
     """Every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
-    found = [one for line in output.split(b"\n") for one in _objects(_parsed(line))]
-    return found or _objects(_parsed(output))
+    found = [one for line in output.split(b"\n") for one in _objects(_parse(line))]
+    return found or _objects(_parse(output))
 
 
-def last_document(output: bytes) -> Record:
+def parse_last_document(output: bytes) -> Record:
     """The last JSON object that begins a line, over one line or many, whatever follows it; empty without one."""
-    text = output[-DOCUMENT:].decode("utf-8", "replace")
+    text = output[-LONGEST_DOCUMENT:].decode("utf-8", "replace")
     starts = [match.start() for match in re.finditer(r"^\{", text, re.M)][-_TRIES:]
-    found = (_objects(_begun(text[start:])) for start in reversed(starts))
+    found = (_objects(_parse_beginning(text[start:])) for start in reversed(starts))
     return next((one[0] for one in found if one), {})
 
 
-def _begun(text: str) -> object:
+def _parse_beginning(text: str) -> object:
     try:
-        return _storable(text[: json.JSONDecoder().raw_decode(text)[1]])
+        return _load_storable(text[: json.JSONDecoder().raw_decode(text)[1]])
     except (ValueError, RecursionError):
         return None
 
 
-def of_type(found: Sequence[Record], *types: str) -> list[Record]:
+def filter_type(found: Sequence[Record], *types: str) -> list[Record]:
     """The records whose `type` is one of these."""
     return [one for one in found if one.get("type") in types]
 
@@ -54,18 +54,18 @@ def _objects(value: object) -> list[Record]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
 
 
-def _parsed(text: bytes) -> object:
+def _parse(text: bytes) -> object:
     """What is not UTF-8 is replaced, so that one bad byte in a tool's output does not cost the record."""
     text = text.strip()
-    if len(text) > LINE or not text.startswith((b"{", b"[")) or not text.endswith((b"}", b"]")):
+    if len(text) > LONGEST_LINE or not text.startswith((b"{", b"[")) or not text.endswith((b"}", b"]")):
         return None
     try:
-        return _storable(text.decode("utf-8", "replace"))
+        return _load_storable(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
 
 
-def _storable(text: str) -> object:
+def _load_storable(text: str) -> object:
     """Half a surrogate pair, which JSON can spell and no file can hold, becomes a question mark."""
     value = json.loads(text)
     if not _SURROGATE.search(text):
@@ -73,14 +73,14 @@ def _storable(text: str) -> object:
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def at(record: object, *path: str) -> object:
+def value_at(record: object, *path: str) -> object:
     """What `path` leads to inside nested objects; None where it leads nowhere."""
     return reduce(lambda value, key: value.get(key) if isinstance(value, Mapping) else None, path, record)
 
 
 def list_at(record: object, *path: str) -> list[object]:
     """The list there, an empty one for anything else."""
-    value = at(record, *path)
+    value = value_at(record, *path)
     return value if isinstance(value, list) else []
 
 
@@ -91,11 +91,35 @@ def objects_at(record: object, *path: str) -> list[Record]:
 
 def text_at(record: object, *path: str) -> str:
     """The text there, an empty one for anything else."""
-    value = at(record, *path)
+    value = value_at(record, *path)
     return value if isinstance(value, str) else ""
 
 
 def count_at(record: object, *path: str) -> int:
     """The count there, 0 for anything else."""
-    value = at(record, *path)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else 0
+    value = value_at(record, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else 0
+
+
+MOST_TOOLS = 200
+"""Uses of tools that are kept of a turn."""
+MOST_DENIED = 20
+"""Denied permissions that are kept of a turn, each once."""
+_LONGEST_USE = 200
+_TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", "filename", "url", "pattern", "query")
+
+
+def describe_use(name: object, given: object = None) -> str:
+    """`NAME: what it was used on`, in one line of at most 200 characters; the name alone where that is unknown."""
+    named = " ".join(name.split()) if isinstance(name, str) and name.strip() else "a tool"
+    used_on = _describe_input(given)
+    return (f"{named}: {' '.join(used_on.split())}" if used_on else named)[:_LONGEST_USE]
+
+
+def _describe_input(given: object) -> str:
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, Mapping):
+        return ""
+    found = next((given[key] for key in _TOLD_BY if given.get(key)), "")
+    return " ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)

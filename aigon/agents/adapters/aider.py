@@ -1,21 +1,84 @@
-"""What aider leaves: its history file, else its screen. Both mix what it says itself with what the model says.
+"""The lines of an aider session: its own, and what the model said.
 
-Written against version 0.86.2. It exits with 0 on a bad key and on a rate limit, so that a turn is judged by the last
-lines: after each reply of the model it prints a line of tokens, and what it says itself of an end comes after the last
-of these. An error that the model quotes never stands there, but for a failed edit that is quoted back to it, after
-which there is another reply, another error, or the word that there were enough of them.
+Its history file has its own lines as quotes that end in two spaces, and what it was told as headings. The screen has no
+such marks: there, what stands before a line of tokens may be the model's, and only what stands after the last one is
+surely not.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from aigon.agents.adapters._aider_lines import COST, TOKENS, Session, of_history, of_screen
-from aigon.agents.adapters._ending import SAID
-from aigon.agents.adapters._litellm import TURNED_AWAY, ended_with
-from aigon.agents.adapters._tools import tool
-from aigon.agents.adapters._trouble import DETAIL
+from aigon.agents.adapters._errors import LONGEST_DETAIL, TURNED_AWAY, read_exception
+from aigon.agents.adapters._program import LAST_WORDS
+from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
+from aigon.text.fingerprints import plain
+
+TOKENS = re.compile(
+    r"Tokens: (?P<sent>\S+) sent(?:, \S+ cache write)?(?:, (?P<hit>\S+) cache hit)?, (?P<got>\S+) received\."
+)
+COST = re.compile(r"(?:Tokens: .* )?Cost: \$\S+ message, \$(?P<session>\d{1,9}(?:\.\d+)?) session\.$")
+_TOLD = re.compile(r"#### .*  $")
+_HEADER = re.compile(
+    r"Aider v|(?:Main |Editor |Weak )?[Mm]odel: |Git repo: |Repo-map: |Warning: |See: |Added .* to the chat"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AiderSession:
+    """`own` are aider's own lines, on the screen those of the model among them; `said` is the model's last reply."""
+
+    own: tuple[str, ...]
+    said: str = ""
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """What aider said since the model's last reply: every reply is followed by a line of its tokens."""
+        return self.own[_last_tokens(self.own) + 1 :]
+
+
+def parse_history(report: bytes) -> AiderSession:
+    """The session by its history file."""
+    lines = _split_lines(report)
+    own = [_own_line(line, before) for before, line in zip(["", *lines], lines, strict=False)]
+    end = max(_last_tokens(own), 0)
+    told = (number for number in range(end) if own[number] or _TOLD.match(lines[number]))
+    begun = max(told, default=0)
+    return AiderSession(tuple(line for line in own if line), "\n".join(lines[begun + 1 : end]).strip())
+
+
+def _own_line(line: str, before: str) -> str:
+    """A line of aider's without its mark, "" for any other. With a cache, the cost has a line without any mark."""
+    if line.startswith(">") and (line.endswith("  ") or TOKENS.fullmatch(line[2:])):
+        return line[1:].strip()
+    return line.strip() if TOKENS.match(before[2:]) and COST.fullmatch(line.strip()) else ""
+
+
+def parse_screen(stdout: bytes) -> AiderSession:
+    """The session by what was printed."""
+    lines = tuple(line.rstrip() for line in _split_lines(stdout))
+    end = _last_tokens(lines)
+    begun = max(_find_header_end(lines), _last_tokens(lines[: max(end, 0)]) + 1)
+    said = [line for line in lines[begun : max(end, 0)] if not COST.fullmatch(line)]
+    return AiderSession(lines, "\n".join(said).strip())
+
+
+def _last_tokens(lines: list[str] | tuple[str, ...]) -> int:
+    return max((number for number, line in enumerate(lines) if TOKENS.match(line)), default=-1)
+
+
+def _find_header_end(lines: tuple[str, ...]) -> int:
+    """The number of the line after the first ones, in which aider says what it works with."""
+    begun = next((number for number, line in enumerate(lines) if line.startswith("Aider v")), None)
+    if begun is None:
+        return 0
+    return next((n for n in range(begun, len(lines)) if not _HEADER.match(lines[n])), len(lines))
+
+
+def _split_lines(output: bytes) -> list[str]:
+    return plain(output.decode("utf-8", "replace")).replace("\r\n", "\n").split("\n")
+
 
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
 _EDITED = re.compile(r"Applied edit to (.+)")
@@ -27,27 +90,27 @@ _COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: 
 """What aider adds to an error. The error itself may go over several lines."""
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by the end of the session."""
-    session = of_history(exited.report) if exited.report.endswith(b"\n") else of_screen(exited.stdout)
+    session = parse_history(exited.report) if exited.report.endswith(b"\n") else parse_screen(exited.stdout)
     by_itself = exited.timed_out or (exited.exit_code or 0) >= 0
-    ended = _ended(session, exited.ended) if by_itself else TurnReport()
+    ended = _read_end(session, exited.ended) if by_itself else TurnReport()
     usage = _usage(session.own)
     costs = [float(found["session"]) for found in map(COST.match, session.own) if found]
     if usage is None and ended.end in TURNED_AWAY:
         costs = [0.0]
     return replace(
         ended,
-        said=session.said[-SAID:],
+        said=session.said[-LAST_WORDS:],
         model=next((found[1] for found in map(_MODEL.match, session.own) if found), ""),
         usage=usage,
         cost=costs[-1] if costs else None,
         cost_status="reported" if costs else "unknown",
-        tools=tuple(tool("edit", found[1]) for found in map(_EDITED.match, session.own) if found),
+        tools=tuple(describe_use("edit", found[1]) for found in map(_EDITED.match, session.own) if found),
     )
 
 
-def _ended(session: Session, now: float) -> TurnReport:
+def _read_end(session: AiderSession, now: float) -> TurnReport:
     """The last word on it counts: what came before was tried again."""
     tail = session.tail
     for number in range(len(tail) - 1, -1, -1):
@@ -55,22 +118,22 @@ def _ended(session: Session, now: float) -> TurnReport:
         if _EDITED.match(line):
             break
         if _ENOUGH.match(line) or line.startswith(_CRASH):
-            return TurnReport(end="failed", detail=_last(tail[number:]) if line.startswith(_CRASH) else line)
+            return TurnReport(end="failed", detail=_last_line(tail[number:]) if line.startswith(_CRASH) else line)
         if error := _ERROR.match(line):
-            return ended_with(error["name"], _message(tail[number:]), now)
+            return read_exception(error["name"], _join_message(tail[number:]), now)
     if len(tail) == len(session.own):
-        return TurnReport(detail=f"no reply of the model: {_last(tail)}"[:DETAIL])
+        return TurnReport(detail=f"no reply of the model: {_last_line(tail)}"[:LONGEST_DETAIL])
     return TurnReport(end="finished", detail="" if session.said else "the reply of the model was empty")
 
 
-def _message(lines: Sequence[str]) -> str:
+def _join_message(lines: Sequence[str]) -> str:
     """An error from its first line on, up to what is said of it."""
     ends = next((number for number, line in enumerate(lines) if _COMMENT.match(line)), len(lines))
     return " ".join(lines[:ends])
 
 
-def _last(lines: Sequence[str]) -> str:
-    return next((line.strip() for line in lines[::-1] if line.strip()), "it said nothing")[:DETAIL]
+def _last_line(lines: Sequence[str]) -> str:
+    return next((line.strip() for line in lines[::-1] if line.strip()), "it said nothing")[:LONGEST_DETAIL]
 
 
 def _usage(own: Sequence[str]) -> Usage | None:
@@ -78,12 +141,12 @@ def _usage(own: Sequence[str]) -> Usage | None:
     told = [found for found in map(TOKENS.match, own) if found]
     if not told:
         return None
-    cached = sum(_count(found["hit"]) for found in told)
-    sent = sum(_count(found["sent"]) for found in told)
-    return Usage.of_whole(sent, sum(_count(found["got"]) for found in told), cached)
+    cached = sum(_parse_count(found["hit"]) for found in told)
+    sent = sum(_parse_count(found["sent"]) for found in told)
+    return Usage.of_whole(sent, sum(_parse_count(found["got"]) for found in told), cached)
 
 
-def _count(text: str | None) -> int:
+def _parse_count(text: str | None) -> int:
     """`85`, `1.2k`, `12k`; 0 for anything else."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([kM]?)", text or "")
     return round(float(found[1]) * {"": 1, "k": 1_000, "M": 1_000_000}[found[2]]) if found else 0

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._ending import SAID, dollars
-from aigon.agents.adapters._records import Record, at, count_at, records, text_at
+from aigon.agents.adapters._program import LAST_WORDS, parse_dollars
+from aigon.agents.adapters._records import Record, count_at, parse_records, text_at, value_at
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest, Usage
 
 PROGRAM = Path(__file__).parents[1] / "api_agent" / "__main__.py"
@@ -21,7 +21,7 @@ OF_THE_PROJECT = (".mcp.json", "mcp_endpoints.json", ".aigon/mcp_endpoints.json"
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
-def ready(agent: Agent, _find: FindProgram, env: Mapping[str, str]) -> str:
+def explain_unready(agent: Agent, _find: FindProgram, env: Mapping[str, str]) -> str:
     """Empty when a key and the package are there; whether the key is good shows only in a turn."""
     if not any({**env, **agent.env}.get(key, "").strip() for key in KEYS):
         return (
@@ -33,19 +33,19 @@ def ready(agent: Agent, _find: FindProgram, env: Mapping[str, str]) -> str:
     return ""
 
 
-def launch(agent: Agent, ask: TurnRequest) -> Launch:
+def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """This very interpreter, isolated from what the workspace may hold; `agent.args` come last, so that they win."""
-    from aigon.agents.adapters import kind
+    from aigon.agents.adapters import find_type
 
-    base = _program.launch(agent.kind or kind("api"), agent, ask)
+    base = _program.build_launch(agent.kind or find_type("api"), agent, ask)
     places = ("--workspace", ask.workspace, "--checkout", ask.checkout, "--folder", os.path.dirname(ask.prompt_file))  # noqa: PTH120
     reads = tuple(f"{ask.checkout}/{name}" for name in OF_THE_PROJECT)
     return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env, reads=reads)
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by its records: what was spent also where the last one is missing."""
-    told = records(exited.stdout)
+    told = parse_records(exited.stdout)
     calls = [record for record in told if record.get("type") == "call"]
     result: Record = next((record for record in told[::-1] if record.get("type") == "result"), {})
     texts = [text_at(record, "text") for record in told if record.get("type") == "text"]
@@ -54,13 +54,13 @@ def seen(exited: ProgramExit) -> TurnReport:
     return TurnReport(
         end=cast(TurnEnd, end) if end in get_args(TurnEnd) else None,
         detail=text_at(result, "detail"),
-        said=(text_at(result, "said") or next(iter(texts[::-1]), ""))[-SAID:],
+        said=(text_at(result, "said") or next(iter(texts[::-1]), ""))[-LAST_WORDS:],
         model=next((text_at(record, "model") for record in told if record.get("type") == "start"), ""),
         usage=_usage(calls),
         cost=cost,
         cost_status="unknown" if cost is None else "estimated",
         tools=tuple(text_at(record, "line") for record in told if record.get("type") == "tool"),
-        resets_at=dollars(at(result, "resets_at")),
+        resets_at=parse_dollars(value_at(result, "resets_at")),
     )
 
 
@@ -73,5 +73,5 @@ def _usage(calls: list[Record]) -> Usage | None:
 
 def _cost(calls: list[Record], ended: bool) -> float | None:
     """By list prices, reply by reply; None where one has none, or nothing is known of the only one."""
-    costs = [dollars(call.get("cost")) for call in calls]
+    costs = [parse_dollars(call.get("cost")) for call in calls]
     return None if None in costs or not (calls or ended) else sum(cost for cost in costs if cost is not None)

@@ -17,8 +17,16 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents.adapters._ending import SAID, by_action, dollars, ending, environment, last_words, unspent
-from aigon.agents.adapters._tools import tool
+from aigon.agents.adapters._program import (
+    LAST_WORDS,
+    build_environment,
+    describe_ending,
+    ending_from_action,
+    is_unspent,
+    last_words,
+    parse_dollars,
+)
+from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnEnd, TurnRequest, Usage
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
@@ -33,7 +41,7 @@ _ENDS: Mapping[str, TurnEnd] = {
 }  # fmt: skip
 
 
-def ready(agent: Agent, find: FindProgram, _env: Mapping[str, str]) -> str:
+def explain_unready(agent: Agent, find: FindProgram, _env: Mapping[str, str]) -> str:
     """Empty when the program can be run.
 
     `find` is asked for a bare name (PATH) and for a relative path (the main checkout); for the latter it may give
@@ -45,11 +53,11 @@ def ready(agent: Agent, find: FindProgram, _env: Mapping[str, str]) -> str:
     expanded = os.path.expanduser(program)  # noqa: PTH111 - a user that does not exist must not raise
     place = expanded if Path(expanded).is_absolute() else find(program)
     if place is None or not Path(place).is_file():
-        return _not_found(agent.name, program)
-    return _not_runnable(Path(place), program)
+        return _explain_missing(agent.name, program)
+    return _explain_not_runnable(Path(place), program)
 
 
-def _not_found(name: str, program: str) -> str:
+def _explain_missing(name: str, program: str) -> str:
     if "/" not in program:
         return f"The program {program} of the agent {name} is not on PATH. Install it, or give the path to it"
     return (
@@ -58,16 +66,16 @@ def _not_found(name: str, program: str) -> str:
     )
 
 
-def _not_runnable(place: Path, program: str) -> str:
+def _explain_not_runnable(place: Path, program: str) -> str:
     if not os.access(place, os.X_OK):
         return (
             f"{program} is not executable. Run chmod +x {program}, or name its interpreter in the command: "
             f'["bash", "{program}"]'
         )
-    return _not_a_program(place, program)
+    return _explain_no_interpreter(place, program)
 
 
-def _not_a_program(place: Path, program: str) -> str:
+def _explain_no_interpreter(place: Path, program: str) -> str:
     """The kernel runs a text file only if its first line says with what."""
     try:
         with place.open("rb") as file:
@@ -79,14 +87,14 @@ def _not_a_program(place: Path, program: str) -> str:
     return f"{program} does not say what runs it. Begin it with a line such as #!/bin/sh"
 
 
-def launch(agent: Agent, ask: TurnRequest) -> Launch:
+def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """The configured command; a relative program is the one in the main checkout, not the agent's own copy of it."""
     program, *arguments = agent.command
-    words = _with_choices((*arguments, *agent.args), {"model": agent.model, "effort": agent.effort})
-    return Launch(argv=(_resolved(program, ask.checkout), *words), env=environment(agent, ask))
+    words = _fill_choices((*arguments, *agent.args), {"model": agent.model, "effort": agent.effort})
+    return Launch(argv=(_resolve_program(program, ask.checkout), *words), env=build_environment(agent, ask))
 
 
-def _with_choices(words: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
+def _fill_choices(words: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
     """Fill `{model}` and `{effort}` in. `--model {model}` and `--model={model}` go where no model was chosen."""
     filled: list[str] = []
     for word in words:
@@ -99,24 +107,24 @@ def _with_choices(words: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
     return filled
 
 
-def _resolved(program: str, checkout: str) -> str:
+def _resolve_program(program: str, checkout: str) -> str:
     expanded = os.path.expanduser(program)  # noqa: PTH111 - see ready
     return str(Path(checkout, expanded)) if "/" in expanded else expanded
 
 
-def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """The turn as it ended; the cost only if the program reported one."""
-    end, detail = ending(exited)
-    report = _report(exited.stdout)
+    end, detail = describe_ending(exited)
+    report = _parse_report(exited.stdout)
     said = last_words(exited.stdout)
-    cost = 0.0 if unspent(end, exited) else dollars(report.get("cost_usd"))
+    cost = 0.0 if is_unspent(end, exited) else parse_dollars(report.get("cost_usd"))
     told = str(report.get("end")) if end in ("finished", "failed") else ""
     if told in _ENDS:
         end, detail = _ENDS[told], " ".join(str(report.get("detail") or told.replace("_", " ")).split())[:500]
     elif (action := str(report.get("next_action"))) in _ACTIONS:
-        claimed, why, words = by_action(action, *(str(report.get(key) or "") for key in ("thought", "reason")))
+        claimed, why, words = ending_from_action(action, *(str(report.get(key) or "") for key in ("thought", "reason")))
         before = last_words(exited.stdout.rstrip().rpartition(b"\n")[0])
-        said = "\n\n".join(filter(None, (before, words)))[-SAID:]
+        said = "\n\n".join(filter(None, (before, words)))[-LAST_WORDS:]
         if end == "finished":
             end, detail = claimed, " ".join(why.split())
     return Turn(
@@ -131,19 +139,19 @@ def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         cost_status="unknown" if cost is None else "reported",
         usage=_usage(report.get("usage")),
         duration=exited.duration,
-        resets_at=dollars(report.get("resets_at")) if told in _ENDS else None,
-        tools=_not_carried_out(report.get("tool_calls")),
+        resets_at=parse_dollars(report.get("resets_at")) if told in _ENDS else None,
+        tools=_note_calls(report.get("tool_calls")),
     )
 
 
-def _not_carried_out(calls: object) -> tuple[str, ...]:
+def _note_calls(calls: object) -> tuple[str, ...]:
     """Note the tool calls of a structured reply: `create_invoice (asked for, not carried out)`."""
     found = calls if isinstance(calls, list) else []
     names = [call.get("tool") or call.get("name") if isinstance(call, dict) else call for call in found[:_CALLS]]
-    return tuple(f"{tool(name)[:160]} (asked for, not carried out)" for name in names)
+    return tuple(f"{describe_use(name)[:160]} (asked for, not carried out)" for name in names)
 
 
-def _report(stdout: bytes) -> dict[str, object]:
+def _parse_report(stdout: bytes) -> dict[str, object]:
     """The JSON object on the last line that is not empty; an empty one when there is none."""
     line = stdout.rstrip().rpartition(b"\n")[2]
     if len(line) > _REPORT_LINE:

@@ -8,9 +8,8 @@ credits, which are no dollars.
 import re
 from dataclasses import replace
 
-from aigon.agents.adapters._records import Record, at, count_at, of_type, records, text_at
-from aigon.agents.adapters._tools import tool
-from aigon.agents.adapters._trouble import of_stderr, trouble
+from aigon.agents.adapters._errors import read_error, read_stderr
+from aigon.agents.adapters._records import Record, count_at, describe_use, filter_type, parse_records, text_at, value_at
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -18,58 +17,58 @@ _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quot
 """HTTP statuses by type of error, for an error that does not tell its own."""
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by its events and by the file that it left."""
-    events = records(exited.stdout)
-    report = next(iter(records(exited.report)), {})
-    replies = of_type(events, "assistant.message")
-    uses = of_type(events, "tool.execution_start")
-    ends = of_type(events, "tool.execution_complete")
+    events = parse_records(exited.stdout)
+    report = next(iter(parse_records(exited.report)), {})
+    replies = filter_type(events, "assistant.message")
+    uses = filter_type(events, "tool.execution_start")
+    ends = filter_type(events, "tool.execution_complete")
     refused = {text_at(one, "data", "toolCallId") for one in ends if text_at(one, "data", "error", "code") == "denied"}
-    shares = _by_model(report)
+    shares = _usage_by_model(report)
     denied = [use for use in uses if text_at(use, "data", "toolCallId") in refused]
     return replace(
-        _ended(events, exited),
+        _read_end(events, exited),
         said=next((text for one in replies[::-1] if (text := text_at(one, "data", "content").strip())), ""),
         model=next((text for one in replies[::-1] if (text := text_at(one, "data", "model"))), "")
         or text_at(report, "currentModel"),
-        session=next((text_at(one, "sessionId") for one in of_type(events, "result")[::-1]), ""),
+        session=next((text_at(one, "sessionId") for one in filter_type(events, "result")[::-1]), ""),
         usage=Usage.of_all(share.usage for share in shares) if shares else None,
         usage_by_model=shares,
-        denied=tuple(_used(use) for use in denied),
-        tools=tuple(_used(use) for use in uses),
+        denied=tuple(_describe_tool(use) for use in denied),
+        tools=tuple(_describe_tool(use) for use in uses),
     )
 
 
-def _ended(events: list[Record], exited: ProgramExit) -> TurnReport:
-    last = next(iter(of_type(events, "session.error", "assistant.message")[::-1]), {})
-    code = next((one.get("exitCode") for one in of_type(events, "result")[::-1]), None)
-    ended = _error(last, exited) if last.get("type") == "session.error" else None
+def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
+    last = next(iter(filter_type(events, "session.error", "assistant.message")[::-1]), {})
+    code = next((one.get("exitCode") for one in filter_type(events, "result")[::-1]), None)
+    ended = _read_session_error(last, exited) if last.get("type") == "session.error" else None
     if ended and not (code == 0 and ended.end == "failed"):
         return ended
     if not isinstance(code, int) or isinstance(code, bool):
-        return TurnReport() if last else of_stderr(exited)
+        return TurnReport() if last else read_stderr(exited)
     if code:
         return TurnReport("failed", f"ended with exit code {code} and without an error")
     return TurnReport("finished", ended.detail if ended else "")
 
 
-def _error(event: Record, exited: ProgramExit) -> TurnReport:
+def _read_session_error(event: Record, exited: ProgramExit) -> TurnReport:
     status = count_at(event, "data", "statusCode") or _STATUS.get(text_at(event, "data", "errorType"), 0)
-    return trouble(text_at(event, "data", "message"), status, now=exited.ended)
+    return read_error(text_at(event, "data", "message"), status, now=exited.ended)
 
 
-def _used(use: Record) -> str:
+def _describe_tool(use: Record) -> str:
     """A patch is told by the files that it is about, not by its text."""
-    given = at(use, "data", "arguments")
+    given = value_at(use, "data", "arguments")
     patched = ", ".join(_PATCHED.findall(given)) if isinstance(given, str) else ""
-    return tool(at(use, "data", "toolName"), patched or given)
+    return describe_use(value_at(use, "data", "toolName"), patched or given)
 
 
-def _by_model(report: Record) -> tuple[ModelUsage, ...]:
-    models = at(report, "modelMetrics")
+def _usage_by_model(report: Record) -> tuple[ModelUsage, ...]:
+    models = value_at(report, "modelMetrics")
     told = models.items() if isinstance(models, dict) else ()
-    return tuple(ModelUsage(str(name), _usage(at(one, "usage"))) for name, one in told)
+    return tuple(ModelUsage(str(name), _usage(value_at(one, "usage"))) for name, one in told)
 
 
 def _usage(told: object) -> Usage:

@@ -8,10 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aigon.agents.adapters._ending import SAID
-from aigon.agents.adapters._records import Record, at, list_at, of_type, records, text_at
-from aigon.agents.adapters._tools import tool
-from aigon.agents.adapters._trouble import of_stderr, trouble
+from aigon.agents.adapters._errors import read_error, read_stderr
+from aigon.agents.adapters._program import LAST_WORDS
+from aigon.agents.adapters._records import Record, describe_use, filter_type, list_at, parse_records, text_at, value_at
 from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import plain
 
@@ -20,31 +19,31 @@ _SUFFIX = "ToolCall"
 _REFUSED = ("rejected", "permissionDenied")
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by its records."""
-    found = records(exited.stdout)
-    said = [_text(one) for one in of_type(found, "assistant")]
-    result = next(iter(of_type(found, "result")[::-1]), {})
-    calls = {text_at(one, "call_id") or repr(one): one for one in of_type(found, "tool_call")}
+    found = parse_records(exited.stdout)
+    said = [_text(one) for one in filter_type(found, "assistant")]
+    result = next(iter(filter_type(found, "result")[::-1]), {})
+    calls = {text_at(one, "call_id") or repr(one): one for one in filter_type(found, "tool_call")}
     return replace(
-        _ended(result, bool(found), exited),
-        said=next((text for text in said[::-1] if text), text_at(result, "result"))[-SAID:],
-        model=next((text_at(one, "model") for one in of_type(found, "system")), ""),
+        _read_end(result, bool(found), exited),
+        said=next((text for text in said[::-1] if text), text_at(result, "result"))[-LAST_WORDS:],
+        model=next((text_at(one, "model") for one in filter_type(found, "system")), ""),
         session=next((text for one in found if (text := text_at(one, "session_id"))), ""),
-        denied=tuple(_used(one) for one in calls.values() if _rejected(one)),
-        tools=tuple(_used(one) for one in calls.values()),
+        denied=tuple(_describe_call(one) for one in calls.values() if _is_rejected(one)),
+        tools=tuple(_describe_call(one) for one in calls.values()),
     )
 
 
-def _ended(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
+def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
     if result and not result.get("is_error"):
         return TurnReport(end="finished")
     if result:
-        return trouble(text_at(result, "result"), now=exited.ended)
+        return read_error(text_at(result, "result"), now=exited.ended)
     error = _ERROR.search(plain(exited.stderr.decode("utf-8", "replace")))
     if error and (exited.exit_code or 0) > 0:
-        return trouble(error["message"].strip(), now=exited.ended)
-    return TurnReport() if begun else of_stderr(exited)
+        return read_error(error["message"].strip(), now=exited.ended)
+    return TurnReport() if begun else read_stderr(exited)
 
 
 def _text(record: Record) -> str:
@@ -54,20 +53,23 @@ def _text(record: Record) -> str:
 
 def _call(record: Record) -> tuple[str, object]:
     """Its name and what is known of it: `{"shellToolCall": {"args": ..., "result": ...}}`, `{"function": ...}`."""
-    call = at(record, "tool_call")
+    call = value_at(record, "tool_call")
     for name, inside in call.items() if isinstance(call, Mapping) else ():
         if name == "function":
-            return text_at(inside, "name"), {"args": at(inside, "arguments"), "result": at(inside, "result")}
+            return text_at(inside, "name"), {
+                "args": value_at(inside, "arguments"),
+                "result": value_at(inside, "result"),
+            }
         if str(name).endswith(_SUFFIX):
             return str(name).removesuffix(_SUFFIX), inside
     return "", None
 
 
-def _used(record: Record) -> str:
+def _describe_call(record: Record) -> str:
     name, call = _call(record)
-    return tool(name, at(call, "args"))
+    return describe_use(name, value_at(call, "args"))
 
 
-def _rejected(record: Record) -> bool:
-    result = at(_call(record)[1], "result")
+def _is_rejected(record: Record) -> bool:
+    result = value_at(_call(record)[1], "result")
     return isinstance(result, Mapping) and any(result.get(key) is not None for key in _REFUSED)

@@ -8,64 +8,73 @@ import json
 import re
 from dataclasses import replace
 
-from aigon.agents.adapters._ending import SAID, dollars, last_words
-from aigon.agents.adapters._records import Record, at, count_at, is_cut, list_at, of_type, records, text_at
-from aigon.agents.adapters._tools import tool
-from aigon.agents.adapters._trouble import DETAIL, of_stderr, trouble
+from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error, read_stderr
+from aigon.agents.adapters._program import LAST_WORDS, last_words, parse_dollars
+from aigon.agents.adapters._records import (
+    Record,
+    count_at,
+    describe_use,
+    filter_type,
+    is_cut,
+    list_at,
+    parse_records,
+    text_at,
+    value_at,
+)
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _MESSAGES = ("message", "message_end", "agent_end")
 _HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by the messages of the model."""
-    found = records(exited.report) or records(exited.stdout)
-    replies = _replies(found)
+    found = parse_records(exited.report) or parse_records(exited.stdout)
+    replies = _list_replies(found)
     texts = [text for reply in replies[::-1] if (text := _text(reply))]
-    usage, cost = (None, None) if _holed(exited, found) else (_usage(replies), _cost(replies))
+    usage, cost = (None, None) if _is_incomplete(exited, found) else (_usage(replies), _cost(replies))
     return replace(
-        _ended(replies, exited) if replies else of_stderr(exited),
-        said=(texts[0] if texts else "")[-SAID:],
+        _read_end(replies, exited) if replies else read_stderr(exited),
+        said=(texts[0] if texts else "")[-LAST_WORDS:],
         model=next((text_at(reply, "model") for reply in replies[::-1]), ""),
-        session=next((text_at(one, "id") for one in of_type(found, "session")), ""),
+        session=next((text_at(one, "id") for one in filter_type(found, "session")), ""),
         usage=usage,
         cost=cost,
         cost_status="unknown" if cost is None else "reported",
-        tools=tuple(_used(part) for reply in replies for part in _parts(reply, "toolCall")),
+        tools=tuple(_describe_tool(part) for reply in replies for part in _parts(reply, "toolCall")),
     )
 
 
-def _replies(found: list[Record]) -> list[Record]:
+def _list_replies(found: list[Record]) -> list[Record]:
     """The messages of the model, each once: a stream has them when they are whole, and all again at its end."""
     each: dict[str, Record] = {}
-    for one in of_type(found, *_MESSAGES):
+    for one in filter_type(found, *_MESSAGES):
         for message in (one.get("message"), *list_at(one, "messages")):
             if isinstance(message, dict) and message.get("role") == "assistant":
-                each.pop(name := _name(message), None)  # the last place is the right one where a middle is left out
+                each.pop(name := _identify(message), None)  # the last place is the right one where a middle is left out
                 each[name] = message
     return list(each.values())
 
 
-def _name(message: Record) -> str:
+def _identify(message: Record) -> str:
     """When it began and what the provider calls it; all of it where it has neither."""
-    named = at(message, "timestamp"), text_at(message, "responseId")
+    named = value_at(message, "timestamp"), text_at(message, "responseId")
     return repr(named if any(named) else message)
 
 
-def _holed(exited: ProgramExit, found: list[Record]) -> bool:
+def _is_incomplete(exited: ProgramExit, found: list[Record]) -> bool:
     """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
     if exited.report:
         return not exited.report.endswith(b"\n")
-    return is_cut(exited.stdout) and not of_type(found, "agent_end")
+    return is_cut(exited.stdout) and not filter_type(found, "agent_end")
 
 
-def _ended(replies: list[Record], exited: ProgramExit) -> TurnReport:
+def _read_end(replies: list[Record], exited: ProgramExit) -> TurnReport:
     match text_at(replies[-1], "stopReason"):
         case "stop":
             return TurnReport(end="finished")
         case "error":
-            return _error(text_at(replies[-1], "errorMessage"), exited.ended)
+            return _read_api_error(text_at(replies[-1], "errorMessage"), exited.ended)
         case "length":
             return TurnReport(end="failed", detail="the last reply was cut off at the model's limit")
         case "aborted":
@@ -75,17 +84,17 @@ def _ended(replies: list[Record], exited: ProgramExit) -> TurnReport:
     return TurnReport(detail="stopped in the middle of its work")
 
 
-def _error(message: str, now: float) -> TurnReport:
+def _read_api_error(message: str, now: float) -> TurnReport:
     """An API error comes as its status and its body: `429 {"type":"error","error":{"message":"..."}}`."""
     http = _HTTP.match(message)
     if http is None:
-        return trouble(message, now=now)
+        return read_error(message, now=now)
     try:
-        error = at(json.loads(http["body"]), "error")
+        error = value_at(json.loads(http["body"]), "error")
     except (ValueError, RecursionError):
         error = None
     told = ": ".join(filter(None, (text_at(error, "type"), text_at(error, "message"))))
-    return trouble(told or http["body"][:DETAIL], int(http[1]), now=now)
+    return read_error(told or http["body"][:LONGEST_DETAIL], int(http[1]), now=now)
 
 
 def _text(reply: Record) -> str:
@@ -96,8 +105,8 @@ def _parts(reply: Record, kind: str) -> list[object]:
     return [part for part in list_at(reply, "content") if text_at(part, "type") == kind]
 
 
-def _used(part: object) -> str:
-    return tool(at(part, "name"), at(part, "arguments"))
+def _describe_tool(part: object) -> str:
+    return describe_use(value_at(part, "name"), value_at(part, "arguments"))
 
 
 def _usage(replies: list[Record]) -> Usage | None:
@@ -114,8 +123,8 @@ def _usage(replies: list[Record]) -> Usage | None:
 
 def _cost(replies: list[Record]) -> float | None:
     """What it made of its own table of prices; unknown for a model that has none there."""
-    told = [dollars(at(reply, "usage", "cost", "total")) for reply in replies]
+    told = [parse_dollars(value_at(reply, "usage", "cost", "total")) for reply in replies]
     usage = _usage(replies)
-    cost = dollars(sum(one for one in told if one is not None))
+    cost = parse_dollars(sum(one for one in told if one is not None))
     spent = usage is not None and (usage.input or usage.output or usage.cached)
     return None if not told or None in told or (spent and not cost) else cost

@@ -10,42 +10,50 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._records import Record, at, count_at, objects_at, of_type, records, text_at
-from aigon.agents.adapters._tools import tool
-from aigon.agents.adapters._trouble import of_stderr, trouble
+from aigon.agents.adapters._errors import read_error, read_stderr
+from aigon.agents.adapters._records import (
+    Record,
+    count_at,
+    describe_use,
+    filter_type,
+    objects_at,
+    parse_records,
+    text_at,
+    value_at,
+)
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest, Usage
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by its records."""
-    found = records(exited.stdout)
-    result = next(iter(of_type(found, "result")[::-1]), {})
-    replies = [one for one in of_type(found, "assistant") if not one.get("parent_tool_use_id")]
+    found = parse_records(exited.stdout)
+    result = next(iter(filter_type(found, "result")[::-1]), {})
+    replies = [one for one in filter_type(found, "assistant") if not one.get("parent_tool_use_id")]
     denials = objects_at(result, "permission_denials")
     return replace(
-        _ended(result, replies, exited),
-        said=_said(result, replies),
+        _read_end(result, replies, exited),
+        said=_last_text(result, replies),
         model=next(
-            (text_at(one, "model") for one in of_type(found, "system") if text_at(one, "subtype") == "init"), ""
+            (text_at(one, "model") for one in filter_type(found, "system") if text_at(one, "subtype") == "init"), ""
         ),
         session=next((text for one in found[::-1] if (text := text_at(one, "session_id"))), ""),
         usage=_usage(result, replies),
-        denied=tuple(tool(one.get("tool_name"), one.get("tool_input")) for one in denials),
-        tools=tuple(_tools(of_type(found, "assistant"))),
+        denied=tuple(describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials),
+        tools=tuple(_tools(filter_type(found, "assistant"))),
     )
 
 
-def _ended(result: Record, replies: list[Record], exited: ProgramExit) -> TurnReport:
+def _read_end(result: Record, replies: list[Record], exited: ProgramExit) -> TurnReport:
     if not result:
-        return TurnReport() if replies else of_stderr(exited)
+        return TurnReport() if replies else read_stderr(exited)
     if result.get("is_error") is False and text_at(result, "subtype") == "success":
         return TurnReport(end="finished")
     message = text_at(result, "error", "message") or text_at(result, "subtype").replace("_", " ")
-    return trouble(message, now=exited.ended)
+    return read_error(message, now=exited.ended)
 
 
-def _said(result: Record, replies: list[Record]) -> str:
+def _last_text(result: Record, replies: list[Record]) -> str:
     """The last text; what the program put there in place of the agent's words is none."""
     error = text_at(result, "error", "message")
     texts = ["".join(_texts(one)).strip() for one in replies]
@@ -54,18 +62,18 @@ def _said(result: Record, replies: list[Record]) -> str:
 
 
 def _texts(reply: Record) -> Iterator[str]:
-    return (text_at(block, "text") for block in of_type(objects_at(reply, "message", "content"), "text"))
+    return (text_at(block, "text") for block in filter_type(objects_at(reply, "message", "content"), "text"))
 
 
 def _tools(replies: list[Record]) -> Iterator[str]:
     for reply in replies:
-        blocks = of_type(objects_at(reply, "message", "content"), "tool_use")
-        yield from (tool(block.get("name"), block.get("input")) for block in blocks)
+        blocks = filter_type(objects_at(reply, "message", "content"), "tool_use")
+        yield from (describe_use(block.get("name"), block.get("input")) for block in blocks)
 
 
 def _usage(result: Record, replies: list[Record]) -> Usage | None:
     """Of the whole session; what the replies so far add up to where it did not come to its end."""
-    told = [at(result, "usage")] if result else [at(reply, "message", "usage") for reply in replies]
+    told = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
     if not any(isinstance(one, dict) for one in told):
         return None
     cached = sum(count_at(one, "cache_read_input_tokens") for one in told)
@@ -73,16 +81,16 @@ def _usage(result: Record, replies: list[Record]) -> Usage | None:
     return Usage.of_whole(whole, sum(count_at(one, "output_tokens") for one in told), cached)
 
 
-def launch(agent: Agent, ask: TurnRequest) -> Launch:
+def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """The command line of one turn. Without settings of the person it does not take a key for a login (measured)."""
-    from aigon.agents.adapters import adapter_of
+    from aigon.agents.adapters import adapter_for
 
-    return _with_login(agent, _program.launch(adapter_of(agent).kind, agent, ask))
+    return _with_login(agent, _program.build_launch(adapter_for(agent).kind, agent, ask))
 
 
-def consult(kind: AgentType, agent: Agent) -> Launch:
+def build_consultation(kind: AgentType, agent: Agent) -> Launch:
     """The command line of one question, with the same login."""
-    return _with_login(agent, _program.consult(kind, agent))
+    return _with_login(agent, _program.build_consultation(kind, agent))
 
 
 def _with_login(agent: Agent, made: Launch) -> Launch:

@@ -15,30 +15,30 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aigon.agents.adapters import _player
-from aigon.agents.adapters._ending import ending, environment, last_words
+from aigon.agents.adapters._program import build_environment, describe_ending, last_words
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
 
 
-def ready(agent: Agent, _find: FindProgram, _env: Mapping[str, str]) -> str:
+def explain_unready(agent: Agent, _find: FindProgram, _env: Mapping[str, str]) -> str:
     """Empty when there is a recording. A relative one starts at the main checkout, which is known only at launch."""
     if not agent.recording:
         return f"The agent {agent.name} has no recording. Give it the folder of one: it holds an attempt in 1/files/"
     folder = Path(agent.recording)
-    if folder.is_absolute() and not _player.attempts(folder):
+    if folder.is_absolute() and not _player.list_attempts(folder):
         return f"There is no recorded attempt in {folder}. An attempt is a folder such as {folder}/1/files/"
     return ""
 
 
-def launch(agent: Agent, ask: TurnRequest) -> Launch:
+def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """The player, run by the interpreter that runs aigon; isolated, so that the workspace cannot change what runs."""
     recording = str(Path(ask.checkout, agent.recording))
     argv = (sys.executable, "-I", str(Path(_player.__file__).resolve()), recording)
-    return Launch(argv=argv, env=environment(agent, ask), stdin="nothing")
+    return Launch(argv=argv, env=build_environment(agent, ask), stdin="nothing")
 
 
-def turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """The turn as it ended. It cost nothing, and says so."""
-    end, detail = ending(exited)
+    end, detail = describe_ending(exited)
     return Turn(
         number=ask.number,
         agent=agent.name,

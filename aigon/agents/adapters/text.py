@@ -1,9 +1,9 @@
 """A program that prints plain text: its exit code decides, its last words are what it said, its cost is unknown."""
 
-from aigon.agents.adapters._program import from_text
+from aigon.agents.adapters._program import read_text
 from aigon.model.turns import ProgramExit, TurnReport
 
 
-def seen(exited: ProgramExit) -> TurnReport:
+def read_output(exited: ProgramExit) -> TurnReport:
     """The turn by its exit code."""
-    return from_text(exited)
+    return read_text(exited)

@@ -33,9 +33,9 @@ def main() -> NoReturn:
 
 
 def _session() -> int:
-    from aigon.agents.api_agent import settings, workplace
+    from aigon.agents.api_agent import session, settings
 
-    return workplace.work(settings.read(sys.argv[1:]), sys.stdin.buffer.read().decode("utf-8", "replace"))
+    return session.run_agent(settings.parse_settings(sys.argv[1:]), sys.stdin.buffer.read().decode("utf-8", "replace"))
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

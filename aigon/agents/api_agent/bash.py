@@ -1,4 +1,4 @@
-"""The tool `bash`: each command in a shell and a process group of its own, with a time limit, confined where possible.
+"""The tool `bash`: run each command in its own process group, with a time limit, confined where the kernel allows it.
 
 The folder and the exported variables of a command are those of the next one. Nothing else outlives it.
 """
@@ -8,16 +8,61 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from aigon.agents.api_agent import inside
-from aigon.agents.api_agent.tool import Output, Wrong, text_of
+from aigon.agents.api_agent.settings import Settings
+from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, require_text
 from aigon.isolation.enclosure import ROOM_FOLDERS
 from aigon.process import run
 from aigon.secrets import redaction
+
+SHARED = ("/tmp", "/var/tmp")
+
+
+def list_writable(settings: Settings, scratch: Path) -> tuple[Path, ...]:
+    """What commands may write to: workspace, its git directories, temporary folders, and what a person adds.
+
+    A temporary folder that holds the workspace, the checkout or the person's home counts as none: the command has
+    `scratch` then.
+    """
+    own = [Path(os.path.realpath(path)) for path in (settings.workspace, settings.checkout, Path.home())]
+    shared = {Path(os.path.realpath(path)) for path in (tempfile.gettempdir(), *SHARED)}
+    free = [path for path in sorted(shared) if not any(each.is_relative_to(path) for each in own)]
+    places = (settings.workspace, *list_git_directories(settings.workspace), scratch, *free, *settings.writable)
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in places if path.exists()))
+
+
+def list_git_directories(workspace: Path) -> Iterator[Path]:
+    """The workspace's git directory, and the one it shares with others in a linked worktree (gitrepository-layout)."""
+    pointer = workspace / ".git"
+    if pointer.is_dir():
+        yield pointer
+    elif pointer.is_file():
+        own = workspace / pointer.read_text(errors="replace").removeprefix("gitdir:").strip()
+        yield own
+        common = own / "commondir"
+        if common.is_file():
+            yield own / common.read_text(errors="replace").strip()
+
+
+def resolve_in_workspace(workspace: Path, name: str) -> Path:
+    """The real path that `name`, absolute or relative, has in `workspace`. Raises Wrong where it leads out of it."""
+    root = Path(os.path.realpath(workspace))
+    try:
+        found = Path(os.path.realpath(workspace / name))
+    except ValueError:
+        raise ToolFailure("A path cannot hold a NUL character") from None
+    if not found.is_relative_to(root):
+        raise ToolFailure(f"{name} is not in the workspace {workspace}, and this tool stays in it")
+    if ".git" in found.relative_to(root).parts:
+        raise ToolFailure(f"{name} belongs to git; use git itself")
+    return found
+
 
 DEFINITION = {"type": "bash_20250124", "name": "bash"}
 LADDER: run.EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
@@ -41,18 +86,18 @@ class Shell:
     timeout: float = 300.0
     redact: Callable[[bytes], bytes] = field(default=lambda output: output)
 
-    def __call__(self, given: Mapping[str, Any]) -> Output:
+    def __call__(self, given: Mapping[str, Any]) -> ToolOutput:
         """Run `command`; with `restart`, forget the folder and the variables first."""
         if given.get("restart"):
             for name in ("env", "cwd"):
                 (self.scratch / name).unlink(missing_ok=True)
             if "command" not in given:
-                return Output("The shell begins anew in the workspace")
-        return self._run(text_of(given, "command"))
+                return ToolOutput("The shell begins anew in the workspace")
+        return self._run(require_text(given, "command"))
 
-    def _run(self, command: str) -> Output:
+    def _run(self, command: str) -> ToolOutput:
         if "\0" in command:
-            raise Wrong("A command cannot hold a NUL character")
+            raise ToolFailure("A command cannot hold a NUL character")
         script = self.scratch / "command"
         script.write_text(command + "\n", encoding="utf-8", errors="surrogateescape")
         self._write_prelude()
@@ -61,10 +106,10 @@ class Shell:
                                           ladder=LADDER))  # fmt: skip
         text = ran.stdout.decode("utf-8", "replace").replace(f"{script}: ", "")
         if ran.exit_code is None:
-            raise Wrong(f"The command did not run: {ran.start_error or 'it was ended from outside'}")
+            raise ToolFailure(f"The command did not run: {ran.start_error or 'it was ended from outside'}")
         if ran.timed_out:
-            return Output(f"{text}\n[ended after {self.timeout:g} s, with everything it started]", ran.exit_code)
-        return Output(f"{text}\n[exit {ran.exit_code}]" if ran.exit_code else text, ran.exit_code)
+            return ToolOutput(f"{text}\n[ended after {self.timeout:g} s, with everything it started]", ran.exit_code)
+        return ToolOutput(f"{text}\n[exit {ran.exit_code}]" if ran.exit_code else text, ran.exit_code)
 
     def _write_prelude(self) -> None:
         paths = {"env": self.scratch / "env", "cwd": self.scratch / "cwd", "workspace": self.workspace}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from aigon.agents.api_agent.tool import Output, Work, Wrong
+from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
 
 FILES = ("mcp_endpoints.json", ".aigon/mcp_endpoints.json")
 SECONDS = 60.0
@@ -51,19 +51,19 @@ class Service:
         return self.name.removesuffix("_mcp") + "_"
 
 
-def services(checkout: Path, note: Callable[[str], None]) -> tuple[Service, ...]:
+def load_services(checkout: Path, note: Callable[[str], None]) -> tuple[Service, ...]:
     """The services of a project; what is malformed is noted and left out."""
     found: dict[str, Service] = {}
     for file in (checkout / name for name in FILES):
-        for name, value in _document(file, note).items():
+        for name, value in _read_document(file, note).items():
             try:
-                found.setdefault(name, _service(name, value))
+                found.setdefault(name, _parse_service(name, value))
             except ValueError as error:
                 note(f"{file.name}: the service {name!r} is left out: {error}")
     return tuple(sorted(found.values(), key=lambda service: (-len(service.prefix), service.name)))
 
 
-def _document(file: Path, note: Callable[[str], None]) -> Mapping[str, object]:
+def _read_document(file: Path, note: Callable[[str], None]) -> Mapping[str, object]:
     try:
         value = json.loads(file.read_bytes()) if file.is_file() else {}
     except (OSError, ValueError, RecursionError) as error:
@@ -75,7 +75,7 @@ def _document(file: Path, note: Callable[[str], None]) -> Mapping[str, object]:
     return value
 
 
-def _service(name: str, value: object) -> Service:
+def _parse_service(name: str, value: object) -> Service:
     if not isinstance(value, dict):
         raise ValueError("it is not a JSON object")
     url, variable = value.get("url"), value.get("api_key_env") or ""
@@ -83,23 +83,25 @@ def _service(name: str, value: object) -> Service:
         raise ValueError("`url` has to be an http or https address")
     if not isinstance(variable, str):
         raise ValueError("`api_key_env` has to be the name of a variable")
-    return Service(name, url, dict(_endpoints(value.get("endpoints"))), value.get("auth_required") is True, variable)
+    return Service(
+        name, url, dict(_parse_endpoints(value.get("endpoints"))), value.get("auth_required") is True, variable
+    )
 
 
-def _endpoints(value: object) -> Iterator[tuple[str, Endpoint]]:
+def _parse_endpoints(value: object) -> Iterator[tuple[str, Endpoint]]:
     """Names in a list, or names and what is said about each: a path, which begins with `/`, or a description."""
     if isinstance(value, list):
         for each in value:
-            yield from _endpoints(
+            yield from _parse_endpoints(
                 {each["name"]: each} if isinstance(each, dict) and "name" in each else {str(each): ""}
             )
     elif isinstance(value, dict):
-        yield from ((str(name), _endpoint(about)) for name, about in value.items())
+        yield from ((str(name), _parse_endpoint(about)) for name, about in value.items())
     else:
         raise ValueError("`endpoints` has to be a list of names")
 
 
-def _endpoint(about: object) -> Endpoint:
+def _parse_endpoint(about: object) -> Endpoint:
     if isinstance(about, str):
         return Endpoint(path=about) if about.startswith("/") else Endpoint(about)
     if not isinstance(about, dict):
@@ -110,7 +112,7 @@ def _endpoint(about: object) -> Endpoint:
     return Endpoint(description, path)
 
 
-def tools(known: tuple[Service, ...]) -> dict[str, tuple[dict[str, object], Work]]:
+def build_tools(known: tuple[Service, ...]) -> dict[str, tuple[dict[str, object], Work]]:
     """Definition and work of every tool by its name; where two are called alike, the longer prefix has the name."""
     found: dict[str, tuple[dict[str, object], Work]] = {}
     for service in known:
@@ -127,10 +129,10 @@ def _definition(name: str, service: Service, endpoint: str, about: Endpoint) -> 
 
 
 def _work(service: Service, endpoint: str) -> Work:
-    return lambda given: Output(call(service, endpoint, given))
+    return lambda given: ToolOutput(call_endpoint(service, endpoint, given))
 
 
-def unknown(name: str, known: tuple[Service, ...]) -> str:
+def explain_unknown(name: str, known: tuple[Service, ...]) -> str:
     """What to tell a model that used a tool which is not there; empty where no service has that prefix."""
     service = next((each for each in known if name.startswith(each.prefix)), None)
     if service is None:
@@ -139,22 +141,22 @@ def unknown(name: str, known: tuple[Service, ...]) -> str:
     return f"The service {service.name} has no endpoint {asked!r}. It has: {there}"
 
 
-def call(service: Service, endpoint: str, given: Mapping[str, Any]) -> str:
+def call_endpoint(service: Service, endpoint: str, given: Mapping[str, Any]) -> str:
     """What the endpoint answers. Raises Wrong for every way in which it does not."""
     import httpx2
 
     try:
         path = service.endpoints[endpoint].path.lstrip("/")
         url = f"{service.url.rstrip('/')}/{quote(path, safe='/?=&%:@,;+') or quote(endpoint, safe='/')}"
-        status, text = _posted(url, dict(given), _headers(service))
+        status, text = _post(url, dict(given), _headers(service))
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise Wrong(f"The service {service.name} could not be asked: {type(error).__name__}: {error}") from None
+        raise ToolFailure(f"The service {service.name} could not be asked: {type(error).__name__}: {error}") from None
     if not 200 <= status < 300:
-        raise Wrong(f"The service {service.name} answered {endpoint} with {status}: {text}")
+        raise ToolFailure(f"The service {service.name} answered {endpoint} with {status}: {text}")
     return text
 
 
-def _posted(url: str, given: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[int, str]:
+def _post(url: str, given: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[int, str]:
     """Status and text of the answer, up to LARGEST. A redirect is not followed: it could lead the key elsewhere."""
     import httpx2
 
@@ -173,5 +175,5 @@ def _headers(service: Service) -> dict[str, str]:
     key = os.environ.get(service.api_key_env, "").strip() if service.api_key_env else ""
     if not key:
         named = f"the variable {service.api_key_env} is not set" if service.api_key_env else "no `api_key_env` is given"
-        raise Wrong(f"The service {service.name} needs a key, and {named}")
+        raise ToolFailure(f"The service {service.name} needs a key, and {named}")
     return {"Authorization": f"Bearer {key}"}

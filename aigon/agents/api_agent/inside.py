@@ -26,13 +26,13 @@ def main() -> None:
         signal.signal(number, _end)
     child = os.fork()
     if not child:
-        _become(plan, argv)
-    status = os.waitstatus_to_exitcode(_waited(child))
+        _exec_confined(plan, argv)
+    status = os.waitstatus_to_exitcode(_wait_for(child))
     orphans.sweep()
     os._exit(status if status >= 0 else 128 - status)
 
 
-def _waited(child: int) -> int:
+def _wait_for(child: int) -> int:
     """The status of the command; orphans that end before it are collected on the way."""
     while True:
         pid, status = os.wait()
@@ -47,7 +47,7 @@ def _end(number: int, _frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def _become(plan: dict[str, list[str] | None], argv: list[str]) -> None:
+def _exec_confined(plan: dict[str, list[str] | None], argv: list[str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:

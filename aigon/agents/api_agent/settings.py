@@ -1,9 +1,13 @@
-"""What one session of the built-in agent is given, by command line."""
+"""What a session is given by command line, and what it has used of it so far."""
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from anthropic.types.beta import BetaUsage
+
+from aigon.config.prices import PriceTable, TokenCounts, estimate_cost
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -36,7 +40,7 @@ class Settings:
     patience: float = 180.0
 
 
-def read(arguments: Sequence[str]) -> Settings:
+def parse_settings(arguments: Sequence[str]) -> Settings:
     """The settings in a command line; exits with 2 and a sentence for one that is wrong. Where a sum of money is given
     twice (by the loop, by `agents.api.args`) the lower one holds; of anything else the last."""
     given = vars(_parser().parse_args(arguments))
@@ -75,3 +79,68 @@ def _not_negative(text: str) -> float:
     if not 0 <= number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 up")
     return number
+
+
+SMALLEST_REPLY = 1_000
+"""Tokens of a reply below which it is not worth asking."""
+
+
+@dataclass(slots=True)
+class SessionMeter:
+    """Caps of 0 tokens and of None dollars are none. `context` are the tokens of the last exchange together."""
+
+    model: str
+    prices: PriceTable
+    turns: int
+    tokens: int = 0
+    cost: float | None = None
+    calls: int = 0
+    context: int = 0
+    used: int = 0
+    spent: float = 0.0
+    unpriced: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unpriced = self.price(TokenCounts(0, 0)) is None
+
+    def add(self, usage: BetaUsage) -> TokenCounts:
+        """Count a reply, or what was lost of one."""
+        tokens = split_usage(usage)
+        self.used += tokens.input + tokens.cache_write + tokens.output
+        self.context = tokens.prompt + tokens.output
+        self.spent += self.price(tokens) or 0.0
+        return tokens
+
+    def reached(self) -> str:
+        """The cap that ends the session before it asks again; empty while there is none."""
+        if self.calls >= self.turns:
+            return f"its cap of {self.turns} turns"
+        if self.tokens and self.used + SMALLEST_REPLY > self.tokens:
+            return f"its cap of {self.tokens} tokens ({self.used} used)"
+        if self.cost is not None and not self.unpriced and self.reply(SMALLEST_REPLY) < SMALLEST_REPLY:
+            return f"its cap of ${self.cost:g} (${self.spent:.4f} spent)"
+        return ""
+
+    def reply(self, most: int) -> int:
+        """Tokens that the next reply may have, so that no cap is passed by much."""
+        rooms = [most]
+        if self.tokens:
+            rooms.append(self.tokens - self.used)
+        if self.cost is not None and not self.unpriced:
+            left = self.cost - self.spent - (self.price(TokenCounts(0, 0, cache_read=self.context)) or 0.0)
+            rooms.append(int(left / ((self.price(TokenCounts(0, 1_000_000)) or 1.0) / 1_000_000)))
+        return max(0, min(rooms))
+
+    def price(self, tokens: TokenCounts) -> float | None:
+        """US dollars of one reply; None where the model has no price."""
+        return estimate_cost(self.prices, self.model, tokens)
+
+
+def split_usage(usage: BetaUsage) -> TokenCounts:
+    """The four counts of a reply; what is not said is none."""
+    return TokenCounts(
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+    )

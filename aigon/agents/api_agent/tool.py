@@ -1,39 +1,121 @@
-"""A tool as the tool runner takes it: whatever goes wrong in it is an answer that the model sees."""
+"""A tool as the SDK's tool runner takes it, and the log of everything that a session does."""
 
+import json
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 from anthropic.types.beta import BetaToolUnionParam
 
-from aigon.agents.api_agent.clip import clipped
-from aigon.agents.api_agent.log import Log
+from aigon.agents.adapters._records import describe_use as line
+from aigon.secrets.redaction import make_redactor
+
+LONGEST_SHOWN = 16_000
+"""Characters of a tool's output that a model gets: about 7,000 tokens."""
+
+
+def clip_text(text: str, most: int = LONGEST_SHOWN) -> str:
+    """`text`, or where it is longer than `most` characters its head and its tail, and how much is missing between."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+LOG_FILE = "tools.jsonl"
+LONGEST_LOGGED = 20_000
+"""Characters of an input or output that are written down."""
+
+
+class SessionLog:
+    """Records go to `out`, uses of tools to a file in `folder` too, where there is one. Known secrets are left out."""
+
+    def __init__(self, out: IO[str], folder: Path | None = None) -> None:
+        self._out = out
+        self._file = folder / LOG_FILE if folder else None
+        self._redact = make_redactor(os.environ)
+        self.turn = 0
+
+    def hide(self, variables: Iterable[str]) -> None:
+        """Leave out the values of these variables too, whatever they are called."""
+        self._redact = make_redactor(os.environ, {"KEY_" + name: os.environ.get(name, "") for name in variables})
+
+    def say(self, kind: str, **fields: object) -> None:
+        """Write one record. Raises OSError when nobody reads any more, which has to end the session."""
+        self._out.write(self.safe(json.dumps({"type": kind, **fields}, ensure_ascii=False, default=str)) + "\n")
+        self._out.flush()
+
+    def used(
+        self, name: str, given: object, output: str, *, failed: bool, seconds: float, code: int | None = None
+    ) -> None:
+        """Write down a use of a tool: what it was given, what it said, how long it took, how it exited."""
+        common = {"tool": name, "seconds": round(seconds, 3), "exit": code, "failed": failed}
+        self.say("tool", line=_describe_use(name, given), **common)
+        kept = {"input": _clip_value(given), "output": clip_text(output, LONGEST_LOGGED)}
+        self._write({"at": _now(), "turn": self.turn, **common, **kept})
+
+    def safe(self, text: str) -> str:
+        """`text` without secrets that the environment holds."""
+        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    def _write(self, record: Mapping[str, object]) -> None:
+        if self._file is None:
+            return
+        text = self.safe(json.dumps(record, ensure_ascii=False, default=str))
+        try:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(text + "\n")
+        except OSError as error:
+            self._file = None  # said once; nothing in it decides
+            self.say("note", text=f"{LOG_FILE} cannot be written: {error.strerror or error}")
+
+
+def _describe_use(name: str, given: object) -> str:
+    """The use in a line; of the editor what it does to which file."""
+    if isinstance(given, Mapping) and "path" in given and "command" in given:
+        return line("edit", f"{given['command']} {given['path']}")
+    return line(name, given)
+
+
+def _clip_value(given: object) -> object:
+    if isinstance(given, Mapping):
+        return {key: _clip_value(value) for key, value in given.items()}
+    if isinstance(given, list):
+        return [_clip_value(value) for value in given]
+    return clip_text(given, LONGEST_LOGGED) if isinstance(given, str) else given
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
 
 INVALID = "INVALID_JSON"
 """The key under which an input that is no JSON object goes back to the model, as the API's documentation has it."""
 
 
-class Wrong(Exception):
+class ToolFailure(Exception):
     """What a tool says to the model instead of an output."""
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ToolOutput:
     """What a tool said; `code` is the exit code of one that runs a program."""
 
     text: str
     code: int | None = None
 
 
-Work = Callable[[Mapping[str, Any]], Output]
+Work = Callable[[Mapping[str, Any]], ToolOutput]
 
 
-class Tool(BetaBuiltinFunctionTool):
+class SessionTool(BetaBuiltinFunctionTool):
     """A definition and what is done when the model uses it. Every use is written down."""
 
-    def __init__(self, definition: BetaToolUnionParam, work: Work, log: Log) -> None:
+    def __init__(self, definition: BetaToolUnionParam, work: Work, log: SessionLog) -> None:
         self._definition = definition
         self._work = work
         self._log = log
@@ -46,30 +128,30 @@ class Tool(BetaBuiltinFunctionTool):
         """What the tool said. Raises ToolError, which the model gets as an error."""
         begun = time.monotonic()
         output, failed = self._done(input)
-        text = self._log.safe(clipped(output.text.strip("\n") or "(no output)"))
+        text = self._log.safe(clip_text(output.text.strip("\n") or "(no output)"))
         self._log.used(self.name, input, text, failed=failed, seconds=time.monotonic() - begun, code=output.code)
         if failed:
             raise ToolError(text)
         return text
 
-    def _done(self, given: object) -> tuple[Output, bool]:
+    def _done(self, given: object) -> tuple[ToolOutput, bool]:
         try:
-            return self._work(_valid(given)), False
-        except Wrong as wrong:
-            return Output(str(wrong)), True
+            return self._work(_require_object(given)), False
+        except ToolFailure as wrong:
+            return ToolOutput(str(wrong)), True
         except Exception as error:  # a tool's own mistake costs one answer, never the turn
-            return Output(f"The tool broke: {type(error).__name__}: {error}"), True
+            return ToolOutput(f"The tool broke: {type(error).__name__}: {error}"), True
 
 
-def _valid(given: object) -> Mapping[str, Any]:
+def _require_object(given: object) -> Mapping[str, Any]:
     if isinstance(given, Mapping) and set(given) != {INVALID}:
         return given
-    raise Wrong("The input of this tool was no valid JSON object. Nothing was done; send it again as valid JSON")
+    raise ToolFailure("The input of this tool was no valid JSON object. Nothing was done; send it again as valid JSON")
 
 
-def text_of(given: Mapping[str, Any], key: str, default: str | None = None) -> str:
+def require_text(given: Mapping[str, Any], key: str, default: str | None = None) -> str:
     """A text of the input. Raises Wrong where it is missing or something else."""
     value = given.get(key, default)
     if not isinstance(value, str):
-        raise Wrong(f"`{key}` has to be a text" if key in given else f"`{key}` is missing")
+        raise ToolFailure(f"`{key}` has to be a text" if key in given else f"`{key}` is missing")
     return value

@@ -16,21 +16,21 @@ from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 class Backend(Protocol):
     """The two functions of a backend module."""
 
-    def ready(self, settings: JudgeSettings, env: Mapping[str, str], /) -> str:
+    def explain_unready(self, settings: JudgeSettings, env: Mapping[str, str], /) -> str:
         """Empty when the judge can be asked, else what is missing and how to get it."""
 
     def ask(self, question: JudgeQuestion, settings: JudgeSettings, /) -> JudgeAnswer:
         """One call. What went wrong is the answer's `failure`, never an exception."""
 
 
-def names() -> tuple[str, ...]:
+def list_backends() -> tuple[str, ...]:
     """The backends there are, sorted."""
     return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_")))
 
 
-def backend(name: str) -> Backend:
+def find_backend(name: str) -> Backend:
     """The backend called `name`. Raises a usage error that lists the known ones."""
-    known = names()
+    known = list_backends()
     if name not in known:
         near = get_close_matches(name, known, n=1)
         meant = f"Did you mean {near[0]}? " if near else ""

@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aigon.judge.backends._one_object import said
-from aigon.judge.backends._program import asked, failure
-from aigon.judge.consulting import NOBODY, Consulting
+from aigon.judge.backends._program import ask_program, describe_failure, parse_answered_object
+from aigon.judge.settings import NOBODY, AgentJudgeSettings
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 _FORM = """\
@@ -22,15 +21,15 @@ no explanation, no other JSON. It has to be valid by this JSON Schema:
 ```"""
 
 
-def ready(settings: JudgeSettings, _env: Mapping[str, str]) -> str:
+def explain_unready(settings: JudgeSettings, _env: Mapping[str, str]) -> str:
     """Empty when the agent's program is there and can be asked without tools."""
-    return settings.missing if isinstance(settings, Consulting) else NOBODY
+    return settings.missing if isinstance(settings, AgentJudgeSettings) else NOBODY
 
 
 def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     """One session of the agent, for one answer."""
-    if not isinstance(settings, Consulting) or settings.missing:
-        why = ready(settings, settings.env)
+    if not isinstance(settings, AgentJudgeSettings) or settings.missing:
+        why = explain_unready(settings, settings.env)
         return JudgeAnswer(
             failure=f"the judge cannot be asked: {why}", cost=0.0, cost_status="reported", available=False
         )
@@ -38,24 +37,24 @@ def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     kept = {name: value for name, value in settings.env.items() if name not in launch.unset}
     inside = replace(settings, env={**kept, **launch.env})
     try:
-        exited = asked(launch.argv, inside, _prompt(question))
+        exited = ask_program(launch.argv, inside, _render_prompt(question))
     except (OSError, ValueError) as error:
         return JudgeAnswer(failure=f"the judge could not be asked: {error}")
     answer = settings.read(exited)
     if answer.failure:
         of_its_own = exited.timed_out or exited.start_error
-        why = failure(exited, settings) if of_its_own else f"the judge could not answer: {answer.failure}"
+        why = describe_failure(exited, settings) if of_its_own else f"the judge could not answer: {answer.failure}"
         return replace(answer, text="", failure=" ".join(why.split()))
-    return _formed(answer)
+    return _normalise(answer)
 
 
-def _formed(answer: JudgeAnswer) -> JudgeAnswer:
+def _normalise(answer: JudgeAnswer) -> JudgeAnswer:
     try:
-        return replace(answer, text=json.dumps(said(answer.text)))
+        return replace(answer, text=json.dumps(parse_answered_object(answer.text)))
     except ValueError as error:
         return replace(answer, text="", failure=f"the judge's reply is not in the format that was asked for: {error}")
 
 
-def _prompt(question: JudgeQuestion) -> str:
+def _render_prompt(question: JudgeQuestion) -> str:
     form = _FORM.format(schema=json.dumps(question.schema, indent=1))
     return "\n\n".join([question.rules, question.shared, question.task, form]) + "\n"

@@ -12,7 +12,7 @@ _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _MISSING = "the judge anthropic needs ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the environment, and neither is set"
 
 
-def ready(_settings: JudgeSettings, env: Mapping[str, str]) -> str:
+def explain_unready(_settings: JudgeSettings, env: Mapping[str, str]) -> str:
     """Empty when a key is there; whether it is good shows only in a call."""
     if any(env.get(key, "").strip() for key in _KEYS):
         return ""
@@ -25,21 +25,20 @@ def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     if not key and not token:
         return JudgeAnswer(failure=_MISSING, cost=0.0, cost_status="reported", available=False)
     # The key goes before the token, as in the SDK; handing them over keeps it from looking for others elsewhere.
-    return _asked(question, settings, key, None if key else token)
+    return _ask_with(question, settings, key, None if key else token)
 
 
-def _asked(question: JudgeQuestion, settings: JudgeSettings, key: str | None, token: str | None) -> JudgeAnswer:
+def _ask_with(question: JudgeQuestion, settings: JudgeSettings, key: str | None, token: str | None) -> JudgeAnswer:
     import anthropic
 
-    from aigon.judge.backends._call import called
-    from aigon.judge.backends._reply import answered, turned_away
+    from aigon.judge.backends._api import call_api, read_message, read_status_error
 
     try:
-        return answered(settings, called(question, settings, key, token))
+        return read_message(settings, call_api(question, settings, key, token))
     except (TimeoutError, anthropic.APITimeoutError):
         return JudgeAnswer(failure=f"the judge did not answer within {settings.timeout:g} s")
     except anthropic.APIStatusError as error:
-        return turned_away(error)
+        return read_status_error(error)
     except anthropic.APIError as error:
         return JudgeAnswer(failure=f"the judge could not be asked: {error.message}")
     except Exception as error:  # whatever a server sends must not end a run; the text might quote a header: the key

@@ -10,9 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.judge.backends._one_object import Document, whole
-from aigon.judge.backends._program import asked, failure, place
-from aigon.judge.strict_json import MALFORMED
+from aigon.judge.backends._program import Document, ask_program, describe_failure, locate_program, parse_whole_object
+from aigon.judge.reply import MALFORMED
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import ProgramExit, Usage
 
@@ -21,12 +20,12 @@ REPLY = 1024 * 1024
 _MISSING = 'the judge command needs a program: "judge": {"backend": "command", "command": ["./judge.sh"]}'
 
 
-def ready(settings: JudgeSettings, env: Mapping[str, str]) -> str:
+def explain_unready(settings: JudgeSettings, env: Mapping[str, str]) -> str:
     """Empty when the program can be run."""
     if not settings.command or not settings.command[0]:
         return _MISSING
     program = settings.command[0]
-    found = place(program, settings, env)
+    found = locate_program(program, settings, env)
     if found is None:
         where = "on PATH" if "/" not in program else f"in {settings.cwd}"
         several = ". A program with arguments is a list" if " " in program else ""
@@ -49,14 +48,14 @@ def _runs(file: Path) -> bool:
 def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     """One run of the program. A reply that is not exactly one JSON object is none."""
     try:
-        if why := ready(settings, settings.env):
+        if why := explain_unready(settings, settings.env):
             return JudgeAnswer(failure=why, cost=0.0, cost_status="reported", available=False)
-        program = place(settings.command[0], settings, settings.env) or settings.command[0]
+        program = locate_program(settings.command[0], settings, settings.env) or settings.command[0]
         document = json.dumps(question.document)
-        exited = asked((program, *settings.command[1:]), settings, document, cwd=Path(settings.cwd).absolute())
+        exited = ask_program((program, *settings.command[1:]), settings, document, cwd=Path(settings.cwd).absolute())
     except (OSError, ValueError) as error:
         return JudgeAnswer(failure=f"the judge could not be asked: {error}")
-    if why := failure(exited, settings):
+    if why := describe_failure(exited, settings):
         return JudgeAnswer(failure=why, available=not exited.start_error)
     return _answer(exited)
 
@@ -65,7 +64,7 @@ def _answer(exited: ProgramExit) -> JudgeAnswer:
     if len(exited.stdout) > REPLY:
         return JudgeAnswer(failure=f"the judge printed {len(exited.stdout):,} bytes or more; {REPLY:,} are read")
     try:
-        document = whole(exited.stdout.decode("utf-8"))
+        document = parse_whole_object(exited.stdout.decode("utf-8"))
     except UnicodeDecodeError:
         return JudgeAnswer(failure=f"{MALFORMED}: it is not UTF-8")
     except ValueError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aigon.agents.configured import loop_command
+from aigon.agents.configured import build_loop_command
 from aigon.compare.kept import remembered
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import known_home
@@ -43,7 +43,7 @@ def gather(checkout: Checkout, wanted: str) -> Account:
     works = [_work(checkout, root, home, feature, r, c) for c, r in _those_that_ran(home, name, known)] if home else []
     if not works or not any(work.history.runs for work in works):
         hint = command_elsewhere(checkout.common_dir, name, f"aigon report {name}")
-        hint = hint or loop_command(root, name)
+        hint = hint or build_loop_command(root, name)
         raise usage(f"Feature {name} has not run yet: there is nothing to report", where=feature.path, hint=hint)
     return _account(checkout, root, feature, works, home)
 

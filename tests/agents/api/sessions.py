@@ -9,10 +9,10 @@ from typing import Any
 
 import anthropic
 
-from aigon.agents.api_agent import session, workplace
-from aigon.agents.api_agent.ending import Ending
-from aigon.agents.api_agent.log import Log
+from aigon.agents.api_agent import session
+from aigon.agents.api_agent.reply import Ending
 from aigon.agents.api_agent.settings import Settings
+from aigon.agents.api_agent.tool import SessionLog
 from tests.model_server import ModelServer, Request, Script
 
 
@@ -51,9 +51,9 @@ class Desk:
         with ModelServer(*script) as server, ExitStack() as stack:
             client = anthropic.Anthropic(api_key="test-key-of-nobody", base_url=url or server.url, max_retries=0)
             stack.enter_context(client)
-            ended = session.run(
-                workplace.given(
-                    given, client.with_options(timeout=given.patience), Log(out, self.run), self.scratch, stack
+            ended = session.run_session(
+                session.open_session(
+                    given, client.with_options(timeout=given.patience), SessionLog(out, self.run), self.scratch, stack
                 ),
                 "Do it",
             )

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.agents.adapters import adapter, kind
-from aigon.agents.adapters.api import seen
+from aigon.agents.adapters import find_adapter, find_type
+from aigon.agents.adapters.api import read_output
 from aigon.model.turns import Agent, ProgramExit, TurnRequest
 
 AGENT = Agent("api", "api")
@@ -32,29 +32,29 @@ def test_it_is_ready_with_a_key_and_says_what_to_do_without_one() -> None:
     def find(_name: str) -> None:
         return None
 
-    assert adapter("builtin").kind == kind("api") == adapter("api").kind
-    assert adapter("api").ready(AGENT, find, {"ANTHROPIC_API_KEY": "k"}) == ""
-    assert adapter("api").ready(replace(AGENT, env={"ANTHROPIC_AUTH_TOKEN": "k"}), find, {}) == ""
-    said = adapter("api").ready(AGENT, find, {"ANTHROPIC_API_KEY": " "})
+    assert find_adapter("builtin").kind == find_type("api") == find_adapter("api").kind
+    assert find_adapter("api").explain_unready(AGENT, find, {"ANTHROPIC_API_KEY": "k"}) == ""
+    assert find_adapter("api").explain_unready(replace(AGENT, env={"ANTHROPIC_AUTH_TOKEN": "k"}), find, {}) == ""
+    said = find_adapter("api").explain_unready(AGENT, find, {"ANTHROPIC_API_KEY": " "})
     assert "ANTHROPIC_API_KEY" in said and "export" in said
 
 
 def test_it_is_started_as_a_program_of_its_own_with_places_model_effort_and_money() -> None:
     agent = replace(AGENT, model="claude-opus-5-5", effort="max", args=("--max-turns", "7"))
-    launch = adapter("api").launch(agent, replace(ASK, budget=1.5))
+    launch = find_adapter("api").build_launch(agent, replace(ASK, budget=1.5))
     assert launch.argv[1] == "-I" and launch.argv[2].endswith("__main__.py") and launch.stdin == "prompt"
     rest = list(launch.argv[3:])
     assert rest[:6] == ["--workspace", "/w", "--checkout", "/c", "--folder", "/c/.aigon/runs/1/002"]
     assert rest[6:] == ["--model", "claude-opus-5-5", "--effort", "max", "--max-cost", "1.50", "--max-turns", "7"]
-    assert adapter("api").launch(AGENT, ASK).argv[9:] == ()
+    assert find_adapter("api").build_launch(AGENT, ASK).argv[9:] == ()
 
 
 def test_the_lower_of_two_sums_of_money_holds_and_of_anything_else_the_last() -> None:
-    from aigon.agents.api_agent.settings import read
+    from aigon.agents.api_agent.settings import parse_settings
 
     places = ["--workspace", "/w", "--checkout", "/c"]
-    given = read([*places, "--max-cost", "1.50", "--max-turns", "9", "--max-cost", "9", "--max-turns", "7"])
-    assert (given.max_cost, given.max_turns, read(places).max_cost) == (1.5, 7, None)
+    given = parse_settings([*places, "--max-cost", "1.50", "--max-turns", "9", "--max-cost", "9", "--max-turns", "7"])
+    assert (given.max_cost, given.max_turns, parse_settings(places).max_cost) == (1.5, 7, None)
     for wrong in (
         ["--max-turns", "x"],
         ["--max-cost", "nan"],
@@ -63,24 +63,26 @@ def test_the_lower_of_two_sums_of_money_holds_and_of_anything_else_the_last() ->
         ["--effort", "huge"],
     ):
         with pytest.raises(SystemExit):
-            read([*places, *wrong])
+            parse_settings([*places, *wrong])
 
 
 def test_records_become_a_turn_with_tokens_cost_and_tools() -> None:
     result = {"type": "result", "end": "finished", "detail": "", "said": "so", "resets_at": None}
-    found = seen(exited({"type": "start", "model": "m"}, CALL, {"type": "tool", "line": "bash: ls"}, CALL, result))
+    found = read_output(
+        exited({"type": "start", "model": "m"}, CALL, {"type": "tool", "line": "bash: ls"}, CALL, result)
+    )
     assert (found.end, found.said, found.model, found.tools) == ("finished", "so", "m", ("bash: ls",))
     assert found.usage and (found.usage.input, found.usage.output, found.usage.cached) == (26, 10, 14)
     assert (found.cost, found.cost_status) == (0.5, "estimated")
 
 
 def test_what_was_spent_is_known_where_the_last_record_is_missing_and_a_missing_price_is_no_zero() -> None:
-    killed = seen(exited({"type": "start", "model": "m"}, CALL, {"type": "text", "text": "half"}))
+    killed = read_output(exited({"type": "start", "model": "m"}, CALL, {"type": "text", "text": "half"}))
     assert (killed.end, killed.said, killed.cost) == (None, "half", 0.25)
-    assert seen(exited(CALL, {**CALL, "cost": None})).cost is None
-    assert seen(exited({"type": "start"})).cost is None
-    refused = seen(exited({"type": "result", "end": "bad_credentials", "detail": "no"}))
+    assert read_output(exited(CALL, {**CALL, "cost": None})).cost is None
+    assert read_output(exited({"type": "start"})).cost is None
+    refused = read_output(exited({"type": "result", "end": "bad_credentials", "detail": "no"}))
     assert (refused.end, refused.cost) == ("bad_credentials", 0.0)
-    assert seen(exited({"type": "result", "end": "overloaded", "resets_at": 5.5})).resets_at == 5.5
+    assert read_output(exited({"type": "result", "end": "overloaded", "resets_at": 5.5})).resets_at == 5.5
     for noise in (b"", b"Traceback", b'{"type": "result", "end": "perfect"}', b"\xff[{}]"):
-        assert seen(ProgramExit(1, stdout=noise)).end is None
+        assert read_output(ProgramExit(1, stdout=noise)).end is None

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.api_agent.bash import Shell
-from aigon.agents.api_agent.places import git_directories, writable
+from aigon.agents.api_agent.bash import Shell, list_git_directories, list_writable
 from aigon.agents.api_agent.settings import Settings
-from aigon.agents.api_agent.tool import Wrong
+from aigon.agents.api_agent.tool import ToolFailure
 from aigon.isolation.landlock import can_confine
 from tests.lab import alive, until
 
@@ -22,7 +21,7 @@ def shell(tmp_path: Path) -> Shell:
     workspace, scratch = tmp_path / "work", tmp_path / "scratch"
     for made in (workspace, scratch, scratch / "tmp"):
         made.mkdir()
-    places = writable(Settings(workspace, workspace), scratch) if can_confine() else None
+    places = list_writable(Settings(workspace, workspace), scratch) if can_confine() else None
     return Shell(workspace, scratch, places, timeout=20.0)
 
 
@@ -98,8 +97,8 @@ def test_git_works_in_a_linked_worktree_whose_git_directory_lies_elsewhere(tmp_p
     subprocess.run([*git, "-C", str(tmp_path / "main"), "worktree", "add", "-q", str(tree)], check=True, env=env)
     scratch = tmp_path / "scratch"
     (scratch / "tmp").mkdir(parents=True)
-    places = writable(Settings(tree, tmp_path / "main"), scratch)
-    assert tmp_path / "main" not in places and len([*git_directories(tree)]) == 2
+    places = list_writable(Settings(tree, tmp_path / "main"), scratch)
+    assert tmp_path / "main" not in places and len([*list_git_directories(tree)]) == 2
     said = Shell(tree, scratch, places)(
         {"command": "echo x > f; git add f; " + " ".join(git) + " commit -qm two; echo x > ../main/f"}
     )
@@ -112,5 +111,5 @@ def test_git_works_in_a_linked_worktree_whose_git_directory_lies_elsewhere(tmp_p
 
 def test_a_command_that_is_none_is_an_error(shell: Shell) -> None:
     for given in ({}, {"command": 5}, {"command": "a\0b"}):
-        with pytest.raises(Wrong):
+        with pytest.raises(ToolFailure):
             shell(given)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.api_agent.editor import Editor
-from aigon.agents.api_agent.tool import Wrong
+from aigon.agents.api_agent.tool import ToolFailure
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_files_are_made_changed_and_added_to_with_their_mode_line_ends_and_bytes
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_changes(editor: Editor, given: dict[str, object], said: str) -> None:
-    with pytest.raises(Wrong, match=said):
+    with pytest.raises(ToolFailure, match=said):
         editor(given)
     assert (editor.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
 
@@ -83,7 +83,7 @@ def test_no_path_leads_out_of_the_workspace_or_into_git(editor: Editor, tmp_path
     for path in paths:
         for rest in ({"command": "view"}, {"command": "create", "file_text": "x"},
                      {"command": "str_replace", "old_str": "secret", "new_str": "x"}):  # fmt: skip
-            with pytest.raises(Wrong, match=r"workspace|git"):
+            with pytest.raises(ToolFailure, match=r"workspace|git"):
                 editor({"path": path, **rest})
     assert [path.name for path in outside.iterdir()] == ["s"] and (outside / "s").read_text() == "secret"
     assert not [*(root / ".git").iterdir()] and not [*(tmp_path / "work-too").iterdir()]
@@ -95,5 +95,5 @@ def test_a_pipe_is_not_waited_for_and_a_huge_file_not_read(editor: Editor) -> No
         file.truncate(11 * 1024 * 1024)
     for given in ({"command": "view", "path": "pipe"}, {"command": "create", "path": "pipe", "file_text": ""},
                   {"command": "view", "path": "huge"}):  # fmt: skip
-        with pytest.raises(Wrong, match=r"no such file|no ordinary|too large"):
+        with pytest.raises(ToolFailure, match=r"no such file|no ordinary|too large"):
             editor(given)

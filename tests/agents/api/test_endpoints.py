@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.agents.api_agent.endpoints import Endpoint, Service, tools, unknown
+from aigon.agents.api_agent.endpoints import Endpoint, Service, build_tools, explain_unknown
 from tests.agents.api.services import service
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
@@ -75,8 +75,9 @@ def test_a_malformed_file_is_noted_and_left_out(desk: Desk, content: str) -> Non
 def test_where_two_tools_are_called_alike_the_longer_service_has_the_name() -> None:
     short = Service("odoo", "http://a", {"sales_list": Endpoint()})
     long = Service("odoo_sales_mcp", "http://b", {"list": Endpoint("Lists.")})
-    found = tools((long, short))
+    found = build_tools((long, short))
     assert found["odoo_sales_list"][0]["description"] == "Lists." and len(found) == 1
     assert (
-        unknown("odoo_sales_y", (long, short)).startswith("The service odoo_sales_mcp") and unknown("x", (long,)) == ""
+        explain_unknown("odoo_sales_y", (long, short)).startswith("The service odoo_sales_mcp")
+        and explain_unknown("x", (long,)) == ""
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.api_agent.servers import servers
+from aigon.agents.api_agent.mcp import load_servers
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
 from tests.lab import alive, until
@@ -95,12 +95,12 @@ def test_what_is_malformed_in_the_file_is_noted_and_left_out(tmp_path: Path) -> 
     odd["d"] = {"command": "x", "env": {"A": "${NOT_SET_ANYWHERE}"}}
     for content in ("[]", "{", '{"mcpServers": 7}', json.dumps({"mcpServers": odd})):
         file.write_text(content)
-        assert servers(tmp_path, notes.append) == ()
+        assert load_servers(tmp_path, notes.append) == ()
     assert len(notes) == 7 and "NOT_SET_ANYWHERE" in notes[-1]
     file.write_text(
         '{"mcpServers": {"w": {"url": "http://x", "headers": {"A": "b"}}, "s": {"type": "sse", "url": "http://y"}}}'
     )
-    assert [(one.kind, one.url) for one in servers(tmp_path, notes.append)] == [
+    assert [(one.kind, one.url) for one in load_servers(tmp_path, notes.append)] == [
         ("http", "http://x"),
         ("sse", "http://y"),
     ]

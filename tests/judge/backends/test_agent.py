@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from aigon.agents.adapters import adapter
+from aigon.agents.adapters import find_adapter
 from aigon.config.models import Config, JudgeConfig
 from aigon.judge.backends import agent
-from aigon.judge.settings import settings_of, why_not
+from aigon.judge.settings import build_settings, explain_unready
 from aigon.loop.actors import chosen_judge
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Agent
@@ -38,7 +38,7 @@ def judge(folder: Path, script: str, *, timeout: float = 30.0, who: Agent | None
     program(folder / "bin" / (who.adapter if who else "claude"), f"{NOTES}{script}")
     env = {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "NOTES": str(folder / "notes")}
     own = JudgeConfig(model="claude-test", timeout=timeout)
-    return settings_of("agent", own, folder, env, who or Agent("claude", "claude"))
+    return build_settings("agent", own, folder, env, who or Agent("claude", "claude"))
 
 
 def answering(folder: Path, text: str, **more: object) -> JudgeSettings:
@@ -62,8 +62,8 @@ def test_it_is_asked_without_tools_in_an_empty_folder_and_answers_json(tmp_path:
         "mine", "claude", model="opus", args=("--dangerously-skip-permissions",), env={"CLAUDE_CONFIG_DIR": "/c"}
     )
     settings = answering(tmp_path, REPLY)
-    settings = settings_of("agent", JudgeConfig(model="claude-test"), tmp_path, settings.env, who)
-    assert why_not(settings) == "" and settings.agent == "claude"
+    settings = build_settings("agent", JudgeConfig(model="claude-test"), tmp_path, settings.env, who)
+    assert explain_unready(settings) == "" and settings.agent == "claude"
     answer = agent.ask(QUESTION, settings)
     assert (answer.text, answer.failure) == (REPLY, "")
     assert (answer.cost, answer.cost_status) == (0.0125, "estimated")
@@ -108,12 +108,12 @@ def test_other_agents_are_asked_read_only_with_a_model_of_their_own(name: str, t
     (tmp_path / "out").write_text("".join(json.dumps(record) + "\n" for record in OTHERS[name]))
     who = Agent(name, name, model="small", args=("--yolo", "--auto"))
     settings = judge(tmp_path, f'cat "{tmp_path / "out"}"', who=who)
-    default = settings_of("agent", JudgeConfig(), tmp_path, settings.env, who)
+    default = build_settings("agent", JudgeConfig(), tmp_path, settings.env, who)
     answer = agent.ask(QUESTION, default)
     assert (answer.text, answer.failure) == (REPLY, "")
     argv = noted(tmp_path, "argv").split("\n")
     assert READ_ONLY[name] in argv and argv[argv.index("-m") + 1] == "small" == default.model
-    kind = adapter(name).kind
+    kind = find_adapter(name).kind
     assert not {"--yolo", "--auto", *kind.approval} & set(argv) - {"--approval-mode"}
     assert QUESTION.task in noted(tmp_path, "stdin") and noted(tmp_path, "ls") == ""
     agent.ask(QUESTION, settings)
@@ -211,12 +211,12 @@ def test_a_program_that_crashes_hangs_or_is_too_old_says_so(tmp_path: Path) -> N
 
 def test_who_cannot_be_asked_is_said_and_never_started(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
-    absent = settings_of("agent", JudgeConfig(), tmp_path, env, Agent("claude", "claude"))
-    assert "npm install -g @anthropic-ai/claude-code" in why_not(absent)
+    absent = build_settings("agent", JudgeConfig(), tmp_path, env, Agent("claude", "claude"))
+    assert "npm install -g @anthropic-ai/claude-code" in explain_unready(absent)
     for other in ("command", "replay"):
-        working = settings_of("agent", JudgeConfig(), tmp_path, env, Agent("mine", other, command=("true",)))
-        assert "has no read-only use" in why_not(working) and "judge.agent" in why_not(working)
+        working = build_settings("agent", JudgeConfig(), tmp_path, env, Agent("mine", other, command=("true",)))
+        assert "has no read-only use" in explain_unready(working) and "judge.agent" in explain_unready(working)
         assert not agent.ask(QUESTION, working).available
-    nobody = settings_of("agent", JudgeConfig(), tmp_path, env, None)
-    assert why_not(nobody) and why_not(JudgeSettings("agent"))
+    nobody = build_settings("agent", JudgeConfig(), tmp_path, env, None)
+    assert explain_unready(nobody) and explain_unready(JudgeSettings("agent"))
     assert not agent.ask(QUESTION, replace(nobody, timeout=1.0)).available

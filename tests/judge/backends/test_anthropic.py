@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from aigon.judge.backends import anthropic
-from aigon.judge.schema import reply_schema
+from aigon.judge.question import build_reply_schema
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Usage
 from tests.model_server import ModelServer, Reply, message, refusal
@@ -15,7 +15,7 @@ from tests.scripted_judges import decision, decisions
 
 KEY = "sk-ant-fake-for-loopback"
 MET = decisions(decision(1))
-ASKED = JudgeQuestion("RULES", "SHARED", "TASK", reply_schema("decide"), {})
+ASKED = JudgeQuestion("RULES", "SHARED", "TASK", build_reply_schema("decide"), {})
 Serve = Callable[..., ModelServer]
 
 
@@ -240,8 +240,8 @@ def test_without_a_key_the_judge_is_unavailable_and_looks_nowhere_else(
 
 
 def test_it_is_ready_with_a_key_or_a_token_and_says_how_to_get_ready() -> None:
-    assert anthropic.ready(settings(), {"ANTHROPIC_API_KEY": KEY}) == ""
-    assert anthropic.ready(settings(), {"ANTHROPIC_AUTH_TOKEN": "t"}) == ""
-    missing = anthropic.ready(settings(), {"ANTHROPIC_API_KEY": ""})
+    assert anthropic.explain_unready(settings(), {"ANTHROPIC_API_KEY": KEY}) == ""
+    assert anthropic.explain_unready(settings(), {"ANTHROPIC_AUTH_TOKEN": "t"}) == ""
+    missing = anthropic.explain_unready(settings(), {"ANTHROPIC_API_KEY": ""})
     assert "ANTHROPIC_API_KEY" in missing
     assert "Export one" in missing

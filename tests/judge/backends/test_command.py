@@ -129,11 +129,11 @@ def script(folder: Path, text: str = '#!/bin/sh\ncat > asked.json; echo "{}"\n',
 def test_a_relative_program_is_the_one_in_the_main_checkout(tmp_path: Path) -> None:
     script(tmp_path / "tools")
     there = settings(tmp_path, "./tools/judge")
-    assert command.ready(there, there.env) == ""
+    assert command.explain_unready(there, there.env) == ""
     assert command.ask(question(), there).text == "{}"
     assert json.loads((tmp_path / "asked.json").read_text()) == DOCUMENT
     by_name = settings(tmp_path, "judge", PATH=f"{tmp_path / 'tools'}:{os.environ['PATH']}")
-    assert command.ready(by_name, by_name.env) == ""
+    assert command.explain_unready(by_name, by_name.env) == ""
 
 
 def test_what_cannot_be_run_is_said_before_anything_is_asked(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_what_cannot_be_run_is_said_before_anything_is_asked(tmp_path: Path) -> 
         there = settings(tmp_path, *argv)
         asked = command.ask(question(), there)
         assert not asked.available and asked.failure and asked.cost == 0.0
-        return command.ready(there, there.env)
+        return command.explain_unready(there, there.env)
 
     script(tmp_path / "a", mode=0o644)
     script(tmp_path / "b", text="cat\n")

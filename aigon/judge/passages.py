@@ -1,0 +1,248 @@
+"""Find quotes in the text of a change, and tell code from mere words (comments, docstrings, prose)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from aigon.model.changes import DiffLine, FileDiff
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+
+Position = tuple[int, int]
+"""A line's number and a column from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`folded` has one blank for each run of white space; `places` says where each of its characters stands."""
+
+    folded: str
+    places: tuple[Position, ...]
+
+    def found(self, needle: str) -> Iterator[tuple[Position, ...]]:
+        """The places of each occurrence of `needle` (folded). A part of a word is no occurrence."""
+        at = self.folded.find(needle) if needle else -1
+        while at >= 0:
+            if _whole_words(self.folded, at, at + len(needle)):
+                yield self.places[at : at + len(needle)]
+            at = self.folded.find(needle, at + 1)
+
+
+def fold_whitespace(text: str) -> str:
+    """`text` with one blank for each run of white space, and none at its ends."""
+    return " ".join(text.split())
+
+
+@lru_cache(maxsize=256)
+def find_passages(diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Passage, ...]:
+    """The lines with one of these signs that follow each other, by their numbers in the later or the `old` file."""
+    lines = [line for hunk in diff.hunks for line in hunk.lines if line.sign in signs]
+    runs: list[list[tuple[int, str]]] = []
+    for number, text in sorted((_line_number(line, old=old), line.text) for line in lines):
+        if not runs or runs[-1][-1][0] + 1 != number:
+            runs.append([])
+        runs[-1].append((number, text))
+    return tuple(make_passage(run) for run in runs)
+
+
+def make_passage(lines: Sequence[tuple[int, str]]) -> Passage:
+    """These numbered lines as one text."""
+    characters: list[str] = []
+    places: list[Position] = []
+    for number, text in lines:
+        for column, character in enumerate(text):
+            if not character.isspace():
+                characters.append(character)
+            elif characters and characters[-1] != " ":
+                characters.append(" ")
+            else:
+                continue
+            places.append((number, column))
+        if characters and characters[-1] != " ":
+            characters.append(" ")
+            places.append((number, len(text)))
+    return Passage("".join(characters), tuple(places))
+
+
+def _line_number(line: DiffLine, *, old: bool) -> int:
+    return line.old if old else line.new
+
+
+def _whole_words(text: str, begin: int, end: int) -> bool:
+    before = begin > 0 and _in_word(text[begin - 1]) and _in_word(text[begin])
+    after = end < len(text) and _in_word(text[end]) and _in_word(text[end - 1])
+    return not before and not after
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".rtf", ".tex")
+_PROSE_NAMES = re.compile(
+    r"(readme|changelog|changes|history|news|licen[cs]e|authors|contributors|contributing|notice|todo|notes?|copying"
+    r"|security|code_of_conduct)",
+    re.IGNORECASE,
+)
+_CODE_NAMES = re.compile(r"(.*requirements.*|constraints.*|cmakelists|robots|manifest)\.txt$", re.IGNORECASE)
+_MARKED = re.compile(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
+_SENTENCE = re.compile(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
+_LONGEST = 300_000
+"""Characters that a lexer is given; of a longer text what comes before the place in question."""
+_BLOCKS = ("def", "class", "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "async")
+
+
+@dataclass(frozen=True, slots=True)
+class CommentMap:
+    """`flags` has one byte for each character of `lines` joined by line ends: 1 for comment or docstring."""
+
+    starts: tuple[int, ...]
+    flags: bytes
+
+    def at(self, line: int, column: int) -> bool:
+        """Whether the character in this column (from 0) of this line (from 1) is comment or docstring."""
+        place = self.starts[line - 1] + column if 0 < line <= len(self.starts) else -1
+        return 0 <= place < len(self.flags) and bool(self.flags[place])
+
+
+def is_prose(path: str) -> bool:
+    """Whether the file is text for people, by its name."""
+    name = path.rpartition("/")[2]
+    if _CODE_NAMES.match(name):
+        return False
+    return name.lower().endswith(_PROSE) or bool(_PROSE_NAMES.fullmatch(name))
+
+
+@lru_cache(maxsize=64)
+def find_comments(path: str, text: str) -> CommentMap:
+    """The comments of a file; its text begins at line 1."""
+    starts = [0, *(m.end() for m in re.finditer("\n", text))]
+    lexer = _find_lexer(path.rpartition("/")[2])
+    flags = bytearray(len(text))
+    for begin, end in _spans_by_lexer(lexer, text[:_LONGEST]) if lexer else _spans_by_marks(text):
+        flags[begin:end] = b"\1" * (end - begin)
+    return CommentMap(tuple(starts), bytes(flags))
+
+
+@lru_cache(maxsize=64)
+def _find_lexer(name: str) -> "Lexer | None":
+    from pygments.lexers import find_lexer_class_for_filename
+
+    found: Any = find_lexer_class_for_filename(name)
+    return found() if found else None
+
+
+def _spans_by_marks(text: str) -> Iterator[tuple[int, int]]:
+    """Where no lexer is known: lines that begin like a comment, and lines that are a sentence."""
+    at = 0
+    for line in text.split("\n"):
+        if _MARKED.match(line) or _SENTENCE.fullmatch(line):
+            yield at, at + len(line)
+        at += len(line) + 1
+
+
+def _spans_by_lexer(lexer: "Lexer", text: str) -> Iterator[tuple[int, int]]:
+    from pygments.token import Comment, String
+
+    tokens: list[tuple[int, Any, str]]
+    # Not get_tokens: it strips and replaces characters, and places would be others then.
+    tokens = list(lexer.get_tokens_unprocessed(text))
+    yield from ((at, at + len(v)) for at, kind, v in tokens if kind in Comment and not _is_directive(kind))
+    if lexer.name.startswith(("Python", "Cython")):
+        yield from _bare_strings(tokens)
+    else:
+        yield from ((at, at + len(value)) for at, kind, value in tokens if kind in String.Doc)
+
+
+def _is_directive(kind: Any) -> bool:
+    """What pygments files under comments although it does something: `#include`, `<?php`, a shebang."""
+    from pygments.token import Comment
+
+    return kind in Comment.Preproc or kind in Comment.PreprocFile or kind in Comment.Hashbang
+
+
+def _bare_strings(tokens: Iterable[tuple[int, Any, str]]) -> Iterator[tuple[int, int]]:
+    """Python's strings that are a statement of their own, docstrings among them, however they are quoted."""
+    from pygments.token import Comment, Keyword, Punctuation, String
+
+    depth, inside, first, last = 0, 0, "", "\n"
+    run: list[tuple[int, int]] = []
+    for at, kind, value in tokens:
+        if kind in String or (run and inside):
+            inside += _count_opened(value) if kind in String.Interpol else 0
+            if run or (depth == 0 and (last == "\n" or (last == ":" and first in _BLOCKS))):
+                run.append((at, at + len(value)))
+            last = "string"
+            continue
+        ends = "\n" in value and depth == 0 and not value.startswith("\\")
+        if (kind in Comment and not ends) or (not value.strip() and not ends):
+            continue
+        if run and (ends or value.strip() == ";"):
+            yield from run
+        run, inside = [], 0
+        if ends or value.strip() == ";":
+            first, last = "", "\n"
+            continue
+        depth = max(0, depth + _count_opened(value)) if kind in Punctuation else depth
+        first = first or (value.strip() if kind in Keyword else "-")
+        last = value.strip()
+    yield from run
+
+
+def _count_opened(value: str) -> int:
+    return sum(value.count(c) for c in "([{") - sum(value.count(c) for c in ")]}")
+
+
+_SHORTEST_QUOTE = 6
+"""Characters, white space aside, below which a quote says nothing."""
+_NEAR = 2_000
+"""Lines before a quote that a lexer sees of a very large file."""
+_LARGE = 200_000
+"""Characters from which a file is very large."""
+_KEYWORDS = (
+    "return else pass break continue end begin try finally done fi esac then do none null nil true false undefined "
+    "void self this import from export default def class function func fn const let var public private static "
+    "except catch if elif elsif for while async await with new in is not and or"
+)
+_EMPTY_WORDS = frozenset(_KEYWORDS.split())
+
+
+def name_words(diff: FileDiff, places: Sequence[Position], *, old: bool) -> str:
+    """What kind of words the quote is, where nothing of it is code; else empty."""
+    if is_prose(diff.path):
+        return "prose"
+    lines = _lines_near(diff, places, old=old)
+    first = lines[0][0]
+    texts = dict(lines)
+    marked = find_comments(diff.path, "\n".join(text for _, text in lines))
+    code = "".join(
+        " " if marked.at(line - first + 1, column) else (texts.get(line, "")[column : column + 1] or " ")
+        for line, column in places
+    )
+    return "a comment or docstring" if is_trivial(code) else ""
+
+
+def _lines_near(diff: FileDiff, places: Sequence[Position], *, old: bool) -> list[tuple[int, str]]:
+    """Numbered lines for a lexer, without a gap: the whole file where it is known and not very large."""
+    first, last = places[0][0], places[-1][0]
+    if diff.content and not old:
+        lines = diff.content.split("\n")
+        begin = max(0, first - _NEAR) if len(diff.content) > _LARGE else 0
+        end = min(len(lines), last + _NEAR) if len(diff.content) > _LARGE else len(lines)
+        return list(enumerate(lines[begin:end], begin + 1))
+    own = {(line.old if old else line.new): line.text for hunk in diff.hunks for line in hunk.lines}
+    begin = first
+    while begin - 1 in own and begin > 1:
+        begin -= 1
+    return [(number, own.get(number, "")) for number in range(begin, last + 1)]
+
+
+def is_trivial(text: str) -> bool:
+    """Too short, or nothing but punctuation and words that stand in any code (`}`, `return None`)."""
+    words = {word.casefold() for word in re.findall(r"\w+", text)}
+    only_numbers = all(word.isdecimal() for word in words)
+    return len("".join(text.split())) < _SHORTEST_QUOTE or not words - _EMPTY_WORDS or only_numbers
