@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aigon.agents.adapters import list_readers
+from aigon.agents.adapters import READERS
 from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 
-READERS = [
+MODULES = [
     module
-    for name in list_readers()
+    for name in READERS.names()
     if hasattr(module := import_module(f"aigon.agents.adapters.{name}"), "read_output")
 ]
 CAPTURES = sorted(path for path in (Path(__file__).parent / "captures").iterdir() if path.is_file())
@@ -85,7 +85,7 @@ def sound(seen: TurnReport) -> bool:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(stdout=spoiled(), stderr=spoiled(), code=st.sampled_from((0, 1, 41, 144, 173, -9, None)))
 def test_a_spoiled_output_never_raises(stdout: bytes, stderr: bytes, code: int | None) -> None:
-    for reader in READERS:
+    for reader in MODULES:
         for output in (stdout, b""):
             assert sound(reader.read_output(ProgramExit(code, output, stderr, report=stderr, ended=NOW))), reader
 
@@ -111,7 +111,7 @@ GARBAGE = (
 )
 
 
-@pytest.mark.parametrize("reader", READERS, ids=lambda one: one.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("reader", MODULES, ids=lambda one: one.__name__.rpartition(".")[2])
 def test_garbage_of_every_kind_never_raises(reader: ModuleType) -> None:
     for garbage in GARBAGE:
         assert sound(reader.read_output(ProgramExit(1, garbage, garbage[:5000], report=garbage, ended=NOW)))

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import adapter_for, find_adapter, find_type, list_readers, load_types
+from aigon.agents.adapters import READERS, adapter_for, find_adapter, find_type, load_types
 from aigon.errors import AigonError, Exit
 from aigon.model.turns import Agent, TurnRequest
 
 
 def test_every_shipped_kind_has_a_module_that_reads_it() -> None:
     assert {"claude", "codex", "command", "replay"} <= set(load_types())
-    assert {found.reads for found in load_types().values()} <= set(list_readers())
-    assert not [name for name in list_readers() if name.startswith("_")]
+    assert {found.reads for found in load_types().values()} <= set(READERS.names())
+    assert not [name for name in READERS.names() if name.startswith("_")]
 
 
 def test_a_short_name_is_the_kind_too_and_belongs_to_one_only() -> None:

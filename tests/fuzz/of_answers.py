@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from aigon.agents.adapters import list_readers
+from aigon.agents.adapters import READERS
 from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
 from aigon.agents.api_agent.tool import SessionTool
 from aigon.checks import parsers
@@ -231,7 +231,7 @@ def _editor(folder: str) -> SessionTool:
 
 
 def _agents() -> list[Target]:
-    named = {name: import_module(f"aigon.agents.adapters.{name}") for name in list_readers()}
+    named = {name: import_module(f"aigon.agents.adapters.{name}") for name in READERS.names()}
     return [
         Target(f"agent-{name}", partial(agent, module), _captured, AGENT)
         for name, module in named.items()

@@ -1,4 +1,4 @@
-"""Integrity rules: what the checks cannot see about how a tree came about. One module per rule, its name the registry.
+"""Integrity rules: what the checks cannot see about how a tree came about. One module per rule, and those of plug-ins.
 
 A rule module has two public names: `RULE`, its name for people, and `look(edits: Edits) -> Iterator[Concern]`. It is
 pure, and about what the change added: what stood in the base already is no concern, wherever it stands now. Texts are
@@ -8,31 +8,28 @@ shared pieces and no rules.
 `review` is kept for what an honest change hardly ever needs; everything that ordinary work brings along is a `note`.
 """
 
-import importlib
-import pkgutil
-
+from aigon.errors import AigonError
+from aigon.files.registry import Registry
 from aigon.model.changes import Concern, Edits, hash_change
+
+RULES = Registry("aigon.rules", __name__, "integrity rule")
 
 
 def names() -> tuple[str, ...]:
     """The names of all rules, sorted, as their concerns carry them."""
-    return tuple(sorted(importlib.import_module(f"{__name__}.{module}").RULE for module in _modules()))
+    return tuple(sorted(RULES.load(name).RULE for name in RULES.names()))
 
 
 def concerns(edits: Edits) -> tuple[Concern, ...]:
     """What all rules see in a change: what needs a person first. Never raises."""
-    seen = [concern for module in _modules() for concern in _seen(module, edits)]
+    seen = [concern for name in RULES.names() for concern in _seen(name, edits)]
     return tuple(sorted(seen, key=lambda concern: concern.level != "review"))
-
-
-def _modules() -> list[str]:
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
 def _seen(name: str, edits: Edits) -> tuple[Concern, ...]:
     rule = name.replace("_", "-")
     try:
-        module = importlib.import_module(f"{__name__}.{name}")
+        module = RULES.load(name)
         rule = module.RULE
         return tuple(module.look(edits))
     except Exception as error:
@@ -42,8 +39,9 @@ def _seen(name: str, edits: Edits) -> tuple[Concern, ...]:
 
 
 def _unseen(name: str, edits: Edits, error: Exception) -> Concern:
+    why = error.what if isinstance(error, AigonError) else type(error).__name__
     what = (
-        f"The rule {name} could not be looked at ({type(error).__name__}), so this change was not examined for it. "
+        f"The rule {name} could not be looked at ({why}), so this change was not examined for it. "
         "Read the change with that in mind before approving it."
     )
     parts = (part for edit in edits.files for part in (edit.path, edit.after or "", edit.mode))

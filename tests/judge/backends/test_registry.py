@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.judge.backends import Backend, anthropic, find_backend, list_backends
+from aigon.judge.backends import BACKENDS, Backend, anthropic, find_backend
 
 
 def test_every_backend_that_is_named_can_be_had() -> None:
-    found = [find_backend(name) for name in list_backends()]
-    assert "anthropic" in list_backends()
+    found = [find_backend(name) for name in BACKENDS.names()]
+    assert "anthropic" in BACKENDS.names()
     assert all(callable(one.explain_unready) and callable(one.ask) for one in found)
 
 
