@@ -7,8 +7,9 @@ from pathlib import Path
 
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
+from aigon.job.demand import Demand
 from aigon.job.job import Job, ProofPlan
-from aigon.loop.decide import Demand, Limits
+from aigon.job.limits import Limits
 from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.proof.frozen import Frozen

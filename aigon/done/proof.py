@@ -12,13 +12,13 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.isolation import clean_room
 from aigon.job.assessment import Look
+from aigon.job.demand import met
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.earlier_durations import earlier_durations
 from aigon.journal.state import replay
-from aigon.loop.decide import met
 from aigon.loop.drive import Observer, Recorder
 from aigon.model.failures import describe_first_problems
 from aigon.process import orphans

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from aigon.config.prices import NO_PRICES, PriceTable
+from aigon.job.demand import Demand
 from aigon.job.ladder import Rung
+from aigon.job.limits import Limits, Waits
 from aigon.journal.attempt import Attempt
 from aigon.journal.decisions import Decision
-from aigon.loop.decide import Demand, Limits
 from aigon.model.checks import Check
 from aigon.model.criteria import DEFAULT_PROMISE, Spec
 from aigon.model.judging import JudgeSettings
@@ -32,14 +33,6 @@ class ProofPlan:
     network: Literal["open", "closed"] = "open"
     setups: tuple[Setup, ...] = ()
     caches: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """Seconds: `longest` in all for one turn; `first` is the first wait where nobody said how long, then doubled."""
-
-    longest: float = 21600.0
-    first: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +73,7 @@ class Job:
     proof: ProofPlan = ProofPlan()
     fallback: tuple[tuple[Rung, ...], ...] = ()
     promises: tuple[str, ...] = (DEFAULT_PROMISE,)
-    waits: Waits = Waits()
+    waits: Waits = field(default_factory=Waits)
     idle_timeout: float | None = None
     prices: PriceTable = NO_PRICES
     earlier: tuple[Attempt, ...] = ()

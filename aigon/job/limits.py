@@ -1,16 +1,46 @@
 """When a run stops and what proven means, from flags and configuration."""
 
+from dataclasses import dataclass
+
 from aigon.config.models import MAX_ITERATIONS, Config
 from aigon.errors import usage
-from aigon.job.job import Waits
+from aigon.job.demand import Demand
 from aigon.job.ladder import Rung
 from aigon.job.options import Options
-from aigon.loop import decide
 from aigon.model.criteria import Spec
 from aigon.spec.document import known_failures
 
 
-def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> decide.Limits:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off.
+
+    With `by_history` also before a turn for which too little is left by what this run's iterations took so far.
+    """
+
+    iterations: int = 5
+    consecutive_failures: int = 3
+    repeated_error: int = 3
+    stall: int = 4
+    run_time: float | None = None
+    max_cost: float | None = None
+    disk_free: int = 0
+    memory_free: int = 0
+    by_history: bool = True
+    single: bool = False
+    ladder: tuple[Rung, ...] = ()
+    allow_unknown_cost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds: `longest` in all for one turn; `first` is the first wait where nobody said how long, then doubled."""
+
+    longest: float = 21600.0
+    first: float = 30.0
+
+
+def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> Limits:
     """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
     wanted = max_iterations(config, options)
     if not 1 <= wanted <= MAX_ITERATIONS:
@@ -26,7 +56,7 @@ def limits(config: Config, options: Options, rungs: tuple[Rung, ...] = ()) -> de
         raise usage("0 consecutive failures would stop before the start", where=where, hint="Give 1 or more")
     guards = config.guards
     single = not (options.loop or options.resume)
-    return decide.Limits(
+    return Limits(
         iterations=1 if single else wanted,
         consecutive_failures=max_consecutive_failures(config, options),
         repeated_error=guards.repeated_error,
@@ -88,8 +118,8 @@ def idle_timeout(config: Config, options: Options) -> float | None:
     return options.idle_timeout or _number(config.guards.idle_timeout)
 
 
-def demand(config: Config, spec: Spec, options: Options) -> decide.Demand:
+def demand(config: Config, spec: Spec, options: Options) -> Demand:
     """What proven means for this spec."""
     in_place = config.proof.mode == "in-place"
     skip, accept = bool(options.skip_validation), bool(options.accept_passing)
-    return decide.Demand(spec.criteria, known_failures(spec), skip, in_place, accept)
+    return Demand(spec.criteria, known_failures(spec), skip, in_place, accept)

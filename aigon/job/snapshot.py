@@ -52,3 +52,9 @@ class Snapshot:
     def forget(self) -> None:
         """The index was changed: what was known of its content no longer holds."""
         self._content = None
+
+
+def is_the_base(base: str, workspace: Workspace, tree: str) -> bool:
+    """Return whether `tree` is that of the commit `base`: what one run leaves is where the next one begins."""
+    code, out, _ = workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{base}^{{tree}}")
+    return code == 0 and out.decode().strip() == tree

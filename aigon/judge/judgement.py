@@ -23,10 +23,9 @@ from aigon.judge.question import (
 from aigon.judge.quotes import Evidence, QuoteCheck, check_countering, check_supporting
 from aigon.judge.reply import bound_text
 from aigon.judge.selection import ShownChange, select_shown
-from aigon.loop.decide import JUDGE_UNAVAILABLE
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion, Verdict
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.judging import JUDGE_UNAVAILABLE, JudgeAnswer, JudgeQuestion, JudgeSettings
 
 NOTHING_CHANGED = "nothing was changed yet, so there is nothing to judge; `aigon approve` decides"
 Item = TypeVar("Item")

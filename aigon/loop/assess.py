@@ -6,6 +6,7 @@ from dataclasses import replace
 from aigon.checks.passes import build_cache_key, forget_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, open_check_copy, run_checks
 from aigon.job.assessment import Look
+from aigon.job.demand import supported
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.snapshot import Snapshot
@@ -13,7 +14,6 @@ from aigon.job.world import World
 from aigon.journal.events import CriterionJudged, Event, Notice
 from aigon.journal.state import State
 from aigon.loop import criteria, sharing
-from aigon.loop.decide import supported
 from aigon.loop.git_check import find_formatted, git_check
 from aigon.loop.judging import judged
 from aigon.loop.leaking import keep_secrets_out

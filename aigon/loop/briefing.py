@@ -3,6 +3,7 @@
 import os
 
 from aigon.files.views import make_way
+from aigon.job.demand import is_hollow
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.approach import approach
@@ -10,7 +11,6 @@ from aigon.journal.events import IterationFinished
 from aigon.journal.memory import recalled
 from aigon.journal.state import State
 from aigon.loop import prompt
-from aigon.loop.decide import is_hollow
 from aigon.model.turns import TurnRequest
 
 ACCEPTED_TASK = (

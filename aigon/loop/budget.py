@@ -15,6 +15,7 @@ from aigon.journal.records import records_of
 from aigon.journal.spending import LATELY
 from aigon.journal.state import State, replay
 from aigon.loop import decide
+from aigon.loop.guards.spending import usual_cost
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Outcome
 from aigon.model.resources import Probe
@@ -64,6 +65,6 @@ def _asked(job: Job, world: World, state: State, question: Callable[[Probe], T])
     answer = question(probe)
     if world.ledger is None:
         return answer
-    own = Account(state.spend.usd, 0.0, state.spend.unknown, decide.usual_cost(job.limits, state))
+    own = Account(state.spend.usd, 0.0, state.spend.unknown, usual_cost(job.limits, state))
     settled = world.ledger.settle(own, turn=not answer)
     return question(replace(probe, elsewhere=settled.elsewhere, set_aside=settled.set_aside, reckoned=settled.need))

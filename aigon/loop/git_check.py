@@ -2,8 +2,7 @@
 
 from collections.abc import Generator, Sequence
 
-from aigon.errors import environment
-from aigon.job.assessment import Look
+from aigon.job.assessment import CHANGED, few_paths
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.snapshot import Snapshot
@@ -12,11 +11,6 @@ from aigon.journal.events import Event, Notice
 from aigon.journal.state import State
 from aigon.model.checks import Finding, Problem
 from aigon.text.fingerprints import fingerprint
-
-CHANGED = "changed-by-checks"
-"""The rule of a file of the commit that was another one after the checks."""
-NAMED = 3
-"""Paths that a sentence names."""
 
 
 def git_check(
@@ -36,12 +30,12 @@ def git_check(
     changed, left = _left_over(world, snapshot)
     world.workspace.note_left(left)
     if changed:
-        yield Notice(world.now(), f"The checks changed files that git holds: {_few(changed)}", "warning")
+        yield Notice(world.now(), f"The checks changed files that git holds: {few_paths(changed)}", "warning")
         return (_changed_by_checks(changed),)
     known = tuple(path for path in world.left if path.endswith("/"))
     if any(path not in world.left and not path.startswith(known) for path in left):
         world.left |= set(left)
-        what = f"The checks left files that git does not ignore: {_few(left)}"
+        what = f"The checks left files that git does not ignore: {few_paths(left)}"
         yield Notice(world.now(), f"{what}. They stay out of the commits; add them to .gitignore", "warning")
     warnings = tuple(Problem("written by the checks, not committed", path, severity="warning") for path in left[:20])
     summary = f"{len(left)} files written by the checks are not committed ({', '.join(left[:3])})" if left else "clean"
@@ -73,27 +67,11 @@ def _left_over(world: World, snapshot: Snapshot) -> tuple[tuple[str, ...], tuple
     return world.workspace.left_over()
 
 
-def require_untouched(look: Look) -> None:
-    """Raise AigonError (exit 7) if the checks changed files of the base: no turn of an agent can help there."""
-    finding = next((f for f in look.findings if f.role == "git" and f.status == "fail"), None)
-    if changed := [problem.file for problem in finding.problems if problem.rule == CHANGED] if finding else []:
-        raise environment(
-            "The checks change files that git holds, so what they pass on is never what is committed",
-            where=_few(changed),
-            hint="See what with `git diff`. Let them only look (--check), or run on a copy: "
-            '"checks": {"NAME": {"writes": ["."]}} in .aigon/config.json. Then `git restore .`, and run again',
-        )
-
-
 def _changed_by_checks(changed: Sequence[str]) -> Finding:
     summary = (
-        f"the checks changed files that the commit holds ({_few(changed)}), so what they saw is not what it holds: "
-        "have the checks only look or write elsewhere, or let git ignore the file (and `git rm --cached` it)"
+        f"the checks changed files that the commit holds ({few_paths(changed)}), so what they saw is not what it "
+        "holds: have the checks only look or write elsewhere, or let git ignore the file (and `git rm --cached` it)"
     )
     problems = tuple(Problem("changed while the checks ran", path, rule=CHANGED) for path in changed[:20])
     names = tuple(fingerprint("git", "changed", path) for path in changed)
     return Finding("git", "git", "Git", "fail", summary, problems=problems, fingerprints=names)
-
-
-def _few(paths: Sequence[str]) -> str:
-    return ", ".join([*paths[:NAMED], *([f"{len(paths) - NAMED} more"] if len(paths) > NAMED else [])])

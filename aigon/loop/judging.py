@@ -18,10 +18,9 @@ from aigon.judge.backends import find_backend
 from aigon.judge.judgement import build_case
 from aigon.judge.question import Case, Judgement, ObservedCheck
 from aigon.judge.reply import MALFORMED
-from aigon.loop.decide import JUDGE_BROKEN
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.judging import JUDGE_BROKEN, JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process.stop import POLL_SECONDS
 from aigon.secrets.redaction import redact_value
 from aigon.spec.features import LOGS

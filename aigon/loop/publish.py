@@ -6,6 +6,7 @@ from datetime import datetime
 
 from aigon.job.assessment import Look
 from aigon.job.broken_assessment import require_room
+from aigon.job.demand import forgiven
 from aigon.job.job import Job
 from aigon.job.ladder import rung_of
 from aigon.job.snapshot import Snapshot
@@ -13,7 +14,7 @@ from aigon.job.world import World
 from aigon.journal.events import CheckpointIntended, Event, IterationFinished, Parked
 from aigon.journal.state import State
 from aigon.loop import commit_message, feedback, iteration_log
-from aigon.loop.decide import AWAY, forgiven
+from aigon.loop.guards.availability import AWAY
 from aigon.model.criteria import Promise, find_promises, judge_promises
 from aigon.model.outcomes import Met, Outcome
 from aigon.secrets.redaction import redact_value

@@ -5,19 +5,14 @@ from collections.abc import Sequence
 from aigon.checks.passes import save_pass
 from aigon.checks.schedule import Schedule, choose_cache_key
 from aigon.job.job import Job
+from aigon.job.snapshot import is_the_base
 from aigon.job.world import World
 from aigon.model.checks import Check
 
 
-def is_the_base(job: Job, world: World, tree: str) -> bool:
-    """Whether no agent's commit is in the tree: what one run leaves is where the next one begins."""
-    code, out, _ = world.workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{job.base_commit}^{{tree}}")
-    return code == 0 and out.decode().strip() == tree
-
-
 def at_base(job: Job, world: World) -> bool:
     """Whether this is the look that all loops of the arena have in common, and what others saw there is believed."""
-    return bool(world.base) and job.use_cache and is_the_base(job, world, world.workspace.tree())
+    return bool(world.base) and job.use_cache and is_the_base(job.base_commit, world.workspace, world.workspace.tree())
 
 
 def wait_for_others(world: World, plan: Schedule, checks: Sequence[Check]) -> None:

@@ -18,7 +18,7 @@ from aigon.journal.spending import priced
 from aigon.journal.state import State
 from aigon.loop.briefing import ask as asked
 from aigon.loop.budget import barred
-from aigon.loop.decide import AWAY
+from aigon.loop.guards.availability import AWAY
 from aigon.loop.line_up import Chosen, choose
 from aigon.loop.turn_files import redact_files, without_links
 from aigon.loop.waiting import send_away, wait

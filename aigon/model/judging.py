@@ -16,6 +16,11 @@ from typing import Literal
 from aigon.model.turns import CostStatus, Usage
 from aigon.text.counting import list_criteria
 
+JUDGE_UNAVAILABLE = "judge:unavailable"
+"""The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
+JUDGE_BROKEN = "judge:broken"
+"""The method of a verdict for which the judge's program answers in another format: it does so after any turn."""
+
 
 def describe_no_judge(numbers: Sequence[int], feature: str) -> str:
     """Return a warning that a person has to decide these criteria of `feature`, with the two other ways."""

@@ -11,14 +11,13 @@ from dataclasses import replace
 from aigon.checks import dependencies
 from aigon.errors import AigonError
 from aigon.files.error_words import Lacking, is_lack
-from aigon.job.assessment import Look
+from aigon.job.assessment import Look, require_untouched
+from aigon.job.demand import is_hollow, met
 from aigon.job.job import Job
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.journal.state import State
-from aigon.loop.decide import is_hollow, met
-from aigon.loop.git_check import require_untouched
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict, find_bound_checks

@@ -12,10 +12,10 @@ from aigon.files.store import write_whole
 from aigon.job.assessment import Look
 from aigon.job.job import Job
 from aigon.job.results import Result
+from aigon.job.snapshot import is_the_base
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
-from aigon.loop.sharing import is_the_base
 from aigon.model.checks import Check, Finding
 from aigon.proof import frozen
 from aigon.proof.base_tests import lost
@@ -76,7 +76,7 @@ def _rehearsed(job: Job, world: World, number: int, look: Look, record: Frozen) 
     begun, tree = time.monotonic(), world.workspace.tree()
     on = bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = tuple(check for check in deciding(job) if check.when == "each")
-    results = on.run(tree, checks, "clean", of_people=is_the_base(job, world, tree))
+    results = on.run(tree, checks, "clean", of_people=is_the_base(job.base_commit, world.workspace, tree))
     there = {check.name: result for check, result in look.ran}
     lacking = dict(_lacking(on, tree, checks, there, results))
     yield CheckFinished(world.now(), number, _finding(on, lacking, time.monotonic() - begun))

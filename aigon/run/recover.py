@@ -16,6 +16,7 @@ from aigon.journal.records import Records
 from aigon.journal.state import State
 from aigon.model.criteria import Spec
 from aigon.run.lost_objects import broken
+from aigon.run.rolling_back import restored
 from aigon.spec import files as specs
 from aigon.spec.document import tick
 from aigon.spec.features import Feature
@@ -98,17 +99,6 @@ def roll_back(workspace: Workspace, feature: Feature, state: State, tip: str, no
         *restored(workspace, tip, now),
         Notice(now, f"iteration {number} was interrupted: its work is parked as {ref}, and the turn runs again"),
     ]
-
-
-def restored(workspace: Workspace, tip: str, now: str) -> list[Event]:
-    """Make the work tree equal to the commit `tip`; of what stood in the way and is in no commit, where it is now."""
-    moved = [(place.name.partition("-")[2], place) for place in workspace.restore(tip)]
-    what = "stood in the way of a file of the branch, and no commit holds it; it is now"
-    return [Notice(now, f"{name} {what} {_short(place, workspace.root)}", "warning") for name, place in moved]
-
-
-def _short(place: Path, root: Path) -> str:
-    return str(place.relative_to(root) if place.is_relative_to(root) else place)
 
 
 def spec_of(workspace: Workspace, path: str, state: State, tip: str) -> Spec:

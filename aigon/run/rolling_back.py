@@ -5,6 +5,7 @@ The steps, and what a crash between them leaves: the tip and what no commit hold
 """
 
 from collections.abc import Generator
+from pathlib import Path
 
 from aigon.errors import usage
 from aigon.git.workspace import Workspace
@@ -15,7 +16,6 @@ from aigon.journal import best
 from aigon.journal.events import Event, IterationFinished, Notice, Parked, RolledBack
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome
-from aigon.run import recover
 
 
 def settle(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, State]:
@@ -89,7 +89,7 @@ def _carried_out(workspace: Workspace, event: RolledBack, tip: str) -> list[Even
     """Move the branch, then the files; what stood in the way, as events. The index holds the snapshot as parked."""
     if tip != event.commit:
         workspace.publish(event.commit, tip)
-    return recover.restored(workspace, event.commit, World.now())
+    return restored(workspace, event.commit, World.now())
 
 
 def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[Event]:
@@ -144,3 +144,14 @@ def _parked_since(workspace: Workspace, event: RolledBack, state: State, feature
     commit = workspace.commit_tree(workspace.tree(), event.from_commit, message)
     ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{state.undone}-going-back", commit)
     return [Parked(World.now(), state.undone, ref, commit, "what was there when the branch went back")]
+
+
+def restored(workspace: Workspace, tip: str, now: str) -> list[Event]:
+    """Make the work tree equal to the commit `tip`; of what stood in the way and is in no commit, where it is now."""
+    moved = [(place.name.partition("-")[2], place) for place in workspace.restore(tip)]
+    what = "stood in the way of a file of the branch, and no commit holds it; it is now"
+    return [Notice(now, f"{name} {what} {_short(place, workspace.root)}", "warning") for name, place in moved]
+
+
+def _short(place: Path, root: Path) -> str:
+    return str(place.relative_to(root) if place.is_relative_to(root) else place)

@@ -12,6 +12,7 @@ from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Look
+from aigon.job.demand import is_hollow, met, nothing_built
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.snapshot import Snapshot
@@ -26,6 +27,7 @@ from aigon.journal.state import State
 from aigon.loop import decide
 from aigon.loop.assess import assess
 from aigon.loop.drive import Observer, Recorder
+from aigon.loop.guards.availability import unavailable
 from aigon.model.checks import Check, Finding
 from aigon.model.failures import describe_first_problems
 from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
@@ -244,10 +246,8 @@ def _outcome(job: Job, look: Look, world: World) -> Outcome:
     state = State(finished=1, last=finished)
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
-    proven = decide.met(job.demand, look.findings, look.verdicts)
-    if proven and decide.is_hollow(job.demand, finished) and not job.demand.accept_passing:
-        return decide.nothing_built(job.demand)
-    waiting = decide.unavailable(job.limits, state, world.probe()) or decide.needs_human(
-        job.demand, state, patient=False
-    )
+    proven = met(job.demand, look.findings, look.verdicts)
+    if proven and is_hollow(job.demand, finished) and not job.demand.accept_passing:
+        return nothing_built(job.demand)
+    waiting = unavailable(job.limits, state, world.probe()) or decide.needs_human(job.demand, state, patient=False)
     return proven or waiting or Stopped("iterations", "criteria or checks are open", Exit.STOPPED)

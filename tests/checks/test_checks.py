@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.loop.decide import met
+from aigon.job.demand import met
 from aigon.model.checks import Check
 from tests.compare.bench import job_of, looked, plan, ran, results_of, script, spec_of, world_of
 from tests.lab import Lab

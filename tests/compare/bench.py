@@ -10,14 +10,15 @@ from aigon.checks.schedule import Schedule, run_checks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Look
+from aigon.job.demand import Demand
 from aigon.job.job import Job
+from aigon.job.limits import Limits
 from aigon.job.results import Result
 from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
 from aigon.loop.assess import assess
-from aigon.loop.decide import Demand, Limits
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Spec, Verdict
 from aigon.model.judging import JudgeSettings

@@ -2,10 +2,12 @@
 
 import pytest
 
+from aigon.job.demand import Demand
 from aigon.job.ladder import rung_for
+from aigon.job.limits import Limits
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.state import State
-from aigon.loop.decide import Demand, Limits, decide
+from aigon.loop.decide import decide
 from aigon.model.criteria import Criterion, Verdict
 from aigon.model.outcomes import Stopped
 from aigon.model.resources import Probe

@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.errors import Exit
+from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, met, supported
 from aigon.job.ladder import Rung
+from aigon.job.limits import Limits
 from aigon.journal.events import IterationFinished
 from aigon.journal.state import Paid, Spend, State
-from aigon.loop.decide import ACCEPTED, IN_PLACE, JUDGE_UNAVAILABLE, Demand, Limits, decide, met, supported
+from aigon.loop.decide import decide
 from aigon.model.changes import Concern
 from aigon.model.checks import CheckStatus, Finding, Problem, Role
 from aigon.model.criteria import Criterion, Verdict, VerdictStatus
+from aigon.model.judging import JUDGE_UNAVAILABLE
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, get_exit_code
 from aigon.model.resources import Probe, Volume
 from aigon.model.turns import Agent, Turn, TurnEnd

@@ -11,9 +11,8 @@ import pytest
 from aigon.journal.events import Spent
 from aigon.journal.state import State
 from aigon.loop.assess import assess
-from aigon.loop.decide import JUDGE_UNAVAILABLE
 from aigon.model.criteria import Verdict
-from aigon.model.judging import JudgeSettings
+from aigon.model.judging import JUDGE_UNAVAILABLE, JudgeSettings
 from tests.compare.bench import drain, job_of, looked, only, script, snapshot, spec_of, verdicts, world_of
 from tests.lab import Lab
 from tests.model_server import ModelServer, Reply, Request, Script, message, refusal

@@ -5,9 +5,10 @@ import math
 import pytest
 
 from aigon.job.ladder import Rung, rung_of, without_doubles
+from aigon.job.limits import Limits
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.state import State
-from aigon.loop.decide import Limits, barred, decide
+from aigon.loop.decide import barred, decide
 from aigon.loop.line_up import LONGEST, away_until, choose
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped, Unavailable

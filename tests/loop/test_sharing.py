@@ -17,6 +17,7 @@ from aigon.git.workspace import Workspace
 from aigon.job.assessment import Look
 from aigon.job.job import Job, ProofPlan
 from aigon.job.ledger_file import read
+from aigon.job.limits import Limits
 from aigon.job.world import World
 from aigon.journal import candidates
 from aigon.journal.events import CheckStarted, IterationFinished
@@ -24,7 +25,6 @@ from aigon.journal.records import records_of
 from aigon.journal.state import Spend, State
 from aigon.loop.assess import assess
 from aigon.loop.budget import decided
-from aigon.loop.decide import Limits
 from aigon.model.candidates import Candidate
 from aigon.model.checks import Check
 from aigon.model.criteria import Verdict

@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from aigon.errors import Exit
+from aigon.job.demand import Demand
+from aigon.job.limits import Limits
 from aigon.journal.codec import decode, encode
 from aigon.journal.events import Event, IterationFinished, TurnEnded
 from aigon.journal.state import State, replay
-from aigon.loop.decide import Demand, Limits, decide
+from aigon.loop.decide import decide
 from aigon.model.outcomes import Outcome, Stopped
 from aigon.model.resources import (
     FULL_DISK_BYTES,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.compare.rules.entry import Entry
-from aigon.loop.decide import IN_PLACE
+from aigon.job.demand import IN_PLACE
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met, describe_outcome
 

@@ -6,7 +6,7 @@ import pytest
 
 from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.gates import Gate, gates, standing
-from aigon.loop.decide import IN_PLACE
+from aigon.job.demand import IN_PLACE
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met, NeedsHuman, Stopped
