@@ -11,7 +11,6 @@ from aigon.files.home import repository_home
 from aigon.files.store import lock
 from aigon.git.person import Checkout
 from aigon.job import branch
-from aigon.job.bookkeeping import require_feature
 from aigon.job.options import Options
 from aigon.job.seat import main_checkout
 from aigon.journal import candidates
@@ -19,6 +18,7 @@ from aigon.journal.records import Records
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
 from aigon.run.choices import SHARED, take_over
+from aigon.run.feature_stages import require_feature
 from aigon.run.sharing_seat import begin
 from aigon.worktrees.setup import Say, set_up_feature
 

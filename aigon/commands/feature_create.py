@@ -14,8 +14,8 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 def command(title: tuple[str, ...], slug: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
     from aigon.agents.configured import build_loop_command
-    from aigon.job.bookkeeping import create
     from aigon.job.locks import alone
+    from aigon.run.feature_stages import create
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):

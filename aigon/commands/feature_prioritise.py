@@ -13,8 +13,8 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit that."""
     from aigon.agents.configured import build_loop_command
-    from aigon.job.bookkeeping import prioritise
     from aigon.job.locks import alone
+    from aigon.run.feature_stages import prioritise
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, alone(checkout):

@@ -34,9 +34,9 @@ def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, a
 
 def _branch(feature: str, how: "Committing", as_json: bool) -> int:
     from aigon.agents.configured import build_loop_command
-    from aigon.job.bookkeeping import set_up
     from aigon.job.locks import alone
     from aigon.loop.actors import has_judge
+    from aigon.run.feature_stages import set_up
 
     with here() as checkout, alone(checkout):
         moved, branch = set_up(checkout, feature, how)

@@ -8,7 +8,7 @@ from aigon.errors import AigonError, environment, usage
 from aigon.files.home import repository_home
 from aigon.files.store import lock, make_lasting
 from aigon.git.person import Checkout
-from aigon.job.bookkeeping import Committing, commit, require_committing
+from aigon.job.bookkeeping import Committing, commit
 from aigon.job.spec_locations import SpecLocation, locate_spec
 from aigon.journal import candidates
 from aigon.journal.records import records_of
@@ -17,6 +17,7 @@ from aigon.loop.parked import PREFIX
 from aigon.loop.parked import listed as list_parked
 from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
+from aigon.run.feature_stages import require_committing
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.spec.stages import moved_to

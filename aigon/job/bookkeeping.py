@@ -1,33 +1,16 @@
 """Stage moves and other small commits of aigon's own, outside a run."""
 
 import os
-import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from aigon.agents.configured import build_loop_command
-from aigon.errors import AigonError, environment, usage
+from aigon.errors import environment
 from aigon.files.home import repository_home
-from aigon.files.resources import resource
-from aigon.git.path_commits import FIRST_COMMIT, commit_as_person
+from aigon.git.path_commits import commit_as_person
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job import branch
-from aigon.job.locks import alone
-from aigon.job.spec_locations import (
-    choose_next_id,
-    find_checked_out_feature,
-    find_feature_to_begin,
-    find_merge_target,
-    list_spec_locations,
-    locate_spec,
-)
-from aigon.journal.records import Origin, records_of
-from aigon.spec import features, files
-from aigon.spec.features import FOLDERS, ROOT, Feature
-from aigon.spec.stages import moved_to
+from aigon.spec.features import Feature
 
 OWN_DIRECTORY = "git-bookkeeping"
 """Apart from a loop's own git, whose rules were read before its agent ran: an agent may call these commands too."""
@@ -45,162 +28,11 @@ class Committing:
     verify: bool = True
 
 
-def create(checkout: Checkout, title: str, name: str, how: Committing) -> Feature:
-    """Write a spec into the inbox, named after its title or by `name`.
-
-    Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
-    """
-    feature = new_feature(checkout, title, name)
-    how = require_committing(checkout, how)
-    write_spec(checkout.root, feature, title)
-    try:
-        commit(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
-    except BaseException:
-        (checkout.root / feature.path).unlink()
-        raise
-    return feature
-
-
-def new_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
-    """Return a feature for the inbox. Raises AigonError (exit 2) if one of that name exists on any branch."""
-    slug = features.slug(name or title)
-    for place in list_spec_locations(checkout.root, checkout.common_dir):
-        if place.feature.slug == slug:
-            where = f"{place.branch}: {place.feature.path}" if place.branch else place.feature.path
-            hint = "Edit that spec, or choose another name"
-            raise usage(f"A feature '{slug}' exists already", where=where, hint=hint)
-    return Feature("", slug, f"{ROOT}/{FOLDERS['inbox']}/feature-{slug}.md", "inbox")
-
-
-def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
-    """Write the spec of a new feature into the inbox if `wanted` is the title of none that is known.
-
-    Raises AigonError (exit 2) then, as no agent can start before it has acceptance criteria. Without `write` nothing is
-    written.
-    """
-    if not features.is_title(wanted) or branch.branch_of(checkout, wanted):
-        return
-    try:
-        locate_spec(checkout.root, checkout.common_dir, wanted)
-        return
-    except AigonError as error:
-        if "Did you mean" in error.hint:
-            error.hint += f" If not: aigon feature-create {shlex.quote(wanted)}"
-            raise
-    feature = new_feature(checkout, wanted)
-    if not write:
-        what = f"There is no feature '{wanted}' yet. Without --dry-run its spec is written"
-        raise usage(what, where=feature.path, hint=f"aigon feature-create {shlex.quote(wanted)}")
-    with alone(checkout):
-        write_spec(checkout.root, feature, wanted)
-    raise usage(
-        "The spec of a new feature is written. An agent can start once it has acceptance criteria",
-        where=feature.path,
-        hint=f"Write them there, then: {build_loop_command(checkout.root, feature.slug)}",
-    )
-
-
-def write_spec(root: Path, feature: Feature, title: str) -> None:
-    """Write the spec of a new feature from the template."""
-    template = resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
-    target = root / feature.path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
-
-
-def prioritise(checkout: Checkout, wanted: str, how: Committing) -> Feature:
-    """Give a feature of the inbox its ID and move it to the backlog. Raises AigonError: 2, or 7 by a hook."""
-    place = locate_spec(checkout.root, checkout.common_dir, wanted)
-    feature = place.feature
-    if feature.stage not in ("inbox", "backlog") or (feature.id and feature.stage != "inbox"):
-        where = f"{place.branch}: {feature.path}" if place.branch else feature.path
-        raise usage(f"Feature {feature.name_for_people} is in the stage {feature.stage} already", where=where)
-    how = require_committing(checkout, how)
-    id = feature.id or choose_next_id(checkout.root, checkout.common_dir)
-    with moved_to(checkout.root, feature, "backlog", id) as (moved, paths):
-        commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}", how)
-    return moved
-
-
-def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, str]:
-    """Start a feature: its branch at HEAD, its spec in progress. Return the feature and the branch.
-
-    Raises AigonError: 2 for a feature that is done, 7 for a checkout that no feature can start from.
-    """
-    place = locate_spec(checkout.root, checkout.common_dir, wanted)
-    feature = place.feature if place.branch else find_feature_to_begin(checkout.root, checkout.common_dir, wanted)
-    files.refuse_over(feature)
-    current = branch.require_sound(checkout)
-    if checkout.commit_of(f"refs/heads/{feature.name}") is None:
-        branch.require_configuration(checkout)
-    own = branch.own_changes(checkout, [feature.path], elsewhere=beside(checkout.root, feature))
-    with _entered(checkout, feature.name):
-        branch.ignore_runtime_files(checkout)
-        with moved_to(checkout.root, feature, "in-progress") as (moved, paths):
-            head = take_up(checkout, moved, [*own, *paths], how)
-    records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
-    if records.origin() is None:
-        records.set_origin(Origin("" if current == feature.name else current, head))
-    return moved, feature.name
-
-
-def beside(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
-    """Return the command that lets an agent work on a feature without touching this checkout."""
-    known = features.feature_at(feature.path)
-    name = (
-        known.name_for_people if known else feature.name_for_people
-    )  # an ID that is still to be assigned finds nothing
-    return build_loop_command(root, name, agents, "--loop --worktree")
-
-
-@contextmanager
-def _entered(checkout: Checkout, name: str) -> Iterator[None]:
-    """Check out the branch `name`; if something goes wrong in here, HEAD is back and a branch made here is gone."""
-    before, is_new = str(checkout.branch), checkout.commit_of(f"refs/heads/{name}") is None
-    branch.enter(checkout, name)
-    try:
-        yield
-    except BaseException:
-        if before != name:
-            checkout.switch(before)
-            if is_new:
-                checkout.ask("branch", "-q", "-D", name)
-        raise
-
-
 def take_up(checkout: Checkout, feature: Feature, paths: Sequence[str], how: Committing) -> str:
     """Commit aigon's own uncommitted paths as the person does; return HEAD's commit. Raises AigonError (exit 7)."""
     if paths:
         commit(checkout, paths, branch.take_up_message(trusted(checkout), feature, paths).strip(), how)
     return str(checkout.head)
-
-
-def require_committer(checkout: Checkout) -> None:
-    """Raise AigonError (exit 7), before anything is written, if a commit cannot be made or does not belong here."""
-    if checkout.head is None:
-        branch.require_committable(checkout)
-        return
-    current = branch.require_sound(checkout)
-    if owner := find_checked_out_feature(checkout.root):
-        raise environment(
-            f"{current} is the branch of feature {owner.name_for_people}, which the commit would become a part of",
-            where=str(checkout.root),
-            hint=f"git switch {find_merge_target(checkout.common_dir, owner) or 'main'}",
-        )
-
-
-def require_committing(checkout: Checkout, how: Committing) -> Committing:
-    """Return how to commit: not at all before the first commit, which is the person's to make."""
-    if how.commit and checkout.head is None:
-        how.say(f"The repository has no commits yet. Make the first one before a feature starts: {FIRST_COMMIT}")
-        return replace(how, commit=False)
-    try:
-        if how.commit:
-            require_committer(checkout)
-    except AigonError as error:
-        error.hint += "   or add --no-commit, which leaves the commit to you"
-        raise
-    return how
 
 
 def commit(checkout: Checkout, paths: Sequence[str], message: str, how: Committing) -> None:

@@ -6,8 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
+from aigon.files.store import is_held
 from aigon.job.ledger_file import DAMAGE, Account, keep_aside, locked, read, write
-from aigon.journal.spending import affordable
+from aigon.journal import candidates
+from aigon.journal.records import records_of
+from aigon.journal.spending import LATELY, affordable
+from aigon.journal.state import replay
+from aigon.model.candidates import Candidate
+from aigon.process.running import loop_lock
+
+LEDGER = "ledger.json"
+"""In the arena's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +130,26 @@ def _damaged(path: Path) -> AigonError:
         where=str(path),
         hint="Start the arena anew; what was spent so far then counts no longer",
     )
+
+
+def ledger_of(home: Path, arena: Path, candidate: Candidate, limit: float | None) -> Ledger | None:
+    """The account of a candidate in the arena's folder; None where nothing limits what is spent."""
+    if limit is None:
+        return None
+    return Ledger(arena / LEDGER, candidate.label, limit, _others(home, candidate.feature))
+
+
+def _others(home: Path, feature: str) -> Others:
+    return Others(
+        labels=lambda: tuple(each.label for each in candidates.of_feature(home, feature) if each.mode == "arena"),
+        runs=lambda label: is_held(loop_lock(home, feature, label)) is True,
+        told=lambda label: _told(home, feature, label),
+    )
+
+
+def _told(home: Path, feature: str, label: str) -> Account:
+    """What the journal of a candidate's current run says. Raises AigonError where it is damaged."""
+    state = replay(records_of(home, feature, label).each())
+    costs = [one.usd for one in state.paid[-LATELY:]]
+    spent = state.spend.plus(None) if state.turn_open else state.spend
+    return Account(spent.usd, 0.0, spent.unknown, sum(costs) / len(costs) if costs else None)

@@ -3,7 +3,6 @@
 from aigon.errors import environment
 from aigon.git.workspace import Workspace
 from aigon.job import branch
-from aigon.job.bookkeeping import beside
 from aigon.job.spec_locations import find_checked_out_feature
 from aigon.job.world import World
 from aigon.journal.earlier_spend import earlier_spend
@@ -13,6 +12,7 @@ from aigon.journal.run_id import new_run_id
 from aigon.journal.state import State
 from aigon.proof.baseline import find_baseline
 from aigon.run.earlier_attempts import earlier_attempts
+from aigon.run.feature_stages import beside
 from aigon.run.opening import Opened, Opening
 from aigon.run.prepare import Prepared, relocated
 from aigon.spec.stages import to_stage

@@ -9,7 +9,6 @@ from aigon.git.person import Checkout
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import find_absent, strip_made
 from aigon.job import branch
-from aigon.job.bookkeeping import beside, require_feature
 from aigon.job.job import Job
 from aigon.job.ladder import Rung
 from aigon.job.options import Options
@@ -20,6 +19,7 @@ from aigon.loop.prompt import build, estimated_tokens, how_decided
 from aigon.model.checks import Check
 from aigon.proof import protected_files
 from aigon.run.choices import continue_choices
+from aigon.run.feature_stages import beside, require_feature
 from aigon.run.prepare import Prepared, job_of, ready
 from aigon.run.price_tag import cost_of, price_tag
 from aigon.spec import files

@@ -36,8 +36,8 @@ from aigon.process.running import keep_note
 from aigon.process.stop import Stop
 from aigon.process.watchdog import run_watchdog
 from aigon.proof.vacuity import criterion_key, describe_passing, own_proof
+from aigon.run.opening import Confirm
 from aigon.run.price_tag import price_tag, warnings
-from aigon.run.recover import Confirm
 from aigon.run.seating import seated
 from aigon.run.session import Session, opened
 from aigon.spec.document import warnings_of

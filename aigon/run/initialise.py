@@ -23,6 +23,7 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.model.agent_types import CommandFileResult
 from aigon.model.checks import Check
+from aigon.run import feature_stages
 from aigon.views.install_commands import as_data, line
 
 HEADING = "# aigon's runtime files"
@@ -129,7 +130,7 @@ def uncommitted(checkout: Checkout) -> Uncommitted:
         why = f"Not committed: the repository has no commits yet. Make the first one: {FIRST_COMMIT}"
         return Uncommitted(paths, "", why)
     try:
-        bookkeeping.require_committer(checkout)
+        feature_stages.require_committer(checkout)
     except AigonError as error:
         return Uncommitted(paths, "", f"Not committed: {explained(error)}")
     return Uncommitted(paths, checkout.branch or "")
@@ -137,7 +138,7 @@ def uncommitted(checkout: Checkout) -> Uncommitted:
 
 def commit_own(checkout: Checkout, left: Uncommitted, how: Committing) -> str:
     """Commit the files of aigon's set-up; return the commit. Raises AigonError (exit 7) if that is not possible."""
-    bookkeeping.require_committer(checkout)
+    feature_stages.require_committer(checkout)
     known = checkout.head and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is not None
     bookkeeping.commit(checkout, left.paths, f"chore: {'update the' if known else 'set up'} aigon", how)
     return str(checkout.head)

@@ -1,5 +1,6 @@
 """What is known when a run is opened, and what opening it finds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from aigon.journal.records import Origin, Records
 from aigon.journal.state import Spend
 from aigon.model.candidates import format_run_command
 from aigon.run.prepare import Prepared
-from aigon.run.recover import Confirm
 from aigon.spec.features import Feature
+
+Confirm = Callable[[str], bool]
+"""Asks a person; False if nobody can be asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import difflib
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 from aigon.config.loading import open_work_tree
@@ -16,13 +15,11 @@ from aigon.journal.records import Records
 from aigon.journal.state import State
 from aigon.model.criteria import Spec
 from aigon.run.lost_objects import broken
+from aigon.run.opening import Confirm
 from aigon.run.rolling_back import restored
 from aigon.spec import files as specs
 from aigon.spec.document import tick
 from aigon.spec.features import Feature
-
-Confirm = Callable[[str], bool]
-"""Asks a person; False where nobody can be asked."""
 
 
 def require_branch(checkout: Checkout, state: State) -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from aigon.errors import usage
 from aigon.git.person import Checkout
-from aigon.job.bookkeeping import require_feature
 from aigon.job.options import Options
 from aigon.job.seat import Seat, main_checkout, worktree_of
 from aigon.job.spec_locations import require_open_feature
 from aigon.run.chosen_agents import chosen, known, spelled_out
+from aigon.run.feature_stages import require_feature
 
 
 @contextmanager

@@ -48,9 +48,8 @@ from aigon.run import leftovers, recover
 from aigon.run.begin import begin
 from aigon.run.choices import choices_of
 from aigon.run.freeze import freeze
-from aigon.run.opening import Opened, Opening
+from aigon.run.opening import Confirm, Opened, Opening
 from aigon.run.prepare import Prepared, job_of, ready
-from aigon.run.recover import Confirm
 from aigon.run.repair.records import are_views_intact, repair_views
 from aigon.run.sharing_seat import rivals_of, share
 from aigon.run.sound_records import kept_state, require_sound

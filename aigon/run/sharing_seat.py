@@ -8,9 +8,9 @@ from aigon.config.models import Config
 from aigon.git.refs import Rivals
 from aigon.job import ledger_file
 from aigon.job.base_assessments import BaseLooks
+from aigon.job.ledger import LEDGER, ledger_of
 from aigon.job.world import World
 from aigon.journal import candidates
-from aigon.loop.budget import LEDGER, ledger_of
 from aigon.model.candidates import Candidate, format_branch_name
 from aigon.process import capacity
 from aigon.process.capacity import CheckSlots
