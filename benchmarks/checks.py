@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from aigon.git.person import Checkout
-from aigon.job.assessment import Look
+from aigon.job.assessment import Assessment
 from aigon.job.options import Options
 from aigon.job.seat import Seat
 from aigon.journal.events import Event
@@ -38,7 +38,7 @@ from aigon.loop.assess import assess
 from aigon.loop.take import take
 from aigon.process import orphans
 from aigon.process.stop import Stop
-from aigon.run.session import Session, opened
+from aigon.run.session import Session, open_session
 
 SIDE_BY_SIDE = 0.8
 """Bound on the time beside the sum of the parts, on a machine with two processors."""
@@ -109,7 +109,7 @@ def session_of(root: Path) -> Iterator[Session]:
     options = Options("1", loop=True)
     with (
         Checkout.open(root) as checkout,
-        opened(Seat(checkout, checkout.root), options, Stop(), lambda _: True) as session,
+        open_session(Seat(checkout, checkout.root), options, Stop(), lambda _: True) as session,
     ):
         yield replace(session, state=reduce(State.apply, session.opening, session.state))
 
@@ -125,7 +125,7 @@ def drained(generator: Generator[Event, State, R], state: State) -> R:
         return result
 
 
-def look(session: Session, *, slots: int, remembered: bool) -> tuple[float, float, Look]:
+def look(session: Session, *, slots: int, remembered: bool) -> tuple[float, float, Assessment]:
     """Seconds for the snapshot, seconds for the checks on it, and what they came to."""
     job = replace(session.job, slots=slots, use_cache=remembered)
     begun = time.perf_counter()
@@ -135,7 +135,7 @@ def look(session: Session, *, slots: int, remembered: bool) -> tuple[float, floa
     return taken - begun, time.perf_counter() - taken, found
 
 
-def require_green(found: Look) -> None:
+def require_green(found: Assessment) -> None:
     """Exit where a check is red: nothing of it would be remembered, and a failure may end sooner."""
     if red := [f"{each.title}: {each.summary} ({each.log})" for each in found.findings if each.status != "pass"]:
         raise SystemExit("not measured, since this is red: " + "; ".join(red))

@@ -12,14 +12,14 @@ from aigon.files.store import lock
 from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.job.options import Options
-from aigon.job.seat import main_checkout
+from aigon.job.seat import open_main_checkout
 from aigon.journal import candidates
 from aigon.journal.records import Records
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
 from aigon.run.choices import SHARED, take_over
 from aigon.run.feature_stages import require_feature
-from aigon.run.sharing_seat import begin
+from aigon.run.sharing_seat import prepare_arena_folder
 from aigon.worktrees.setup import Say, set_up_feature
 
 
@@ -37,7 +37,7 @@ def enter(
 
     `observer` is told what happens, and `say` what comes before it.
     """
-    with main_checkout(checkout) as (main, _):
+    with open_main_checkout(checkout) as (main, _):
         if options.model:
             raise usage("Several agents have no model in common", where="--model", hint="--agent claude:opus names one")
         require_feature(main, options.feature, write=True)
@@ -46,7 +46,7 @@ def enter(
         folder = home / "arena" / feature
         with lock(home / "locks" / f"arena-{feature}.lock", f"The arena of feature {feature}"):
             begun = _to_resume(home, made, options)
-            begin(folder, resumed := frozenset(begun))
+            prepare_arena_folder(folder, resumed := frozenset(begun))
             options = _with_limits_of(options, begun)
             _settle_what_is_shared(main)
             ended = run_arena(
@@ -92,4 +92,4 @@ def _settle_what_is_shared(main: Checkout) -> None:
     branch.ignore_runtime_files(main)
     every = load_types([user_types_folder(), main.root / ".aigon" / "agents"]).values()
     left = sorted({line for kind in every for line in kind.leaves})
-    branch.exclude(main, left, "what coding agents leave for themselves")
+    branch.exclude_from_git(main, left, "what coding agents leave for themselves")

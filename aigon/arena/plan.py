@@ -5,8 +5,7 @@ from pathlib import Path
 
 from aigon.arena.outcome import Plan, places
 from aigon.config.loading import load_configuration, open_work_tree
-from aigon.job.limits import max_cost, max_time
-from aigon.job.options import Options
+from aigon.job.options import Options, max_cost, max_time
 from aigon.model.candidates import Candidate
 from aigon.process.capacity import count_slots, measure_free_memory
 

@@ -16,7 +16,7 @@ from aigon.errors import AigonError
 from aigon.files.error_words import Lacking, is_lack
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
-from aigon.job.base_assessments import BaseLooks
+from aigon.job.base_assessments import BaselineResults
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import Place, World
@@ -112,7 +112,7 @@ class Schedule:
     use_cache: bool
     known_failures: tuple[str, ...] = ()
     later: list[tuple[str, Result]] | None = None
-    base: BaseLooks | None = None
+    base: BaselineResults | None = None
     place_of: ChooseWorld = lambda world, _check: world
 
 

@@ -39,8 +39,13 @@ def decide(
     yes: bool,
 ) -> int:
     """Show the evidence, ask, and record the decision; the exit code."""
-    from aigon.run.authority import require_outside_a_run, require_terminal
-    from aigon.run.decide_by_hand import find_case, record_decisions, render_evidence
+    from aigon.run.decisions import (
+        find_case,
+        record_decisions,
+        render_evidence,
+        require_outside_a_run,
+        require_terminal,
+    )
 
     require_outside_a_run(verb)
     done = {"approve": "approved", "reject": "rejected"}[verb]

@@ -45,7 +45,7 @@ def run(
     """
     options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
     if options.accept_spec:
-        from aigon.run.authority import require_person
+        from aigon.run.decisions import require_person
 
         require_person("--accept-spec", options.yes)
     names = agents if len(agents) > 1 else _known(options)
@@ -54,11 +54,11 @@ def run(
 
 def _known(options: Options) -> tuple[str, ...]:
     """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
-    from aigon.job.seat import main_checkout
-    from aigon.run.chosen_agents import known
+    from aigon.job.seat import open_main_checkout
+    from aigon.run.seating import list_known_candidates
 
-    with here() as checkout, main_checkout(checkout) as (main, _):
-        names = tuple(each.agent for each in known(main, options.feature))
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
+        names = tuple(each.agent for each in list_known_candidates(main, options.feature))
     if options.agents or len(names) < 2:
         hint = f"aigon arena {options.feature} --agents claude,codex; with one agent: aigon feature-implement"
         raise usage("An arena needs two agents or more", where="--agents", hint=hint)

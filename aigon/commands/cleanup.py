@@ -18,10 +18,10 @@ def command(feature: str, agents: tuple[str, ...], park: bool, as_json: bool) ->
 
     A worktree stays, and the exit code is 7, while a loop runs there and while it holds what is in no commit.
     """
-    from aigon.job.seat import main_checkout
+    from aigon.job.seat import open_main_checkout
     from aigon.worktrees.cleanup import clean_up_feature
 
-    with here() as checkout, main_checkout(checkout) as (main, _):
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
         done = clean_up_feature(main, feature, agents, park=park, say=lambda line: print(line, file=sys.stderr))
     kept = [{"label": each.label, "path": each.path, "reason": reason} for each, reason in done.kept]
     removed = [{"label": each.label, "path": each.path, "branch": each.branch} for each in done.removed]

@@ -25,19 +25,19 @@ def command(folder: str | None, agent: str | None, as_json: bool) -> int:
     """
     from aigon.commands.common import answer, confirm
     from aigon.git.person import Checkout, forget_inherited_repository
-    from aigon.run.demo import RECORDED, after, before, make
+    from aigon.run.demo import RECORDED, create_demo, describe_demo, suggest_next
     from aigon.run.implement import implement
 
     forget_inherited_repository()
-    root = make(folder)
-    click.echo(before(root, agent), err=as_json)
+    root = create_demo(folder)
+    click.echo(describe_demo(root, agent), err=as_json)
     options = Options("1", loop=True, agents=(agent or RECORDED,))
     with Checkout.open(root) as checkout:
         live = sys.stdout.isatty() and not as_json
         ended = implement(
             checkout, options, observers=lambda s: _observers(s, as_json), confirm=confirm, announce=not live
         )
-        answer(_document(str(root), ended), f"\n{ended.summary}\n{after(checkout, agent)}", as_json)
+        answer(_document(str(root), ended), f"\n{ended.summary}\n{suggest_next(checkout, agent)}", as_json)
     return ended.exit_code
 
 

@@ -14,12 +14,12 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 def command(title: tuple[str, ...], slug: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it."""
     from aigon.agents.configured import build_loop_command
-    from aigon.job.locks import alone
-    from aigon.run.feature_stages import create
+    from aigon.job.seat import hold_checkout
+    from aigon.run.feature_stages import create_feature
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
-    with here() as checkout, alone(checkout):
-        feature = create(checkout, " ".join(title), slug, how)
+    with here() as checkout, hold_checkout(checkout):
+        feature = create_feature(checkout, " ".join(title), slug, how)
         go_on = f"Next: write its acceptance criteria, then {build_loop_command(checkout.root, feature.slug)}"
     text = f"Wrote {feature.path}\n{go_on}"
     answer({"slug": feature.slug, "path": feature.path, "stage": feature.stage}, text, as_json)

@@ -134,7 +134,7 @@ def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bo
     loop = given.pop("loop") or given["resume"]
     options = Options(**given, **own_part(), loop=loop, sources=from_environment())
     if options.accept_spec:
-        from aigon.run.authority import require_person
+        from aigon.run.decisions import require_person
 
         require_person("--accept-spec", options.yes)
     if dry_run:
@@ -155,21 +155,21 @@ def own_part() -> dict[str, Any]:
 
 def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:
     """The agents that are to work side by side; none where it is one alone."""
-    from aigon.job.seat import main_checkout
-    from aigon.run.chosen_agents import chosen
+    from aigon.job.seat import open_main_checkout
+    from aigon.run.seating import choose_agents
 
     if options.arena:
         return ()
-    with main_checkout(checkout) as (main, standing):
-        names = chosen(main, options, standing)
+    with open_main_checkout(checkout) as (main, standing):
+        names = choose_agents(main, options, standing)
     return names if len(names) > 1 else ()
 
 
 def _plan(options: Options, as_json: bool) -> int:
-    from aigon.run.dry_run import plan
+    from aigon.run.dry_run import plan_run
 
     with here() as checkout:
-        answer(*plan(checkout, options), as_json=as_json)
+        answer(*plan_run(checkout, options), as_json=as_json)
     return 0
 
 

@@ -34,12 +34,12 @@ def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, a
 
 def _branch(feature: str, how: "Committing", as_json: bool) -> int:
     from aigon.agents.configured import build_loop_command
-    from aigon.job.locks import alone
-    from aigon.loop.actors import has_judge
-    from aigon.run.feature_stages import set_up
+    from aigon.job.seat import hold_checkout
+    from aigon.run.actors import has_judge
+    from aigon.run.feature_stages import set_up_feature
 
-    with here() as checkout, alone(checkout):
-        moved, branch = set_up(checkout, feature, how)
+    with here() as checkout, hold_checkout(checkout):
+        moved, branch = set_up_feature(checkout, feature, how)
         judged = has_judge(checkout.root)
         start = build_loop_command(checkout.root, moved.name_for_people)
     text = f"On branch {branch}\nSpec: {moved.path}\nNext: write its acceptance criteria, then {start}"
@@ -55,10 +55,10 @@ def _branch(feature: str, how: "Committing", as_json: bool) -> int:
 def _worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
     from dataclasses import asdict
 
-    from aigon.job.seat import main_checkout
+    from aigon.job.seat import open_main_checkout
     from aigon.worktrees.setup import set_up_feature
 
-    with here() as checkout, main_checkout(checkout) as (main, _):
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
         made = set_up_feature(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
     width = max(len(each.label) for each in made)
     lines = [f"{each.label:<{width}}  {each.path} (branch {each.branch})" for each in made]

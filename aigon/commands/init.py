@@ -54,20 +54,20 @@ def command(
     What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
     that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.
     """
-    from aigon.job.locks import alone
-    from aigon.run.initialise import commit_own, initialise, uncommitted
+    from aigon.job.seat import hold_checkout
+    from aigon.run.initialise import commit_setup, find_uncommitted_setup, initialise
 
     with here() as checkout:
         done = initialise(checkout, profile, commands=not no_commands, agents=dict(agents))
         if not as_json:
             print(done.text())
-        left = uncommitted(checkout)
+        left = find_uncommitted_setup(checkout)
         if left and commit is None and not as_json:
             commit = ask(f"Commit {', '.join(left.paths)} to {left.branch}?") if left.possible else None
         made = ""
         if left and commit:
-            with alone(checkout):
-                made = commit_own(checkout, left, committing(commit=True, verify=verify, as_json=as_json))
+            with hold_checkout(checkout):
+                made = commit_setup(checkout, left, committing(commit=True, verify=verify, as_json=as_json))
         document = {**done.document(), "committed": made or None, "uncommitted": [] if made else list(left.paths)}
         text = "" if made or not left else f"{left.hint}\n"
         answer(document, f"{text}Next: aigon feature-create NAME", as_json)

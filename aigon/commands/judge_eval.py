@@ -45,11 +45,11 @@ def command(
     The set that ships is described in templates/judging/README.md.
     """
     from aigon.git.person import forget_inherited_repository
-    from aigon.run.judge_eval import Asked, evaluate
+    from aigon.run.judge_eval import JudgeEvalRequest, evaluate_judge
     from aigon.views.judge_eval import document, text
 
     forget_inherited_repository()
-    asked = Asked(folder, judge, model, mode, repeat)
-    found, ended = evaluate(Path.cwd(), asked, lambda line: print(line, file=sys.stderr))
+    asked = JudgeEvalRequest(folder, judge, model, mode, repeat)
+    found, ended = evaluate_judge(Path.cwd(), asked, lambda line: print(line, file=sys.stderr))
     answer(document(found), text(found, verbose), as_json)
     return int(ENDS.get(ended, Exit.INTERRUPTED))

@@ -20,12 +20,12 @@ def offer_to_end(root: Path, common_dir: Path) -> None:
     home = None if os.environ.get("AIGON_RUN") else known_home(common_dir)
     if home is None or not list_notes(home):
         return
-    from aigon.run.leftovers import offer
+    from aigon.run.invocations import offer_to_end
 
     context = click.get_current_context(silent=True)
     given = context.params if context else {}
     asks = not given.get("as_json") and sys.stdin.isatty() and sys.stderr.isatty()
-    offer(home, confirm if asks else None, _say, beside=_own(context, root))
+    offer_to_end(home, confirm if asks else None, _say, beside=_own(context, root))
 
 
 def offer_around(start: Path) -> None:

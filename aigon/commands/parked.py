@@ -11,14 +11,14 @@ from aigon.commands.common import answer, here, json_option
 @json_option
 def command(action: str, ref: str | None, as_json: bool) -> int:
     """List what was parked under refs/aigon/parked/, or put one back as a branch of its own (`restore REF`)."""
-    from aigon.loop.parked import listed, restore
+    from aigon.job.branch import list_saved_work, restore_saved_work
 
     with here() as checkout:
         if action == "restore":
-            branch = restore(checkout, ref or "")
+            branch = restore_saved_work(checkout, ref or "")
             answer({"branch": branch}, f"It is the branch {branch}. Look: git log -p {branch} -1", as_json)
             return 0
-        rows = listed(checkout)
+        rows = list_saved_work(checkout)
     lines = [f"{row['when']}  {row['ref']}  {row['subject']}" for row in rows]
     answer({"parked": rows}, "\n".join(lines) or "Nothing is parked.", as_json)
     return 0

@@ -19,13 +19,12 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """
     from aigon.done.cancellation import reopen
-    from aigon.job.locks import alone
-    from aigon.job.seat import main_checkout
-    from aigon.run.authority import require_outside_a_run
+    from aigon.job.seat import hold_checkout, open_main_checkout
+    from aigon.run.decisions import require_outside_a_run
 
     require_outside_a_run("reopen")
     how = committing(commit=commit, verify=verify, as_json=as_json)
-    with here() as checkout, main_checkout(checkout) as (main, _), alone(main):
+    with here() as checkout, open_main_checkout(checkout) as (main, _), hold_checkout(main):
         done = reopen(main, feature, how)
     name = done.feature.name_for_people
     lines = [f"Reopened feature {name}: {done.feature.path}"]

@@ -65,7 +65,7 @@ def command(
     """
     from aigon.compile.compile import compile_spec, write
     from aigon.compile.table import document, text
-    from aigon.run.authority import require_person
+    from aigon.run.decisions import require_person
 
     asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
     if yes:

@@ -19,12 +19,12 @@ def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> 
 
     Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
     """
-    from aigon.job.seat import main_checkout
-    from aigon.run.authority import require_outside_a_run
-    from aigon.run.stopping import ask_to_stop
+    from aigon.job.seat import open_main_checkout
+    from aigon.run.decisions import require_outside_a_run
+    from aigon.run.invocations import ask_to_stop
 
     require_outside_a_run("stop")
-    with here() as checkout, main_checkout(checkout) as (main, _):
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
         asked = ask_to_stop(main, feature, agents, "now" if now else "finish")
     what = "to stop at once" if now else "to finish the iteration and stop"
     lines = [f"Asked feature {each.feature}{f' ({each.label})' if each.label else ''} {what}" for each in asked]

@@ -18,10 +18,10 @@ def command(as_json: bool) -> int:
     """List the worktrees that aigon made in this repository."""
     from dataclasses import asdict
 
-    from aigon.job.seat import main_checkout
+    from aigon.job.seat import open_main_checkout
     from aigon.worktrees.places import list_worktrees
 
-    with here() as checkout, main_checkout(checkout) as (main, _):
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
         found = list_worktrees(main)
     lines = [
         f"{row.candidate.feature}  {row.candidate.label}  {row.candidate.branch}\n"

@@ -12,7 +12,7 @@ from aigon.errors import AigonError
 from aigon.files.home import repository_home
 from aigon.files.store import is_held
 from aigon.git.person import Checkout
-from aigon.job.bookkeeping import trusted
+from aigon.job.bookkeeping import open_own_git
 from aigon.journal.records import Records
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Met
@@ -86,7 +86,7 @@ def _running(contest: Contest, one: Contestant, entry: Entry) -> bool:
 
 
 def _with_change(contest: Contest, one: Contestant, entry: Entry) -> Entry:
-    git, rules, expected = trusted(contest.main), _protection(contest, one), contest.subject.expected
+    git, rules, expected = open_own_git(contest.main), _protection(contest, one), contest.subject.expected
     try:
         changed, edits = change_of(git, entry.base, entry.tip, one.own, rules, expected)
     except AigonError as error:

@@ -8,8 +8,8 @@ from aigon.errors import AigonError
 from aigon.files.store import write_atomic
 from aigon.git.path_commits import commit_paths
 from aigon.git.person import Checkout
-from aigon.job.bookkeeping import trusted
-from aigon.job.locks import alone
+from aigon.job.bookkeeping import open_own_git
+from aigon.job.seat import hold_checkout
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def keep(main: Checkout, found: Evaluation) -> Kept:
     Where it has changed only: the same facts make no second commit. What else a person has changed stays as it is.
     """
     try:
-        with alone(main):
+        with hold_checkout(main):
             why = _unsafe(main, found)
             return Kept(why=why) if why else _committed(main, found)
     except AigonError as error:  # the comparison is worth printing all the same
@@ -48,7 +48,7 @@ def _committed(main: Checkout, found: Evaluation) -> Kept:
     if not file.is_file() or file.read_bytes() != text:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, text)
-    made = commit_paths(trusted(main), [path], f"docs(feature-{found.subject.feature}): evaluation of the arena\n")
+    made = commit_paths(open_own_git(main), [path], f"docs(feature-{found.subject.feature}): evaluation of the arena\n")
     return Kept(path, made if made != before else "")
 
 

@@ -9,7 +9,7 @@ from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
 from aigon.job.demand import Demand
 from aigon.job.job import Job, ProofPlan
-from aigon.job.limits import Limits
+from aigon.job.options import Limits
 from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.proof.frozen import Frozen

@@ -15,10 +15,10 @@ from aigon.judge.pairwise import Pair, build_pair_question, read_preference
 from aigon.judge.pairwise import Preference as Said
 from aigon.judge.selection import BUDGET, measure_diff
 from aigon.judge.settings import choose_judge
-from aigon.loop.actors import chosen_judge
 from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeAnswer, JudgeSettings
 from aigon.model.turns import CostStatus
+from aigon.run.actors import find_judge
 
 Tip = tuple[str, str]
 """A candidate's label, and the commit that its work ends with."""
@@ -45,7 +45,7 @@ def _judge(bench: Bench) -> JudgeSettings | None:
     chosen = choose_judge(own, None)
     if chosen in (None, "none"):
         return None
-    return chosen_judge(bench.config, chosen, (), dict(os.environ), bench.checkout.root)
+    return find_judge(bench.config, chosen, (), dict(os.environ), bench.checkout.root)
 
 
 def _asked(bench: Bench, settings: JudgeSettings, one: Tip, other: Tip, spec: Spec, base: str) -> Preference:

@@ -16,8 +16,8 @@ from aigon.compile.surroundings import surroundings
 from aigon.errors import environment, usage
 from aigon.files.store import write_atomic
 from aigon.git.person import Checkout
-from aigon.job.locks import alone
 from aigon.job.options import Options
+from aigon.job.seat import hold_checkout
 from aigon.model.criteria import Spec
 from aigon.proof.vacuity import absent_files
 from aigon.run.prepare import Prepared, prepare
@@ -69,7 +69,7 @@ def write(checkout: Checkout, compilation: Compilation, numbers: Sequence[int]) 
     where = compilation.feature.path
     file = (checkout.root / where).resolve()
     data = annotated(compilation.spec, wanted)
-    with alone(checkout):
+    with hold_checkout(checkout):
         if file.read_bytes() != compilation.spec.raw:
             hint = f"Run it again: aigon spec-compile {compilation.feature.name_for_people}"
             raise environment("The spec was changed in the meantime, so nothing was written", where=where, hint=hint)

@@ -11,10 +11,10 @@ from aigon.compile.proposals import Proposal, Surroundings
 from aigon.compile.rules.command import only_looks
 from aigon.compile.standing import Standing, by_number
 from aigon.git.person import Checkout
-from aigon.loop.criteria import commands
 from aigon.model.criteria import Criterion
+from aigon.proof.criteria import list_commands
 from aigon.run.prepare import Prepared
-from aigon.run.present_tree import needed, run_here
+from aigon.run.present_tree import run_here, select_checks
 
 Say = Callable[[str], None]
 MayRun = Callable[[Sequence[str]], bool]
@@ -30,7 +30,7 @@ def with_standings(
     """
     criteria = [_decided_by(row) for row in rows if row.criterion.number in allowed]
     wanted = [c.command or "" for c in criteria if c.kind == "check"]
-    checks = (*needed(prepared.checks.checks, wanted), *commands(criteria))
+    checks = (*select_checks(prepared.checks.checks, wanted), *list_commands(criteria))
     if checks:
         say(f"Running {len(checks)} command{'s' if len(checks) > 1 else ''} on the files as they are ...")
     found = by_number(criteria, run_here(checkout, prepared, checks, timeout))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from aigon.compile.proposals import Base
 from aigon.job.results import Result
-from aigon.loop.criteria import bound_findings, by_command, commands, printed_number
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion
-from aigon.run.present_tree import Ran
+from aigon.proof.criteria import judge_by_command, list_bound_findings, list_commands, read_printed_number
+from aigon.run.present_tree import TreeResults
 
 _NO_MODULE = re.compile(r"\S*(?:python|pypy)\S*: No module named .*")
 """What Python says when `-m` names nothing; a module that fails to import something says it with a traceback."""
@@ -28,18 +28,18 @@ class Standing:
     aside: str = ""
 
 
-def standing(criterion: Criterion, ran: Ran) -> Standing:
+def standing(criterion: Criterion, ran: TreeResults) -> Standing:
     """How a `verify`, `metric` or `check` criterion stands; `not run` for all others."""
     if criterion.kind == "check":
         return _of_check(criterion, ran)
-    return next((_of_command(criterion, check, ran) for check in commands([criterion])), Standing())
+    return next((_of_command(criterion, check, ran) for check in list_commands([criterion])), Standing())
 
 
-def _of_command(criterion: Criterion, check: Check, ran: Ran) -> Standing:
+def _of_command(criterion: Criterion, check: Check, ran: TreeResults) -> Standing:
     result = ran.results.get(check.name)
     if result is None:
         return Standing()
-    verdict = by_command([criterion], check, result)
+    verdict = judge_by_command([criterion], check, result)
     changed = ran.changed.get(check.name, ())
     if verdict is None or result.finding.status == "skipped":
         return Standing("not run", result.finding.summary, changed)
@@ -55,12 +55,12 @@ def _gives_nothing(criterion: Criterion, result: Result) -> bool:
     last = result.output.decode(errors="replace").strip().splitlines()[-1:] or [result.finding.excerpt.strip()]
     if result.finding.status == "fail":
         return any(_NO_MODULE.fullmatch(line) for line in (*last, result.finding.excerpt.strip()))
-    return criterion.kind == "metric" and isinstance(printed_number(result.output), str)
+    return criterion.kind == "metric" and isinstance(read_printed_number(result.output), str)
 
 
-def _of_check(criterion: Criterion, ran: Ran) -> Standing:
+def _of_check(criterion: Criterion, ran: TreeResults) -> Standing:
     wanted = criterion.command or ""
-    found = bound_findings(wanted, [result.finding for result in ran.results.values()])
+    found = list_bound_findings(wanted, [result.finding for result in ran.results.values()])
     if not found:
         return Standing("error", f"this project has no check '{wanted}'")
     changed = tuple(path for each in found for path in ran.changed.get(each.check, ()))
@@ -75,6 +75,6 @@ def _said(findings: Sequence[Finding]) -> str:
     return "; ".join(f"{each.title}: {each.summary}" for each in findings)
 
 
-def by_number(criteria: Sequence[Criterion], ran: Ran) -> Mapping[int, Standing]:
+def by_number(criteria: Sequence[Criterion], ran: TreeResults) -> Mapping[int, Standing]:
     """The standing of each."""
     return {criterion.number: replace(standing(criterion, ran), aside=ran.aside) for criterion in criteria}

@@ -15,7 +15,7 @@ from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_
 from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping
 from aigon.job.options import Options
-from aigon.loop.commit_message import adopted as adopted_message
+from aigon.loop.commit_message import render_adoption_message as adopted_message
 from aigon.model.candidates import Candidate
 from aigon.run.prepare import prepare
 from aigon.secrets.leaks import HOW_TO_ALLOW
@@ -116,7 +116,7 @@ def _is_own(path: str) -> bool:
 
 def _commit(landing: Landing, entries: Sequence[tuple[Wish, tuple[Entry, ...]]]) -> str:
     """A commit of the tip's files with these in place; the tip itself where nothing differs."""
-    git = bookkeeping.trusted(landing.main)
+    git = bookkeeping.open_own_git(landing.main)
     index = clear_index(git.directory / "index.adopting")
     git.run("read-tree", landing.tip, index=index)
     lines = "".join(f"{e.mode} {e.sha}\t{e.path}\0" for _, some in entries for e in some)
@@ -136,7 +136,7 @@ def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> 
     """Raise AigonError (exit 2) for what no checkpoint would hold."""
     options = Options(landing.chosen.name)
     prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
-    git, base = bookkeeping.trusted(place), landing.onto
+    git, base = bookkeeping.open_own_git(place), landing.onto
     found = find_leaks(
         place.root,
         paths,

@@ -8,13 +8,13 @@ from aigon.errors import AigonError, environment, usage
 from aigon.files.home import repository_home
 from aigon.files.store import lock, make_lasting
 from aigon.git.person import Checkout
-from aigon.job.bookkeeping import Committing, commit
+from aigon.job.bookkeeping import Committing, commit_as_asked
+from aigon.job.branch import SAVED_ASIDE
+from aigon.job.branch import list_saved_work as list_parked
 from aigon.job.spec_locations import SpecLocation, locate_spec
 from aigon.journal import candidates
 from aigon.journal.records import records_of
 from aigon.journal.run_id import new_run_id
-from aigon.loop.parked import PREFIX
-from aigon.loop.parked import listed as list_parked
 from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
 from aigon.run.feature_stages import require_committing
@@ -55,7 +55,7 @@ def cancel(main: Checkout, wanted: str, how: Committing) -> Closing:
     with _alone_with(main, feature) as works:
         _remove_worktrees(main, works)
         with _spec_here(main, place) as here, moved_to(main.root, here, "cancelled") as (moved, paths):
-            commit(main, paths, f"docs(feature-{feature.name_for_people}): cancel {feature.slug}", how)
+            commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): cancel {feature.slug}", how)
     there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
     return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
 
@@ -81,7 +81,7 @@ def reopen(main: Checkout, wanted: str, how: Committing) -> Closing:
                 _park_branch(main, feature, name)
             _put_records_aside(main, feature, works)
         with moved_to(main.root, feature, "backlog" if feature.id else "inbox") as (moved, paths):
-            commit(main, paths, f"docs(feature-{feature.name_for_people}): reopen {feature.slug}", how)
+            commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): reopen {feature.slug}", how)
     there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
     return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
 
@@ -143,7 +143,7 @@ def _branches(feature: Feature, works: Sequence[Candidate]) -> tuple[str, ...]:
 def _park_branch(main: Checkout, feature: Feature, name: str) -> None:
     """Keep the tip of a branch under a ref, and remove the branch. Raises AigonError (exit 7)."""
     if tip := main.commit_of(f"refs/heads/{name}"):
-        main.git("update-ref", f"{PREFIX}feature-{feature.name_for_people}/{name}-{tip[:10]}", tip)
+        main.git("update-ref", f"{SAVED_ASIDE}feature-{feature.name_for_people}/{name}-{tip[:10]}", tip)
         main.git("update-ref", "-d", f"refs/heads/{name}", tip)
 
 

@@ -18,7 +18,7 @@ from aigon.job import branch
 from aigon.journal import candidates
 from aigon.journal.records import Records, records_of
 from aigon.model.candidates import Candidate, find_candidate, format_run_command
-from aigon.run.chosen_agents import agents, known, solo_since
+from aigon.run.seating import has_run_solo_last, list_known_candidates, resolve_agents
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature, feature_at
 from aigon.text.quoting import folded
@@ -67,8 +67,8 @@ def choose(main: Checkout, request: Request, here: Candidate | None) -> Chosen:
     Raises AigonError: 2 for an agent without a worktree, 3 where none of several is proven, 4 where several are.
     """
     home = repository_home(main.common_dir)
-    found = known(main, request.wanted)
-    if found and not (solo_since(main, found) and not request.agent and here is None):
+    found = list_known_candidates(main, request.wanted)
+    if found and not (has_run_solo_last(main, found) and not request.agent and here is None):
         _refuse_done(main, of(home, found[0]), request)
         return of(home, _one(main, home, found, request, here))
     if request.agent:
@@ -95,7 +95,7 @@ def _refuse_done(main: Checkout, chosen: Chosen, request: Request) -> None:
 
 def _solo(main: Checkout, home: Path, wanted: str) -> Chosen:
     """By its branch where it has one: its spec may stand only there."""
-    own = branch.branch_of(main, wanted)
+    own = branch.find_branch(main, wanted)
     feature = (feature_at(f"/{own}.md") if own else None) or files.locate(main.root, wanted)
     if main.commit_of(f"refs/heads/{feature.name}") is None:
         refuse_done(main, "HEAD", feature)
@@ -115,7 +115,7 @@ def _one(main: Checkout, home: Path, found: Sequence[Candidate], request: Reques
 def named_by(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candidate:
     """The candidate that a person means. Raises AigonError (exit 2) with those there are."""
     with suppress(AigonError):  # the name of no agent may still be a label
-        each = agents(main, [wanted])[0]
+        each = resolve_agents(main, [wanted])[0]
         if one := find_candidate(found, each.name) or find_candidate(found, each.label):
             return one
     if one := find_candidate(found, wanted):

@@ -19,13 +19,12 @@ from aigon.files.home import repository_home
 from aigon.files.store import lock
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
-from aigon.job.locks import alone, checkout_lock
-from aigon.job.seat import main_checkout
+from aigon.job.seat import checkout_lock, hold_checkout, open_main_checkout
 from aigon.journal.other_homes import command_elsewhere, describe_search
 from aigon.loop.drive import Observer
 from aigon.model.candidates import Candidate, describe_missing_failing_criterion
 from aigon.process.running import loop_lock
-from aigon.run.authority import require_person
+from aigon.run.decisions import require_person
 
 
 def finish(here: Checkout, request: Request, observers: Sequence[Observer] = ()) -> Done:
@@ -36,7 +35,7 @@ def finish(here: Checkout, request: Request, observers: Sequence[Observer] = ())
     """
     require_person("feature-done", yes=True)
     _require_possible(request)
-    with main_checkout(here) as (main, candidate), alone(main):
+    with open_main_checkout(here) as (main, candidate), hold_checkout(main):
         errand = Errand(main, repository_home(main.common_dir), request, observers)
         earlier = unfinished.settle(main, errand.home)
         clear(errand.home)
@@ -44,7 +43,7 @@ def finish(here: Checkout, request: Request, observers: Sequence[Observer] = ())
         bookkeeping.require_clean(main)
         if earlier and (done := take_up(main, errand.home, earlier, request)):
             return done
-        with branch.back_on_error(main, current):
+        with branch.restore_branch_on_error(main, current):
             return _finish(errand, candidate, current)
 
 

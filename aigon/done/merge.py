@@ -53,7 +53,7 @@ def merge(
 
     Raises AigonError, with everything as it was: 3 where it is not proven, 7 for conflicts or a hook's refusal.
     """
-    branch.enter(landing.main, landing.target)
+    branch.enter_branch(landing.main, landing.target)
     tree, anew = landing.tree(landing.tip), False
     if not landing.settled:
         with _trial(landing) as tree:

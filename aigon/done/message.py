@@ -3,7 +3,7 @@
 from aigon.done.merge import Landing
 from aigon.errors import AigonError
 from aigon.journal.state import State, replay
-from aigon.loop.commit_message import squashed
+from aigon.loop.commit_message import render_squash_message
 from aigon.model.criteria import Spec
 from aigon.spec.document import parse
 
@@ -13,7 +13,7 @@ def squash_message(landing: Landing) -> str:
     state, spec = _state(landing), _spec(landing)
     texts = {c.number: c.text for c in spec.criteria} if spec else {}
     verdicts = state.last.verdicts if state.last else ()
-    return squashed(
+    return render_squash_message(
         feature_id=landing.chosen.name,
         title=title_of(landing),
         agent=state.started.agent if state.started else "",

@@ -11,11 +11,10 @@ from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.isolation import clean_room
-from aigon.job.assessment import Look
-from aigon.job.demand import met
+from aigon.job.assessment import Assessment, Snapshot
+from aigon.job.demand import find_proof
 from aigon.job.job import Job
 from aigon.job.options import Options
-from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.earlier_durations import earlier_durations
 from aigon.journal.state import replay
@@ -24,8 +23,8 @@ from aigon.model.failures import describe_first_problems
 from aigon.process import orphans
 from aigon.process.stop import Stop
 from aigon.proof import frozen
-from aigon.run.prepare import Prepared, job_of, prepare
-from aigon.run.validate import look_once
+from aigon.run.prepare import Prepared, build_job, prepare
+from aigon.run.validate import assess_once
 from aigon.secrets import redaction
 from aigon.spec.features import ROOT
 
@@ -55,13 +54,15 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
         world, job, snapshot = _opened(subject, prepared, options, folder, stop)
         try:
             require_tools(job.checks)
-            look = look_once(job, world, snapshot, Recorder((), observers))
+            look = assess_once(job, world, snapshot, Recorder((), observers))
         finally:
             world.close()
             orphans.sweep()
         if stop.now:
             raise _interrupted(stop)
-    return () if met(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
+    return (
+        () if find_proof(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
+    )
 
 
 @contextmanager
@@ -99,7 +100,7 @@ def _opened(
     place, chosen, base = subject.place, subject.chosen, subject.base
     workspace = Workspace(place, folder / "git", place.branch or "", objects=folder / "objects")
     mode = chosen.candidate.mode if chosen.candidate else "solo"
-    job = job_of(prepared, options, base, label=chosen.label, mode=mode)
+    job = build_job(prepared, options, base, label=chosen.label, mode=mode)
     record = record_of(subject, workspace, job)
     frozen.save(folder / "frozen.json", record)
     job = replace(job, decisions=chosen.records.decisions(), checks=checks_of(subject, record, job))
@@ -123,7 +124,7 @@ def _opened(
     return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
 
 
-def _open(job: Job, look: Look) -> Generator[str, None, None]:
+def _open(job: Job, look: Assessment) -> Generator[str, None, None]:
     """What is red or not met, a short sentence each."""
     for finding in look.findings:
         if finding.status != "pass" and finding.check not in job.demand.known_failures:

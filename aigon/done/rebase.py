@@ -49,7 +49,7 @@ def forward(landing: Landing, *, verify: bool) -> str:
 
     No commit is made here, so that git runs no pre-commit hook: with `verify` it is run on what the target gains.
     """
-    branch.enter(landing.main, landing.target)
+    branch.enter_branch(landing.main, landing.target)
     if verify:
         require_pre_commit(landing)
     with undone(landing):

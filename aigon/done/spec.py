@@ -38,7 +38,7 @@ def done_commit(main: Checkout, tip: str, feature: Feature) -> tuple[Feature, st
     target = feature.at("done")
     if is_done(main, tip, feature):
         raise usage("Another spec stands in the way", where=target, hint="Rename or remove one of the two")
-    git = bookkeeping.trusted(main)
+    git = bookkeeping.open_own_git(main)
     index = git.directory / "index.done"
     index.unlink(missing_ok=True)
     git.run("read-tree", tip, index=index)

@@ -1,14 +1,74 @@
-"""What was found and decided on one tree."""
+"""The tree of one iteration (`Snapshot`) and what its checks and criteria came to (`Assessment`)."""
 
+import errno
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock
 
 from aigon.errors import environment
+from aigon.files.error_words import Lacking, explained
+from aigon.files.system_errors import refusal
+from aigon.git.workspace import Content, Tip, Workspace
 from aigon.job.results import Result
-from aigon.model.changes import Concern
+from aigon.model.changes import Concern, FileChange
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Verdict
+from aigon.model.resources import Volume, find_full_volume, format_bytes
+from aigon.process.meter import Meter
 from aigon.text.fingerprints import combined, fingerprint
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What aigon's private index holds. `complaints` are git's, about paths it could not take; `notes` go to the agent.
+
+    `number` is the iteration it belongs to, 0 for the base.
+    """
+
+    number: int
+    tip: Tip
+    workspace: Workspace
+    base: str
+    own_files: frozenset[str]
+    complaints: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    changes: Future[tuple[FileChange, ...]] | None = None
+    _content: Content | None = field(default=None)
+    _asking: Lock = field(default_factory=Lock)
+
+    def take_in(self, paths: Sequence[str]) -> None:
+        """Hold these files as they are in the work tree now."""
+        self.workspace.stage(paths)
+        self.forget()
+
+    def settle(self) -> None:
+        """Wait until nothing of aigon's own is running for this snapshot: a sweep would take it for a survivor."""
+        if self.changes:
+            self.changes.result()
+
+    def content(self) -> Content:
+        """What it holds beyond the base, asked of git once and only when something wants to know."""
+        with self._asking:  # of checks side by side each wants to know
+            if self._content is None:
+                self._content = self.workspace.content(self.base, self.own_files)
+            return self._content
+
+    @property
+    def known(self) -> str:
+        """A name for that content if something asked for it already, else empty."""
+        return self._content.key() if self._content is not None else ""
+
+    def forget(self) -> None:
+        """The index was changed: what was known of its content no longer holds."""
+        self._content = None
+
+
+def is_baseline(base: str, workspace: Workspace, tree: str) -> bool:
+    """Return whether `tree` is that of the commit `base`: what one run leaves is where the next one begins."""
+    code, out, _ = workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{base}^{{tree}}")
+    return code == 0 and out.decode().strip() == tree
+
 
 CHANGED = "changed-by-checks"
 """The rule of a file of the commit that was another one after the checks."""
@@ -17,7 +77,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Assessment:
     """What was found and decided on a snapshot; not `complete` when the run was stopped at once meanwhile.
 
     `ran` are the checks and commands of this look with their whole results. `passed_at_base` and `adds_nothing` as in
@@ -48,7 +108,7 @@ class Look:
         return (sum(v.status == "met" for v in self.verdicts), green, passed)
 
 
-def require_untouched(look: Look) -> None:
+def require_untouched(look: Assessment) -> None:
     """Raise AigonError (exit 7) if the checks changed files of the base: no turn of an agent can help there."""
     finding = next((f for f in look.findings if f.role == "git" and f.status == "fail"), None)
     if changed := [problem.file for problem in finding.problems if problem.rule == CHANGED] if finding else []:
@@ -62,3 +122,32 @@ def require_untouched(look: Look) -> None:
 
 def few_paths(paths: Sequence[str]) -> str:
     return ", ".join([*paths[:NAMED], *([f"{len(paths) - NAMED} more"] if len(paths) > NAMED else [])])
+
+
+def require_room(meter: Meter, look: Assessment) -> None:
+    """Raise AigonError (exit 7) where something is red in a look that had no room: that says nothing about the work.
+
+    Nothing was decided then. A resume looks at the very same work anew, and pays no turn for that.
+    """
+    meter.sample()
+    if not look.complete or _green(look):
+        return
+    if isinstance(meter.trouble, Lacking):
+        raise meter.trouble
+    if isinstance(meter.trouble, OSError):
+        raise refusal("The checks could not run, so nothing was decided", meter.trouble)
+    if volume := find_full_volume(meter.least):
+        raise _broken(volume)
+
+
+def _green(look: Assessment) -> bool:
+    passed = all(finding.status == "pass" for finding in look.findings)
+    return passed and all(verdict.status == "met" for verdict in look.verdicts)
+
+
+def _broken(volume: Volume) -> Lacking:
+    what, do = explained(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
+    least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
+    said = f"Checks failed while {what}{least}, so nothing was decided"
+    again = "then run again with --resume: the work is looked at anew, and no turn is paid for that"
+    return Lacking(said, where=f"{volume.place} ({volume.holds})", hint=f"{do}, {again}")

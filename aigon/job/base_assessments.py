@@ -15,7 +15,7 @@ from aigon.process.capacity import wait_for_lock
 from aigon.process.stop import Stop
 
 
-class BaseLooks:
+class BaselineResults:
     """Kept in `folder`, which the arena empties when it begins; `label` is whose look this is."""
 
     def __init__(self, folder: Path, label: str) -> None:

@@ -28,17 +28,17 @@ class Committing:
     verify: bool = True
 
 
-def take_up(checkout: Checkout, feature: Feature, paths: Sequence[str], how: Committing) -> str:
+def commit_taken_up(checkout: Checkout, feature: Feature, paths: Sequence[str], how: Committing) -> str:
     """Commit aigon's own uncommitted paths as the person does; return HEAD's commit. Raises AigonError (exit 7)."""
     if paths:
-        commit(checkout, paths, branch.take_up_message(trusted(checkout), feature, paths).strip(), how)
+        commit_as_asked(checkout, paths, branch.render_own_message(open_own_git(checkout), feature, paths).strip(), how)
     return str(checkout.head)
 
 
-def commit(checkout: Checkout, paths: Sequence[str], message: str, how: Committing) -> None:
+def commit_as_asked(checkout: Checkout, paths: Sequence[str], message: str, how: Committing) -> None:
     """Commit these paths on the branch that is checked out, and say so before. Raises AigonError (exit 7)."""
     there = [path for path in paths if os.path.lexists(checkout.root / path)] or list(paths)
-    listed = branch.listed(there)
+    listed = branch.preview_paths(there)
     if not how.commit:
         how.say(f"Not committed: {listed}")
     else:
@@ -46,7 +46,7 @@ def commit(checkout: Checkout, paths: Sequence[str], message: str, how: Committi
         commit_as_person(checkout, paths, f"{message}\n", verify=how.verify)
 
 
-def trusted(checkout: Checkout) -> TrustedGit:
+def open_own_git(checkout: Checkout) -> TrustedGit:
     """aigon's own git for this checkout."""
     return TrustedGit(checkout, repository_home(checkout.common_dir) / OWN_DIRECTORY)
 

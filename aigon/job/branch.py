@@ -1,4 +1,4 @@
-"""Bring the checkout onto the feature's branch, and refuse by name what would not be safe."""
+"""Bring the checkout onto the feature's branch, refuse by name what would not be safe, and list work saved aside."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aigon.agents.command_file import is_unedited_command
 from aigon.config.loading import PROJECT_FILE
-from aigon.errors import AigonError, environment
+from aigon.errors import AigonError, environment, usage
 from aigon.files.runtime_files import IGNORED_LINES, is_runtime
 from aigon.files.runtime_files import STOP_FILES as STOP_FILES
 from aigon.git import repository
@@ -59,7 +59,7 @@ def _go(checkout: Checkout) -> str:
     return "" if inside else f"cd {shlex.quote(str(checkout.root))} && "
 
 
-def own_changes(
+def list_own_changes(
     checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = (), *, elsewhere: str = ""
 ) -> list[str]:
     """Return the uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other.
@@ -73,7 +73,7 @@ def own_changes(
         ways = [f"{_go(checkout)}{_COMMIT}", f"{_go(checkout)}{_STASH}", *filter(None, [elsewhere])]
         raise environment(
             "There are uncommitted changes, which an agent could mix with its own",
-            where=listed(others),
+            where=preview_paths(others),
             hint="   or   ".join(ways),
         )
     return own
@@ -89,7 +89,7 @@ def split_changes(
     return [path for path in own if not is_runtime(path)], [path for path in changed if path not in own]
 
 
-def listed(paths: Sequence[str], most: int = 5) -> str:
+def preview_paths(paths: Sequence[str], most: int = 5) -> str:
     """Return the first paths, and the number of the others."""
     names = [path if path.isprintable() else repr(path) for path in paths[:most]]
     return ", ".join(names) + (f" and {len(paths) - most} more" if len(paths) > most else "")
@@ -101,7 +101,7 @@ def _moved_from(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> boo
     return gone and path not in spec_paths and Path(path).name in [Path(spec).name for spec in spec_paths]
 
 
-def uncommitted_own(checkout: Checkout) -> list[str]:
+def list_uncommitted_setup(checkout: Checkout) -> list[str]:
     """Return the uncommitted paths of aigon's own set-up: its configuration, its lines of .gitignore, its commands."""
     return [path for path in checkout.changed() if _is_own(checkout, path) and not is_runtime(path)]
 
@@ -151,7 +151,7 @@ def has_only_own_lines(before: str, after: str) -> bool:
     return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in differing)
 
 
-def enter(checkout: Checkout, branch: str) -> None:
+def enter_branch(checkout: Checkout, branch: str) -> None:
     """Check out `branch`, making it at HEAD where it does not exist. Raises AigonError (exit 7)."""
     if checkout.branch == branch:
         return
@@ -166,7 +166,7 @@ def enter(checkout: Checkout, branch: str) -> None:
 
 
 @contextmanager
-def back_on_error(checkout: Checkout, before: str) -> Iterator[None]:
+def restore_branch_on_error(checkout: Checkout, before: str) -> Iterator[None]:
     """Stand on the branch `before` again where something goes wrong in here."""
     try:
         yield
@@ -176,7 +176,7 @@ def back_on_error(checkout: Checkout, before: str) -> Iterator[None]:
         raise
 
 
-def branch_of(checkout: Checkout, wanted: str) -> str | None:
+def find_branch(checkout: Checkout, wanted: str) -> str | None:
     """Return the one branch of a feature, by its ID (padded or not), slug, title, name or the path of its spec."""
     path = wanted.removeprefix("./")
     given = feature_at(path) if path.startswith(f"{ROOT}/") else None
@@ -189,12 +189,12 @@ def branch_of(checkout: Checkout, wanted: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def take_up(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
+def commit_own_paths(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
     """Commit aigon's own uncommitted paths. Return the commit, or None if there were none."""
-    return commit_paths(trusted, paths, take_up_message(trusted, feature, paths)) if paths else None
+    return commit_paths(trusted, paths, render_own_message(trusted, feature, paths)) if paths else None
 
 
-def take_up_message(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str:
+def render_own_message(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str:
     """Return the message for a commit of these paths of aigon's own."""
     name, (_, head) = feature.name_for_people, trusted.refs("rev-parse", "HEAD")
     if feature.path not in paths:
@@ -217,7 +217,7 @@ def _unused(trusted: TrustedGit, head: str, subject: str) -> str:
     return subject if subject not in taken else next(each for each in numbered if each not in taken)
 
 
-def exclude(checkout: Checkout, lines: Sequence[str], whose: str) -> None:
+def exclude_from_git(checkout: Checkout, lines: Sequence[str], whose: str) -> None:
     """Let this clone's git ignore what these lines name, under a remark that says `whose` they are.
 
     The project's .gitignore is not touched: what an agent makes of that does not matter then.
@@ -233,4 +233,27 @@ def exclude(checkout: Checkout, lines: Sequence[str], whose: str) -> None:
 
 def ignore_runtime_files(checkout: Checkout) -> None:
     """Keep aigon's runtime files out of `git status`."""
-    exclude(checkout, IGNORED_LINES, "aigon's runtime files")
+    exclude_from_git(checkout, IGNORED_LINES, "aigon's runtime files")
+
+
+SAVED_ASIDE = "refs/aigon/parked/"
+
+
+def list_saved_work(checkout: Checkout) -> list[dict[str, str]]:
+    """Ref, commit, time and subject of everything parked, oldest first."""
+    fields = "%(refname)%00%(objectname)%00%(creatordate:iso-strict)%00%(subject)"
+    out = checkout.git("for-each-ref", "--sort=creatordate", f"--format={fields}", SAVED_ASIDE)
+    rows = (line.split("\0") for line in out.splitlines() if line)
+    return [{"ref": ref, "commit": commit, "when": when, "subject": subject} for ref, commit, when, subject in rows]
+
+
+def restore_saved_work(checkout: Checkout, wanted: str) -> str:
+    """A branch at a parked commit; nothing that is checked out changes. Raises AigonError (exit 2) when unknown."""
+    ref = wanted if wanted.startswith(SAVED_ASIDE) else SAVED_ASIDE + wanted
+    commit = checkout.commit_of(ref) if wanted else None
+    if commit is None:
+        raise usage(f"Nothing is parked as '{wanted}'", where=SAVED_ASIDE, hint="aigon parked lists what there is")
+    name = "parked-" + ref.removeprefix(SAVED_ASIDE).replace("/", "-")
+    if checkout.commit_of(f"refs/heads/{name}") is None:
+        checkout.git("branch", name, commit)
+    return name

@@ -28,13 +28,13 @@ class Demand:
     accept_passing: bool = False
 
 
-def met(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Met | None:
+def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Met | None:
     """Met only if every criterion has the verdict met and every check is green; nothing unknown counts."""
     proven = {v.criterion for v in verdicts if v.status == "met"}
     if not demand.criteria or any(c.number not in proven for c in demand.criteria):
         return None
     red = [f for f in findings if f.status != "pass"]
-    if not all(forgiven(demand, f) for f in red):
+    if not all(is_forgiven(demand, f) for f in red):
         return None
     if not _checked(findings) and not all(_stands_alone(v) for v in verdicts):
         return None
@@ -68,7 +68,7 @@ def with_acceptance(demand: Demand, look: Compared, proven: Met) -> Met:
     return Met((ACCEPTED, *proven.caveats)) if accepted else proven
 
 
-def nothing_built(demand: Demand) -> NeedsHuman:
+def describe_nothing_built(demand: Demand) -> NeedsHuman:
     """The outcome where everything passes, as it did at the base, and no file has changed since."""
     numbers = tuple(criterion.number for criterion in demand.criteria)
     which, it = list_criteria(numbers), "It proves" if len(numbers) == 1 else "They prove"
@@ -76,7 +76,7 @@ def nothing_built(demand: Demand) -> NeedsHuman:
     return NeedsHuman(numbers, reason, nothing_built=True)
 
 
-def supported(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+def require_support(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """`verdicts`, but unclear where one leans on checks and none passed: a judge's word alone is no proof."""
     if _checked(findings):
         return tuple(verdicts)
@@ -89,7 +89,7 @@ def _leaning(verdict: Verdict) -> Verdict:
     return replace(verdict, status="unclear", method="human", reason=why)
 
 
-def forgiven(demand: Demand, finding: Finding) -> bool:
+def is_forgiven(demand: Demand, finding: Finding) -> bool:
     """Listed as a known failure. Never a check of aigon's own: what is in no commit, for one, cannot be proven."""
     return finding.role not in OWN_ROLES and finding.check in demand.known_failures
 

@@ -14,7 +14,7 @@ from aigon.process.meter import Meter
 TEMPORARY = "temporary files"
 
 
-def written_to(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Volume, ...]:
+def list_volumes(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Volume, ...]:
     """The file systems of a run's folders, by what is there. The first of several on one stands for it."""
     places = {
         "the workspace": root,
@@ -39,7 +39,7 @@ def require_writable(what: str, *folders: Path) -> None:
             raise refusal(what, OSError(number, os.strerror(number), str(place)))
 
 
-def left(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
+def measure_volumes(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
     """What they have left now; where folders of aigon's `own` are, a block is written to see that it can be."""
     now = meter.now()
     for folder in own:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.job.demand import Demand
-from aigon.job.ladder import Rung
-from aigon.job.limits import Limits, Waits
+from aigon.job.escalation import EscalationStep
+from aigon.job.options import Limits, Waits
 from aigon.journal.attempt import Attempt
 from aigon.journal.decisions import Decision
 from aigon.model.checks import Check
@@ -60,7 +60,7 @@ class Job:
     checks: tuple[Check, ...]
     demand: Demand
     limits: Limits
-    rungs: tuple[Rung, ...]
+    rungs: tuple[EscalationStep, ...]
     judge: JudgeSettings | None
     template: str
     turn_timeout: float
@@ -71,7 +71,7 @@ class Job:
     decisions: tuple[Decision, ...] = ()
     protection: Protection = field(default_factory=Protection)
     proof: ProofPlan = ProofPlan()
-    fallback: tuple[tuple[Rung, ...], ...] = ()
+    fallback: tuple[tuple[EscalationStep, ...], ...] = ()
     promises: tuple[str, ...] = (DEFAULT_PROMISE,)
     waits: Waits = field(default_factory=Waits)
     idle_timeout: float | None = None

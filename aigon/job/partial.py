@@ -14,7 +14,7 @@ def _nobody(_question: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class RollbackPolicy:
     """`keep` leaves the branch as it is, `rollback` goes back to the best checkpoint, `ask` asks by `confirm`.
 
     Where nobody can be asked, `confirm` says no, and the branch stays as it is.
@@ -24,7 +24,7 @@ class Partial:
     confirm: Callable[[str], bool] = _nobody
 
 
-def stopped_short(outcome: Outcome, state: State) -> bool:
+def has_stopped_short(outcome: Outcome, state: State) -> bool:
     """Whether the run got as far as it could and that was not all.
 
     Not where the last turn has not been judged: a resume does that. Not where a person asked for the end (a signal, a

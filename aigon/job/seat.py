@@ -1,12 +1,14 @@
-"""Where a run works, and what it is called: in the checkout at hand, or in a worktree of the agent's own."""
+"""Where a run works (the checkout at hand or an agent's worktree), and the locks that keep other aigons out of it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.files.home import known_home
+from aigon.files.home import known_home, repository_home
+from aigon.files.store import lock
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.journal import candidates
@@ -36,7 +38,7 @@ class Seat:
 
 
 @contextmanager
-def main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate | None]]:
+def open_main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate | None]]:
     """The checkout that keeps people's files, and whose worktree `checkout` is where aigon made it for an agent."""
     here = candidates.at(known_home(checkout.common_dir), checkout.root)
     if here is None:
@@ -47,7 +49,36 @@ def main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate | No
 
 
 @contextmanager
-def worktree_of(main: Checkout, candidate: Candidate) -> Iterator[Seat]:
+def open_worktree(main: Checkout, candidate: Candidate) -> Iterator[Seat]:
     """The seat in a candidate's worktree, which is there."""
     with Checkout.open(Path(candidate.path)) as checkout:
         yield Seat(checkout, main.root, candidate)
+
+
+def checkout_lock(home: Path, root: Path) -> AbstractContextManager[None]:
+    """Hold the lock on the checkout at `root`. Raises AigonError (exit 7), naming the holder, when it is taken."""
+    place = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+    return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")
+
+
+@contextmanager
+def hold_set_up_lock(home: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock on making worktrees in a repository; another aigon that makes some is waited for, which is said."""
+    from filelock import FileLock, Timeout
+
+    (home / "locks").mkdir(parents=True, exist_ok=True)
+    held = FileLock(home / "locks" / "set-up.lock", timeout=0)
+    try:
+        held.acquire()
+    except Timeout:
+        say("another aigon is making worktrees here: waiting for it")
+        held.acquire(timeout=-1)
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def hold_checkout(checkout: Checkout) -> AbstractContextManager[None]:
+    """Be the only aigon in a checkout: a loop there would take another verb's commits and files for its agent's."""
+    return checkout_lock(repository_home(checkout.common_dir), checkout.root)

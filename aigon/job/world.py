@@ -14,10 +14,10 @@ from aigon.git.workspace import Workspace
 from aigon.isolation import clean_room
 from aigon.isolation.dependencies import Bytecode
 from aigon.isolation.run_sandbox import RunSandbox
-from aigon.job.base_assessments import BaseLooks
-from aigon.job.free_space import left
+from aigon.job.base_assessments import BaselineResults
+from aigon.job.free_space import measure_volumes
 from aigon.job.ledger import Ledger
-from aigon.job.partial import Partial
+from aigon.job.partial import RollbackPolicy
 from aigon.journal.check_durations import Durations
 from aigon.model.resources import Probe
 from aigon.process import orphans
@@ -106,14 +106,14 @@ class World:
     held: Held = field(default_factory=Held)
     waited: float = 0.0
     durations: Durations = field(default_factory=dict)
-    partial: Partial = field(default_factory=Partial)
+    partial: RollbackPolicy = field(default_factory=RollbackPolicy)
     meter: Meter = field(default_factory=Meter)
     scanner: SecretScanner = field(default_factory=SecretScanner)
     made_by: str = ""
     boxed: RunSandbox = field(default_factory=RunSandbox)
     slots: CheckSlots | None = None
     ledger: Ledger | None = None
-    base: BaseLooks | None = None
+    base: BaselineResults | None = None
     copy: Path | None = None
     left: set[str] = field(default_factory=set)
     aside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="aside"))
@@ -176,7 +176,7 @@ class World:
         room = measure_memory()
         return Probe(
             elapsed=self.elapsed(),
-            volumes=left(self.meter, (self.home, self.folder)),
+            volumes=measure_volumes(self.meter, (self.home, self.folder)),
             memory_free=room.free if room else None,
             memory_limit=room.limit if room else "",
             longest_file=read_file_size_limit(),

@@ -21,10 +21,10 @@ MEMORY = 1_500
 """Estimated tokens of what a prompt tells of earlier turns."""
 
 
-def prompt_text(job: Job, world: World, state: State, number: int) -> str:
+def render_prompt(job: Job, world: World, state: State, number: int) -> str:
     """What the agent of iteration `number` is told."""
     look = state.last
-    return prompt.build(
+    return prompt.fill_template(
         job.template,
         spec=job.spec,
         spec_path=job.spec_path,
@@ -59,9 +59,9 @@ def _last_number(job: Job, state: State, number: int) -> int:
     return number - 1 - state.used + job.limits.iterations
 
 
-def ask(job: Job, world: World, state: State, number: int, step: str) -> TurnRequest:
+def write_briefing(job: Job, world: World, state: State, number: int, step: str) -> TurnRequest:
     """The question of one turn, whose agent is on the `step` of its ladder; the prompt is in the iteration's folder."""
-    text = prompt_text(job, world, state, number)
+    text = render_prompt(job, world, state, number)
     folder = world.iteration_folder(number)
     make_way(folder, for_folder=True)  # an agent before may have left anything there
     folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ _SUBJECT = 72
 """Characters of a subject line that git and forges show whole."""
 
 
-def checkpoint(
+def render_iteration_message(
     *,
     feature_id: str,
     run_id: str,
@@ -45,7 +45,7 @@ def checkpoint(
     return "\n".join([_subject(feature_id, number, met, findings, skipped, built), "", *lines]) + "\n"
 
 
-def squashed(
+def render_squash_message(
     *, feature_id: str, title: str, agent: str, findings: Sequence[Finding], criteria: Sequence[tuple[Verdict, str]]
 ) -> str:
     """The one commit that a whole feature becomes: what is proven and by what, then the trailers.
@@ -66,7 +66,7 @@ def squashed(
     return "\n".join([clipped(subject, _SUBJECT), "", *body, *lines]) + "\n"
 
 
-def adopted(feature_id: str, taken: Sequence[tuple[str, str, str]]) -> str:
+def render_adoption_message(feature_id: str, taken: Sequence[tuple[str, str, str]]) -> str:
     """The commit that takes files of other candidates in: label, commit and path of each."""
     whose = " and ".join(dict.fromkeys(folded(label, 40) for label, _, _ in taken))
     lines = [f"- {folded(path, 200)}" for _, _, path in taken]

@@ -5,14 +5,19 @@ If several guards apply, the documented precedence of exit codes decides: 0, 130
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from aigon.job.demand import Demand, forgiven, is_hollow, met, nothing_built, with_acceptance
-from aigon.job.limits import Limits
+from aigon.job.demand import Demand, describe_nothing_built, find_proof, is_forgiven, is_hollow, with_acceptance
+from aigon.job.job import Job
+from aigon.job.ledger import Account
+from aigon.job.options import Limits
+from aigon.job.world import World
 from aigon.journal.state import State
 from aigon.loop.guards.availability import unavailable
 from aigon.loop.guards.progress import consecutive_failures, iterations, repeated_error, stall
 from aigon.loop.guards.resources import disk, memory
-from aigon.loop.guards.spending import cost, run_time
+from aigon.loop.guards.spending import cost, run_time, usual_cost
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Interrupted, NeedsHuman, Outcome, Stopped
@@ -27,14 +32,14 @@ Guard = Callable[[Limits, State, Probe], Outcome | None]
 def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """How the run ends on the latest look, or None to go on with another agent turn."""
     look = state.last
-    proven = met(demand, look.findings, look.verdicts) if look else None
+    proven = find_proof(demand, look.findings, look.verdicts) if look else None
     if look and proven and not is_hollow(demand, look):
         return with_acceptance(demand, look, proven)
     for guard in GUARDS:
         if outcome := guard(limits, state, probe):
             return outcome
     if proven and not _may_still_build(demand, state):
-        return nothing_built(demand)
+        return describe_nothing_built(demand)
     waiting = None if limits.single else needs_human(demand, state) or given_up(state)
     if waiting or not (ended := exhausted(limits, state, probe)):
         return waiting
@@ -78,7 +83,7 @@ def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsH
     look = state.last
     if look is None or not state.finished:
         return None
-    red = [f for f in look.findings if f.status != "pass" and not forgiven(demand, f)]
+    red = [f for f in look.findings if f.status != "pass" and not is_forgiven(demand, f)]
     open_ = [v for v in look.verdicts if v.status != "met"]
     if any(not _for_a_person(f) for f in red) or any(v.status != "unclear" for v in open_) or not (red or open_):
         return None
@@ -119,3 +124,27 @@ def _waiting(red: Sequence[Finding], verdicts: Sequence[Verdict]) -> NeedsHuman:
 def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """The guards of exit 3."""
     return next((outcome for guard in LAST_GUARDS if (outcome := guard(limits, state, probe))), None)
+
+
+T = TypeVar("T")
+
+
+def decide_within_budget(job: Job, world: World, state: State) -> Outcome | None:
+    """How the run ends, or None to go on with another turn; in an arena money for it is set aside then."""
+    return _asked(job, world, state, lambda probe: decide(job.demand, job.limits, state, probe))
+
+
+def is_turn_barred(job: Job, world: World, state: State) -> bool:
+    """Whether no further turn may begin within this iteration; where one may, money for it is set aside."""
+    return _asked(job, world, state, lambda probe: barred(job.limits, state, probe))
+
+
+def _asked(job: Job, world: World, state: State, question: Callable[[Probe], T]) -> T:
+    """The answer to a question whose no means a turn. Nothing is set aside for one that something else forbids."""
+    probe = world.probe()
+    answer = question(probe)
+    if world.ledger is None:
+        return answer
+    own = Account(state.spend.usd, 0.0, state.spend.unknown, usual_cost(job.limits, state))
+    settled = world.ledger.settle(own, turn=not answer)
+    return question(replace(probe, elsewhere=settled.elsewhere, set_aside=settled.set_aside, reckoned=settled.need))

@@ -12,7 +12,7 @@ from aigon.files.system_errors import refusal
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.state import State
-from aigon.loop.issues import remaining
+from aigon.loop.issues import list_remaining
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
 from aigon.secrets.redaction import Redact, redact_value
@@ -89,7 +89,7 @@ def _forgiven() -> Iterator[None]:
         logging.getLogger("aigon").exception("an observer failed; the run goes on")
 
 
-def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
+def drive_loop(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
     """Run `loop` to its end, which is its last event. Raises AigonError where it could not go on, after noting that."""
     try:
         event = next(loop)
@@ -110,7 +110,7 @@ def drive(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
 
 def _note(error: AigonError, state: State, recorder: Recorder) -> None:
     """Write down that the run was refused; a record that cannot be written is what may have refused it."""
-    issues = remaining(state.last.findings, state.last.verdicts) if state.last else ()
+    issues = list_remaining(state.last.findings, state.last.verdicts) if state.last else ()
     end = RunFinished(World.now(), Refused(str(error)), "refused", int(error.code), str(error), "", state.done, issues)
     end = redact_value(end, recorder.redact)
     for record in recorder.records:

@@ -36,7 +36,7 @@ REASON = 500
 """Characters of the reason for which a criterion is open: it may name some failing tests."""
 
 
-def digest(
+def render_feedback(
     spec: Spec,
     findings: Sequence[Finding],
     verdicts: Sequence[Verdict],

@@ -1,18 +1,24 @@
-"""The end of a run: one event with the outcome and a summary that fits on a screen."""
+"""The end of a run: one event with the outcome and a summary that fits on one screen."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from textwrap import wrap
+from unicodedata import east_asian_width
 
 from aigon.job.job import Job
-from aigon.job.partial import stopped_short
+from aigon.job.partial import has_stopped_short
 from aigon.job.world import World
 from aigon.journal import best
+from aigon.journal.amounts import count_checks, duration, many, spent
 from aigon.journal.events import Event, RunFinished
-from aigon.journal.state import State
-from aigon.loop import summary as report
-from aigon.loop.issues import advice, remaining
+from aigon.journal.state import Spend, State
+from aigon.loop.issues import list_advice, list_remaining
+from aigon.loop.roll_back import describe_target, find_better, roll_back_if_wanted
 from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
 from aigon.model.changes import Concern
+from aigon.model.checks import Finding
+from aigon.model.criteria import Criterion, Spec, Verdict
+from aigon.model.failures import describe_first_problems, has_failed
 from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import (
     Interrupted,
@@ -22,32 +28,184 @@ from aigon.model.outcomes import (
     Refused,
     Stopped,
     Unavailable,
+    describe_outcome,
     get_exit_code,
     get_status,
 )
+from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
-from aigon.run.rolling_back import better, said, settle
+from aigon.text.counting import list_criteria
+from aigon.text.quoting import folded
+
+LINES = 24
+NAMED = 2
+"""Problems of a red check that the summary names; the log has all of them."""
+COLUMNS = 100
+NOTES = 4
+"""Integrity findings that the summary names; the log has them all."""
+Section = tuple[str, list[str]]
+
+
+def render_summary(
+    *,
+    outcome: Outcome,
+    spec: Spec,
+    verdicts: Sequence[Verdict],
+    findings: Sequence[Finding],
+    commits: Sequence[tuple[str, str]],
+    spend: Spend,
+    log: str,
+    next_command: str,
+    elapsed: float | None,
+    waited: float = 0.0,
+    about_branch: str = "",
+    turn: Turn | None = None,
+    root: str = "",
+    warnings: Sequence[str] = (),
+    iterations: int = 0,
+    advice: Sequence[str] = (),
+) -> str:
+    """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
+
+    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `turn` is the agent's last
+    one; paths below `root` are shown relative to it; `elapsed` and
+    `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
+    that is not where the last iteration ended, and is never cut: it names where the rest is, and its lines after the
+    first are commands. Neither are `warnings` cut.
+    `iterations` is how many the run has finished, `advice` what a person can do about checks that never passed.
+    """
+    by_number = {v.criterion: v for v in verdicts}
+    empty = isinstance(outcome, NeedsHuman) and outcome.nothing_built
+    sections = [
+        ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
+        ("Red checks", [line for f in findings if has_failed(f) for line in _red(f)]),
+        ("What you can do", list(advice)),
+        (
+            "Passed already" if empty else "Proven",
+            [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)],
+        ),
+        ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
+        ("See also", _see_also(spec, by_number, findings, log, None if isinstance(outcome, Met) else turn, root)),
+    ]
+    wrapped = [line for text in warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
+    top = [*_ending(outcome), _facts(spec, by_number, findings, iterations, spend, elapsed, waited)]
+    about, *commands = about_branch.splitlines() or [""]
+    branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands, *wrapped]
+    last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
+    body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
+    return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"
+
+
+def _red(finding: Finding) -> list[str]:
+    """What a check came to, and the first things that it names."""
+    return [
+        f"{finding.title}: {finding.summary or finding.status}",
+        *(f"  {line}" for line in describe_first_problems(finding, NAMED)),
+    ]
+
+
+def _ending(outcome: Outcome) -> list[str]:
+    """How the run ended, on two lines at most."""
+    lines = wrap(folded(describe_outcome(outcome), 4 * COLUMNS), COLUMNS - 2)
+    return lines if len(lines) <= 2 else [lines[0], lines[1] + " …"]
+
+
+def _facts(
+    spec: Spec,
+    by_number: dict[int, Verdict],
+    findings: Sequence[Finding],
+    iterations: int,
+    spend: Spend,
+    elapsed: float | None,
+    waited: float,
+) -> str:
+    met = sum(_met(c, by_number) for c in spec.criteria)
+    facts = [f"{met} of {len(spec.criteria)} criteria proven", count_checks(findings)]
+    facts += [many(iterations, "iteration")] if iterations else []
+    facts += [spent(spend)]
+    facts += [] if elapsed is None else [duration(elapsed)]
+    return " · ".join([*facts, f"waited {duration(waited)}"] if waited >= 1 else facts)
+
+
+def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
+    verdict = by_number.get(criterion.number)
+    return verdict is not None and verdict.status == "met"
+
+
+def _open(criterion: Criterion, verdict: Verdict | None) -> str:
+    reason = folded(verdict.reason or verdict.evidence) if verdict else "not looked at"
+    doubt = "unclear: " if verdict and verdict.status == "unclear" else ""
+    return f"[ ] {criterion.number}. {_cut(folded(criterion.text), 50)}: {doubt}{reason or 'no reason given'}"
+
+
+def _proven(criterion: Criterion, verdict: Verdict) -> str:
+    return f"[x] {criterion.number}. {_cut(folded(criterion.text), 60)} ({verdict.method.replace(':', ' ')})"
+
+
+def _see_also(
+    spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], log: str, turn: Turn | None, root: str
+) -> list[str]:
+    unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
+    lines = [f"for a person to decide: {list_criteria(unclear)}"] if unclear else []
+    lines += [f"output of {f.title}: {f.log.removeprefix(f'{root}/')}" for f in findings if has_failed(f) and f.log]
+    lines += [f"output of {turn.agent}: {turn.log}"] if turn and turn.log else []
+    lines += [f"{p.rule}: {p.message}" for f in findings if f.role == "integrity" for p in f.problems[:NOTES]]
+    return [*lines, f"iteration log: {log}"] if log else lines
+
+
+def _fitted(sections: Sequence[Section], room: int) -> list[str]:
+    """All sections in `room` lines: the longest gives up a row until they fit, and says how many it left out."""
+    shown = [len(rows) for _, rows in sections]
+    while sum(1 + n for n in shown) > room:
+        longest = max(range(len(shown)), key=lambda i: shown[i])
+        shown[longest] -= 1
+    return [line for (title, rows), n in zip(sections, shown, strict=True) for line in _section(title, rows, n)]
+
+
+def _section(title: str, rows: Sequence[str], room: int) -> list[str]:
+    """The title with the number of rows, and what of them fits in `room`; the last line tells of the rest."""
+    lines = [f"  {folded(row)}" for row in rows]
+    if len(rows) > room:
+        lines = [*lines[: room - 1], f"  and {len(rows) - room + 1} more"]
+    return [f"{title} ({len(rows)})", *lines]
+
+
+def _cut(line: str, columns: int = COLUMNS) -> str:
+    """At most `columns` of a terminal, in which East Asian characters are two wide."""
+    if sum(map(_width, line)) <= columns:
+        return line
+    used, kept = 1, ""
+    for char in line:
+        used += _width(char)
+        if used > columns:
+            break
+        kept += char
+    return kept + "…"
+
+
+def _width(char: str) -> int:
+    return 2 if east_asian_width(char) in "WF" else 1
 
 
 def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, Outcome]:
     """Say how the run ended, after going back to the best checkpoint where that is wanted."""
-    state = yield from settle(job, world, outcome, state)
+    state = yield from roll_back_if_wanted(job, world, outcome, state)
     tip = world.workspace.tip() or ""
     issues: tuple[str, ...] = ()
     if isinstance(outcome, Met):
         outcome = replace(outcome, iteration=state.last.number if state.last else 0)
     elif state.last:
-        issues = remaining(state.last.findings, state.last.verdicts, job.spec.criteria)
-    text = summary(job, world, outcome, state)
+        issues = list_remaining(state.last.findings, state.last.verdicts, job.spec.criteria)
+    text = summarise_run(job, world, outcome, state)
     code = int(get_exit_code(outcome))
     yield RunFinished(world.now(), outcome, get_status(outcome), code, text, tip, state.done, issues)
     return outcome
 
 
-def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
+def summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> str:
     """Outcome, what is proven, what is not and why, the commits, the next command."""
     look = state.last
-    return report.summary(
+    return render_summary(
         outcome=outcome,
         spec=job.spec,
         verdicts=look.verdicts if look else (),
@@ -55,7 +213,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
         commits=world.workspace.history(job.base_commit),
         spend=state.spend,
         log=job.log_path if world.own_files.get(job.log_path) else "",
-        next_command=next_command(job, outcome, state),
+        next_command=suggest_command(job, outcome, state),
         elapsed=world.elapsed(),
         waited=world.waited,
         about_branch=_about_branch(job, outcome, state),
@@ -73,7 +231,7 @@ def summary(job: Job, world: World, outcome: Outcome, state: State) -> str:
 def _advice(job: Job, outcome: Outcome, state: State) -> Sequence[str]:
     if not state.done or isinstance(outcome, Met | Interrupted):
         return ()
-    return advice(state, {check.name: check.cwd for check in job.checks})
+    return list_advice(state, {check.name: check.cwd for check in job.checks})
 
 
 def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:
@@ -89,11 +247,12 @@ def _about_branch(job: Job, outcome: Outcome, state: State) -> str:
     if went := state.rolled_back:
         far = f"{best.name(state.last)} ({best.how_far(state.last, state.base)})" if state.last else ""
         return f"went back to {far}; {_undone(state)} parked as {went.ref}"
-    there = better(state) if stopped_short(outcome, state) else None
+    there = find_better(state) if has_stopped_short(outcome, state) else None
     if there is None:
         return ""
     back = f"{format_run_command(job.feature.name_for_people, job.label)} --resume-from best"
-    return f"The best checkpoint is {said(there, state)}. To park what came after it and continue from there:\n  {back}"
+    target = describe_target(there, state)
+    return f"The best checkpoint is {target}. To park what came after it and continue from there:\n  {back}"
 
 
 def _undone(state: State) -> str:
@@ -104,7 +263,7 @@ def _undone(state: State) -> str:
     return f"iterations {first} {'and' if last == first + 1 else 'to'} {last} are"
 
 
-def next_command(job: Job, outcome: Outcome, state: State) -> str:
+def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
     """What a person would type next."""
     name = job.feature.name_for_people
     resume = format_run_command(name, job.label)

@@ -54,29 +54,29 @@ class Issue:
         return f"{about}: {'warning ' if self.warning else ''}{said}{where_}{times}"
 
 
-def issues_of(findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> list[Issue]:
+def list_issues(findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> list[Issue]:
     """Return what is wrong: the complaints of the checks in groups, then the criteria that are not proven."""
     of_checks = [issue for finding in findings for issue in _of_check(finding)]
     return [*of_checks, *_of_criteria(verdicts, criteria)]
 
 
-def remaining(
+def list_remaining(
     findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion] = ()
 ) -> tuple[str, ...]:
     """Return what keeps a run from being proven, a line each; what nobody has to fix is left out."""
     red = [finding for finding in findings if has_failed(finding)]
-    texts = [str(issue) for issue in issues_of(red, verdicts, criteria) if not issue.warning]
+    texts = [str(issue) for issue in list_issues(red, verdicts, criteria) if not issue.warning]
     return tuple(texts[:MOST])
 
 
-def plan(issues: Sequence[Issue]) -> list[str]:
+def plan_next_steps(issues: Sequence[Issue]) -> list[str]:
     """Return what is to be done next, step by step; empty where nothing is open."""
     steps = list(dict.fromkeys(issue.step for issue in issues if issue.step))
     more = [f"Fix the other {len(steps) - STEPS} issues"] if len(steps) > STEPS else []
     return [*steps[:STEPS], *more, "Re-run validation"] if steps else []
 
 
-def advice(state: State, folders: Mapping[str, str]) -> list[str]:
+def list_advice(state: State, folders: Mapping[str, str]) -> list[str]:
     """Return what a person can do about checks that passed in no look of the run; nothing where each passed once.
 
     `folders` are those that checks run in, by the check's name.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from aigon.journal.amounts import cost, duration
 from aigon.journal.events import IterationFinished
-from aigon.loop.issues import issues_of, plan
+from aigon.loop.issues import list_issues, plan_next_steps
 from aigon.model.changes import FileChange
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Promise, Spec, Verdict
@@ -22,7 +22,7 @@ _CLAIM = 500
 _HEADING = re.compile(r"^## Iteration (\d{1,9}) \(", re.MULTILINE | re.ASCII)
 
 
-def header(feature_id: str, title: str, agent: str) -> str:
+def render_header(feature_id: str, title: str, agent: str) -> str:
     """What a new log begins with."""
     return (
         f"# Iteration log: feature {folded(feature_id, 80)}, {folded(title, 200)}\n\n"
@@ -31,14 +31,14 @@ def header(feature_id: str, title: str, agent: str) -> str:
     )
 
 
-def entry(
+def render_entry(
     event: IterationFinished, spec: Spec, turn: Turn | None, when: str, *, rung: str = "", notes: Sequence[str] = ()
 ) -> str:
     """Return one iteration's entry. `when` is a local time; `rung` names the step of the escalation ladder, if any.
 
     `notes` say what aigon put back or moved aside after the turn.
     """
-    issues = issues_of(event.findings, event.verdicts, spec.criteria)
+    issues = list_issues(event.findings, event.verdicts, spec.criteria)
     lines = [
         f"## Iteration {event.number} ({folded(when, 40)})",
         "",
@@ -53,13 +53,13 @@ def entry(
         "### Issues Found",
         *([f"{number}. {issue.as_markdown()}" for number, issue in enumerate(issues, 1)] or ["None."]),
         "### Next Iteration Plan",
-        *([f"- {step}" for step in plan(issues)] or ["- Nothing is open."]),
+        *([f"- {step}" for step in plan_next_steps(issues)] or ["- Nothing is open."]),
         "---",
     ]
     return "\n".join(lines) + "\n"
 
 
-def numbers(text: str) -> list[int]:
+def read_iteration_numbers(text: str) -> list[int]:
     """The numbers of the iterations that a log tells of, in its order."""
     return [int(number) for number in _HEADING.findall(text)]
 

@@ -52,7 +52,7 @@ GRACE_SECONDS = 5.0
 """How much longer than its own time-out a judge is waited for before its silence is the answer."""
 
 
-def judged(
+def ask_about_open(
     job: Job, world: World, number: int, verdicts: Sequence[Verdict], findings: Sequence[Finding]
 ) -> Generator[Event, State, tuple[Verdict, ...]]:
     """`verdicts` with the judge's answers in place of those that wait for it."""

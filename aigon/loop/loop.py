@@ -11,9 +11,9 @@ from aigon.job.world import World
 from aigon.journal.events import Event
 from aigon.journal.state import State
 from aigon.loop.assess import assess
-from aigon.loop.budget import decided
+from aigon.loop.decide import decide_within_budget
 from aigon.loop.finish import finish
-from aigon.loop.publish import drafted, publish
+from aigon.loop.publish import draft_iteration, publish
 from aigon.loop.take import take
 from aigon.loop.turn import act
 from aigon.model.outcomes import Outcome
@@ -22,16 +22,16 @@ from aigon.proof.prove import prove
 Loop = Generator[Event, State, Outcome]
 
 
-def run(job: Job, world: World, state: State) -> Loop:
+def run_loop(job: Job, world: World, state: State) -> Loop:
     """Run the job from `state` on to its outcome. Raises AigonError where the world does not let it go on."""
     while True:
         snapshot = yield from take(job, world, state)
         look = yield from assess(job, world, snapshot, state)
         look = yield from prove(job, world, snapshot, look, state)
-        draft = drafted(job, world, snapshot, look, state)
-        outcome = decided(job, world, state.apply(draft))
+        draft = draft_iteration(job, world, snapshot, look, state)
+        outcome = decide_within_budget(job, world, state.apply(draft))
         state = yield from publish(job, world, snapshot, look, draft, outcome, state)
-        outcome = outcome or decided(job, world, state)
+        outcome = outcome or decide_within_budget(job, world, state)
         if outcome:
             return (yield from finish(job, world, outcome, state))
         state = yield from act(job, world, state)

@@ -5,19 +5,16 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from aigon.errors import usage
-from aigon.journal.amounts import estimated_tokens
 from aigon.model.checks import Check
 from aigon.model.criteria import VERDICT_WORDS, Criterion, Spec, Verdict, find_bound_checks
 from aigon.text.quoting import code, fenced, folded
-
-__all__ = ["build", "estimated_tokens", "how_decided"]
 
 _PLACEHOLDER = re.compile(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
 _BOUND = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*(\S+)", re.DOTALL)
 _A_JUDGE = "it reads the changes and what the checks found"
 
 
-def build(
+def fill_template(
     template: str,
     *,
     spec: Spec,
@@ -68,7 +65,7 @@ def _completion(phrases: Sequence[str], limit: int) -> str:
     return "\n".join(lines)
 
 
-def how_decided(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:
+def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:
     """What decides a criterion, in a phrase for people. `judge` names the judge; empty or `none` is none."""
     command = folded(criterion.command or "", 500)
     match criterion.kind:
@@ -119,7 +116,7 @@ def _criteria(criteria: Sequence[Criterion], verdicts: Sequence[Verdict], checks
     standing = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
     lines = [
         f"{c.number}. [{standing.get(c.number, 'not looked at')}] {folded(c.text, 1000)}\n"
-        f"   decided by: {how_decided(c, checks, judge)}"
+        f"   decided by: {describe_decision(c, checks, judge)}"
         for c in criteria
     ]
     return fenced("\n".join(lines))

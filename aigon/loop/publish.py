@@ -4,12 +4,10 @@ from collections.abc import Generator
 from dataclasses import replace
 from datetime import datetime
 
-from aigon.job.assessment import Look
-from aigon.job.broken_assessment import require_room
-from aigon.job.demand import forgiven
+from aigon.job.assessment import Assessment, Snapshot, require_room
+from aigon.job.demand import is_forgiven
+from aigon.job.escalation import find_next_step
 from aigon.job.job import Job
-from aigon.job.ladder import rung_of
-from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CheckpointIntended, Event, IterationFinished, Parked
 from aigon.journal.state import State
@@ -24,7 +22,7 @@ SHORT, FULL = 2_000, 8_000
 """Estimated tokens of a digest: as a rule, and on a rung of the ladder that asks for all of it."""
 
 
-def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> IterationFinished:
+def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment, state: State) -> IterationFinished:
     """The look as an event, without a checkpoint yet: what `decide` decides on.
 
     Raises AigonError (exit 7) for one that decided nothing, as there was no room for it on disk.
@@ -56,13 +54,13 @@ def drafted(job: Job, world: World, snapshot: Snapshot, look: Look, state: State
 
 def _full(job: Job, after: State) -> bool:
     """Whether the next turn is on a rung that is given the whole digest."""
-    return job.rungs[rung_of(after, job.rungs)].full
+    return job.rungs[find_next_step(after, job.rungs)].full
 
 
-def _promises(job: Job, look: Look, state: State) -> tuple[Promise, ...]:
+def _promises(job: Job, look: Assessment, state: State) -> tuple[Promise, ...]:
     """What the agent of the turn that is looked at promised, and whether it holds."""
     said = state.turn.said if state.turn_ended and state.turn else ""
-    known = {finding.check for finding in look.findings if forgiven(job.demand, finding)}
+    known = {finding.check for finding in look.findings if is_forgiven(job.demand, finding)}
     return judge_promises(find_promises(said, job.promises), look.findings, look.verdicts, known)
 
 
@@ -70,7 +68,7 @@ def publish(
     job: Job,
     world: World,
     snapshot: Snapshot,
-    look: Look,
+    look: Assessment,
     draft: IterationFinished,
     outcome: Outcome | None,
     state: State,
@@ -132,7 +130,7 @@ def _rung(state: State) -> str:
 
 
 def _message(job: Job, world: World, draft: IterationFinished, state: State) -> str:
-    return commit_message.checkpoint(
+    return commit_message.render_iteration_message(
         feature_id=job.feature.name_for_people,
         run_id=world.run_id,
         number=draft.number,
@@ -159,17 +157,17 @@ def _log(job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, s
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    entry = iteration_log.entry(draft, job.spec, turn, when, rung=_rung(state), notes=snapshot.notes)
+    entry = iteration_log.render_entry(draft, job.spec, turn, when, rung=_rung(state), notes=snapshot.notes)
     return head + entry.encode("utf-8", "replace")
 
 
 def _header(job: Job) -> bytes:
     feature = job.feature
-    return iteration_log.header(feature.name_for_people, job.spec.title or feature.slug, job.agent.name).encode()
+    return iteration_log.render_header(feature.name_for_people, job.spec.title or feature.slug, job.agent.name).encode()
 
 
-def _feedback(job: Job, world: World, snapshot: Snapshot, look: Look, state: State, budget: int) -> str:
-    return feedback.digest(
+def _feedback(job: Job, world: World, snapshot: Snapshot, look: Assessment, state: State, budget: int) -> str:
+    return feedback.render_feedback(
         job.spec,
         look.findings,
         look.verdicts,

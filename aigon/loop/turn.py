@@ -1,6 +1,8 @@
-"""One agent turn: who works, the prompt, the process, the sweep, what it was."""
+"""One agent turn: who works, the prompt, the process, what it was; and the wait for an agent that is rate-limited."""
 
+import math
 import os
+import time
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +13,58 @@ from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
 from aigon.files.displaced import real_folders
 from aigon.isolation.run_sandbox import explain_refusal
+from aigon.job.escalation import ChosenStep, choose_worker, compute_return
 from aigon.job.job import Job
 from aigon.job.world import Held, World
-from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded
+from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded, Waiting
 from aigon.journal.spending import priced
 from aigon.journal.state import State
-from aigon.loop.briefing import ask as asked
-from aigon.loop.budget import barred
+from aigon.loop.briefing import write_briefing as asked
+from aigon.loop.decide import is_turn_barred
 from aigon.loop.guards.availability import AWAY
-from aigon.loop.line_up import Chosen, choose
-from aigon.loop.turn_files import redact_files, without_links
-from aigon.loop.waiting import send_away, wait
-from aigon.model.turns import Agent, TurnRequest
+from aigon.loop.turn_files import redact_files, remove_links
+from aigon.model.turns import Agent, Turn, TurnRequest
 from aigon.process import run
+from aigon.process.stop import wait_until
+
+LOOK_FIRST = 120.0
+"""Seconds of a wait that is worth a look before: what the turn did is then judged, committed, perhaps enough."""
+
+
+def send_away(job: Job, world: World, turn: Turn) -> None:
+    """Note until when the agent of `turn` is away."""
+    held = world.held
+    held.away[turn.agent] = compute_return(turn, world.clock(), job.waits.first, held.times[turn.agent])
+    held.times[turn.agent] += 1
+    held.why[turn.agent] = turn.detail
+    held.looked_at = False
+
+
+def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
+    """Wait for the first that comes back. False where the tree is to be looked at before, or where it is given up.
+
+    It is given up when nobody comes back in time, or a person asks the run to stop.
+    """
+    held = world.held
+    agent, until = min(held.away.items(), key=lambda one: one[1])
+    seconds = until - world.clock()
+    if math.isinf(until) or held.waited + seconds > job.waits.longest:
+        held.given_up = True
+        return False
+    if seconds > LOOK_FIRST and state.iteration > state.finished and not held.looked_at:
+        held.looked_at = True
+        return False
+    yield Waiting(world.now(), state.iteration, agent, held.why.get(agent, ""), seconds, until)
+    begun = time.monotonic()
+    came_back = wait_until(until, world.stop)
+    waited = time.monotonic() - begun
+    held.waited += waited
+    world.waited += waited
+    if came_back:
+        held.away.pop(agent)  # whatever the clock of the machine says by now
+    held.given_up = not came_back
+    return came_back
+
 
 PATIENCE = 5.0
 """Seconds of the run's time that a turn gets at least, so that a nearly spent run still says why it stops."""
@@ -40,7 +81,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     """
     ladders = (job.rungs, *job.fallback)
     while ladders:
-        chosen = choose(ladders, state, world.held.away, world.clock())
+        chosen = choose_worker(ladders, state, world.held.away, world.clock())
         if chosen is None:
             if not (yield from wait(job, world, state)):
                 return state
@@ -51,7 +92,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
         if turn is None or turn.end not in (*AWAY, "not_started"):
             world.held = Held()
             return state
-        if barred(job, world, state):
+        if is_turn_barred(job, world, state):
             world.held.given_up = True
             return state
         if turn.end == "not_started":
@@ -61,7 +102,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     return state
 
 
-def _turn(job: Job, world: World, state: State, chosen: Chosen) -> Generator[Event, State, State]:
+def _turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator[Event, State, State]:
     """One start of one agent, to its end."""
     number, (rung, rungs, step) = state.last_number + 1, chosen
     agent = step.agent
@@ -94,7 +135,7 @@ def _run_folder(world: World, before: str, finished: int) -> None:
     aside = world.workspace.own / "displaced"
     if os.path.realpath(world.folder) != before:
         real_folders(world.folder, world.checkout, aside)
-    without_links(world.folder, aside, finished)
+    remove_links(world.folder, aside, finished)
 
 
 def _report(ask: TurnRequest) -> bytes:

@@ -15,7 +15,7 @@ _OURS = ("prompt.md",)
 Redact = Callable[[bytes], bytes]
 
 
-def without_links(run: Path, aside: Path, finished: int = -1) -> None:
+def remove_links(run: Path, aside: Path, finished: int = -1) -> None:
     """Move links, pipes and sockets in the folder of a run to `aside`, also from where nothing stands as yet.
 
     aigon is in no sandbox: what it writes through a link that an agent made would be the agent's way out of its own.

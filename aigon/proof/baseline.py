@@ -6,10 +6,9 @@ from dataclasses import replace
 from aigon.agents.command_file import is_unedited_command
 from aigon.files.runtime_files import is_runtime
 from aigon.git.trusted import TrustedGit
-from aigon.job.assessment import Look
+from aigon.job.assessment import Assessment, Snapshot
 from aigon.job.branch import has_only_own_lines
 from aigon.job.job import Job
-from aigon.job.snapshot import Snapshot
 from aigon.journal.state import State
 from aigon.proof.vacuity import criterion_key, results_of
 from aigon.spec.features import ROOT
@@ -65,8 +64,8 @@ def _find_fork(git: TrustedGit, head: str, tips: Iterable[str]) -> str:
 
 
 def compare_with_baseline(
-    job: Job, git: TrustedGit, snapshot: Snapshot, look: Look, state: State, *, whole: bool
-) -> Look:
+    job: Job, git: TrustedGit, snapshot: Snapshot, look: Assessment, state: State, *, whole: bool
+) -> Assessment:
     """Return the look with the criteria that passed at the baseline and, if `whole`, whether it adds anything to it."""
     adds_nothing = whole and are_aigons_own(git, job.base_commit, snapshot.content().entries)
     known = job.base_results

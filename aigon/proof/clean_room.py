@@ -11,8 +11,8 @@ from aigon.isolation import dependencies
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
-from aigon.loop import criteria
 from aigon.model.checks import Check, Finding, Problem
+from aigon.proof import criteria
 from aigon.proof.base_tests import less, lost
 from aigon.proof.edits import Changed
 from aigon.proof.frozen import Frozen
@@ -103,7 +103,7 @@ def deciding(job: Job) -> tuple[Check, ...]:
     """The checks that have to be green, those at the end only among them, and the commands of the criteria."""
     known = job.demand.known_failures
     checks = tuple(check for check in job.checks if check.name not in known)
-    return (*checks, *criteria.commands(job.spec.criteria))
+    return (*checks, *criteria.list_commands(job.spec.criteria))
 
 
 def carried_out(
@@ -125,7 +125,7 @@ def carried_out(
 
 
 def _ran(job: Job) -> str:
-    checks, commands = len(deciding(job)), len(criteria.commands(job.spec.criteria))
+    checks, commands = len(deciding(job)), len(criteria.list_commands(job.spec.criteria))
     parts = ((checks - commands, "check"), (commands, "command"))
     return " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number) or "nothing to run"
 
@@ -150,7 +150,7 @@ def _no_longer(on: Bench, checks: Sequence[Check], results: Mapping[str, Result]
 
 def _with_base(on: Bench, touched: Relaid) -> Iterator[tuple[str, Trouble]]:
     """What is red with the base's tests and configuration in place of the agent's."""
-    commands = criteria.commands(on.job.spec.criteria)
+    commands = criteria.list_commands(on.job.spec.criteria)
     checks = [check for check in deciding(on.job) if check not in commands]
     results = on.run(touched.tree, checks, "base-tests") | on.run(touched.with_new_tests, commands, "base-tests")
     for check in checks:
@@ -209,7 +209,7 @@ def red(job: Job, check: Check, result: Result) -> str:
     """Why a result does not count as proven; empty where it does."""
     if result.finding.status != "pass":
         return result.finding.summary or result.finding.status
-    verdict = criteria.by_command(job.spec.criteria, check, result)
+    verdict = criteria.judge_by_command(job.spec.criteria, check, result)
     return verdict.reason if verdict and verdict.status != "met" else ""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
 from aigon.git.trusted import TrustedGit
-from aigon.job.snapshot import Snapshot
+from aigon.job.assessment import Snapshot
 from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import Frozen

@@ -11,10 +11,9 @@ from dataclasses import replace
 from aigon.checks import dependencies
 from aigon.errors import AigonError
 from aigon.files.error_words import Lacking, is_lack
-from aigon.job.assessment import Look, require_untouched
-from aigon.job.demand import is_hollow, met
+from aigon.job.assessment import Assessment, Snapshot, require_untouched
+from aigon.job.demand import find_proof, is_hollow
 from aigon.job.job import Job
-from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.journal.state import State
@@ -37,10 +36,12 @@ BASE_TESTS = "base-tests"
 NOT_ISOLATED = "not isolated: nothing here keeps the proof from reaching the workspace"
 
 
-def prove(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) -> Generator[Event, State, Look]:
+def prove(
+    job: Job, world: World, snapshot: Snapshot, look: Assessment, state: State
+) -> Generator[Event, State, Assessment]:
     """The look; where it says that everything is proven, with what the integrity rules and the clean room say."""
     first = state.base is None and world.keeps
-    proven = look.complete and met(job.demand, look.findings, look.verdicts)
+    proven = look.complete and find_proof(job.demand, look.findings, look.verdicts)
     whole = look.complete and (state.base is None or proven is not None)
     look = compare_with_baseline(job, world.workspace.trusted, snapshot, look, state, whole=whole)
     if first:
@@ -65,7 +66,7 @@ def prove(job: Job, world: World, snapshot: Snapshot, look: Look, state: State) 
     return look
 
 
-def _proven(job: Job, world: World, snapshot: Snapshot, look: Look) -> Generator[Event, State, Look]:
+def _proven(job: Job, world: World, snapshot: Snapshot, look: Assessment) -> Generator[Event, State, Assessment]:
     record = frozen_of(job, world)
     rows = changed(world.workspace.trusted, snapshot, record)
     for path in world.workspace.untracked():
@@ -93,7 +94,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Look) -> Generator
     return replace(look, findings=findings, verdicts=verdicts, concerns=concerns, complete=not world.stop.now)
 
 
-def _require_sound(look: Look) -> None:
+def _require_sound(look: Assessment) -> None:
     """Raise AigonError (exit 7) where all is met on the base, but not in a clean room: no agent can mend that."""
     for finding in look.findings:
         if finding.role == "proof" and finding.status != "pass":
@@ -110,7 +111,7 @@ def frozen_of(job: Job, world: World) -> Frozen:
 
 
 def _attempt(
-    job: Job, world: World, snapshot: Snapshot, look: Look, record: Frozen, rows: tuple[Changed, ...]
+    job: Job, world: World, snapshot: Snapshot, look: Assessment, record: Frozen, rows: tuple[Changed, ...]
 ) -> Proof:
     """The proof, or why it could not be carried out: that is no pass."""
     folder = world.iteration_folder(snapshot.number) / "proof"

@@ -9,10 +9,9 @@ from dataclasses import replace
 from aigon.checks import dependencies
 from aigon.errors import AigonError, environment
 from aigon.files.store import write_whole
-from aigon.job.assessment import Look
+from aigon.job.assessment import Assessment, is_baseline
 from aigon.job.job import Job
 from aigon.job.results import Result
-from aigon.job.snapshot import is_the_base
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
@@ -31,7 +30,7 @@ HINT = (
 )
 
 
-def record_base(job: Job, world: World, look: Look) -> None:
+def record_base(job: Job, world: World, look: Assessment) -> None:
     """Write down, before the first turn, which tests the base has, which criteria pass, what lies beside its tree."""
     assert world.frozen is not None
     known = frozen.load(world.frozen)
@@ -55,7 +54,7 @@ def _folders(job: Job, world: World) -> dict[str, str]:
     return {place: before.get(place, name) if place in shared else name for place, name in found.items()}
 
 
-def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) -> Generator[Event, State, None]:
+def rehearse(job: Job, world: World, number: int, look: Assessment, record: Frozen) -> Generator[Event, State, None]:
     """Run everything once on a clean export of the base, in an arena once for all its loops.
 
     Raises AigonError (exit 7) where the proof could not work.
@@ -71,12 +70,12 @@ def rehearse(job: Job, world: World, number: int, look: Look, record: Frozen) ->
                 write_whole(mark, b"", (mark.parent,))
 
 
-def _rehearsed(job: Job, world: World, number: int, look: Look, record: Frozen) -> Generator[Event, State, None]:
+def _rehearsed(job: Job, world: World, number: int, look: Assessment, record: Frozen) -> Generator[Event, State, None]:
     yield CheckStarted(world.now(), number, "proof", TITLE)
     begun, tree = time.monotonic(), world.workspace.tree()
     on = bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = tuple(check for check in deciding(job) if check.when == "each")
-    results = on.run(tree, checks, "clean", of_people=is_the_base(job.base_commit, world.workspace, tree))
+    results = on.run(tree, checks, "clean", of_people=is_baseline(job.base_commit, world.workspace, tree))
     there = {check.name: result for check, result in look.ran}
     lacking = dict(_lacking(on, tree, checks, there, results))
     yield CheckFinished(world.now(), number, _finding(on, lacking, time.monotonic() - begun))
@@ -122,7 +121,7 @@ def _finding(on: Bench, lacking: Mapping[str, str], seconds: float) -> Finding:
     return replace(made, status="fail") if lacking else made
 
 
-def _name(job: Job, world: World, look: Look, record: Frozen) -> str:
+def _name(job: Job, world: World, look: Assessment, record: Frozen) -> str:
     """A rehearsal on the same tree with the same checks, environment and dependencies shows nothing new.
 
     It compares with what a worktree showed, so that those that showed the same are spared one.

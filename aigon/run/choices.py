@@ -9,9 +9,9 @@ from aigon.agents.configured import find_agent
 from aigon.arena.command_line import spell_option
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
-from aigon.job import limits
+from aigon.job import options as limits
+from aigon.job.escalation import EscalationStep
 from aigon.job.job import Job
-from aigon.job.ladder import Rung
 from aigon.job.options import Options
 from aigon.journal.choices import Choices, Step
 from aigon.journal.events import RunStarted
@@ -22,7 +22,7 @@ LIMITS = (
     "max_consecutive_failures",
 )  # fmt: skip
 """Set by a flag, a variable or the configuration; the function of this name in `limits` returns what holds."""
-NAMED = ("profile", "validation_script", "skip_validation", "accept_passing", "promises", "on_partial")
+NAMED_OPTIONS = ("profile", "validation_script", "skip_validation", "accept_passing", "promises", "on_partial")
 """In force only if they were named for the run."""
 SHARED = ("max_cost", "max_time")
 """Limits for all agents of an arena together."""
@@ -37,7 +37,7 @@ class Continued:
     warnings: tuple[str, ...] = ()
 
 
-def choices_of(job: Job, prepared: Prepared, options: Options) -> Choices:
+def record_choices(job: Job, prepared: Prepared, options: Options) -> Choices:
     """Return what is in force for a run."""
     judge, own = prepared.judge, prepared.config.judge
     return Choices(
@@ -61,7 +61,7 @@ def continue_choices(options: Options, started: RunStarted, main: Path, read: Re
     agent = recorded.line_up[0].agent
     flag = options.is_flag("agents")
     chosen = find_agent(main, config, options.agents[0], open_work_tree(main)).name if flag else agent
-    taken = {name: getattr(recorded, name) for name in (*LIMITS, *NAMED, "sandbox", "judge")}
+    taken = {name: getattr(recorded, name) for name in (*LIMITS, *NAMED_OPTIONS, "sandbox", "judge")}
     if not options.is_flag("judge"):
         taken |= {"judge_model": recorded.judge_model, "judge_agent": recorded.judge_agent}
     given = options
@@ -113,9 +113,9 @@ def _default(config: Config) -> tuple[str, ...]:
 def _in_force(config: Config, options: Options) -> dict[str, Any]:
     """Limits, sandbox and what was named for the run, under the names of their options."""
     limited = {name: getattr(limits, name)(config, options) for name in LIMITS}
-    named = {name: getattr(options, name) or None for name in NAMED}
+    named = {name: getattr(options, name) or None for name in NAMED_OPTIONS}
     return {**limited, **named, "sandbox": options.sandbox or config.sandbox.mode}
 
 
-def _step(rung: Rung) -> Step:
+def _step(rung: EscalationStep) -> Step:
     return Step(rung.agent.name, rung.agent.model, rung.agent.effort, rung.turns, rung.full)

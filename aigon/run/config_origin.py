@@ -17,8 +17,7 @@ from aigon.config.models import Config, JudgeConfig, parse_configuration
 from aigon.config.values import ConfigValue, KeyPath, convert_to_json, format_key, is_set, list_values, redact_value
 from aigon.files.home import state_home
 from aigon.files.resources import profiles
-from aigon.job import limits
-from aigon.job.options import Options
+from aigon.job.options import Options, resolve_limits
 from aigon.model.checks import Check
 
 OPTIONS: Mapping[str, KeyPath] = {
@@ -88,7 +87,7 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
     """
     sources = _sources(root, given)
     options = Options("", **{name: each.value for name, each in given.items()})  # type: ignore[arg-type]
-    limits.limits(sources.merged, options)  # a limit that cannot be is refused here as it is by a run
+    resolve_limits(sources.merged, options)  # a limit that cannot be is refused here as it is by a run
     resolved = resolve_checks(root, sources.merged, None, options, env)
     before = resolve_checks(root, sources.merged.model_copy(update={"checks": {}}), None, options, env)
     found = [*_of_model(root, sources, resolved), *_of_machine(sources, env)]

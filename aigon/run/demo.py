@@ -16,7 +16,7 @@ RECORDED = "recorded"
 WHO = {"name": "aigon demo", "email": "demo@example.invalid"}
 
 
-def make(folder: str | None) -> Path:
+def create_demo(folder: str | None) -> Path:
     """The demonstration's repository with its first commit; where it is. Raises AigonError (exit 2) when not empty."""
     root = Path(folder).absolute() if folder else Path(tempfile.mkdtemp(prefix="aigon-demo-"))
     if root.exists() and any(root.iterdir()):
@@ -61,7 +61,7 @@ def _tools_first() -> None:
     os.environ["VIRTUAL_ENV"] = str(Path(own).parent)
 
 
-def before(root: Path, agent: str | None) -> str:
+def describe_demo(root: Path, agent: str | None) -> str:
     """What is about to happen."""
     recorded = "Only the agent is not real: it replays three recorded attempts."
     who = f"The agent is {agent}, for real." if agent else recorded
@@ -71,7 +71,7 @@ def before(root: Path, agent: str | None) -> str:
     )
 
 
-def after(checkout: Checkout, agent: str | None) -> str:
+def suggest_next(checkout: Checkout, agent: str | None) -> str:
     """What to look at, and how to do the same with one's own repository."""
     root = checkout.root
     log = next(iter(sorted(root.glob("docs/specs/features/logs/*.md"))), root)

@@ -1,45 +1,88 @@
-"""`--dry-run`: the plan, the checks, how each criterion is decided, the whole first prompt. Changes nothing."""
+"""`--dry-run`: the plan, its price, how each criterion is decided, the whole first prompt. Changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date
 
 from aigon.checks.execution import render_command
 from aigon.config.loading import open_work_tree
+from aigon.config.price_tables import add_known_prices
+from aigon.config.prices import describe_stale_prices, find_price
 from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import find_absent, strip_made
 from aigon.job import branch
+from aigon.job.escalation import EscalationStep
 from aigon.job.job import Job
-from aigon.job.ladder import Rung
 from aigon.job.options import Options
 from aigon.job.spec_locations import require_open_feature
+from aigon.journal.amounts import cost_range, estimated_tokens
 from aigon.journal.records import records_of
+from aigon.journal.spending import range_of
 from aigon.journal.state import replay
-from aigon.loop.prompt import build, estimated_tokens, how_decided
+from aigon.loop.prompt import describe_decision, fill_template
 from aigon.model.checks import Check
 from aigon.proof import protected_files
 from aigon.run.choices import continue_choices
-from aigon.run.feature_stages import beside, require_feature
-from aigon.run.prepare import Prepared, job_of, ready
-from aigon.run.price_tag import cost_of, price_tag
+from aigon.run.feature_stages import render_worktree_command, require_feature
+from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.spec import files
 from aigon.spec.document import warnings_of
 from aigon.spec.features import Feature, feature_at
 
 
-def plan(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
+def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
+    """From the least to the much, in US dollars, for a first prompt of `tokens`; None where a model has no price.
+
+    The dearest model of the ladder's rungs that this many turns can reach sets the upper end.
+    """
+    models = _models(job)
+    table = add_known_prices(job.prices, *models)
+    found = [find_price(table, model) for model in models]
+    ranges = [range_of(tokens, job.limits.iterations, one.price) for one in found if one]
+    known = [one for one in ranges if one]
+    if not known or len(known) < len(models):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def render_price_tag(job: Job, tokens: int) -> str:
+    """`roughly $0.40 to $6`, or that nobody can say."""
+    found = estimate_cost(job, tokens)
+    if found:
+        return f"roughly {cost_range(*found)}"
+    models = ", ".join(filter(None, _models(job)))
+    return "unknown" + (f" (no price for {models})" if models else "")
+
+
+def warn_of_old_prices(job: Job, today: date) -> Iterator[str]:
+    """What is to be said of prices that are old."""
+    models = _models(job)
+    if text := describe_stale_prices(add_known_prices(job.prices, *models), today, models):
+        yield text
+
+
+def _models(job: Job) -> list[str]:
+    """The models of the rungs that this invocation can come to, each once."""
+    reached = job.rungs if job.limits.iterations > 1 else job.rungs[:1]
+    return list(dict.fromkeys(rung.agent.model for rung in reached))
+
+
+def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:
     """The plan as a document and as text. Raises AigonError for what would refuse the run."""
     if not options.resume:
         require_feature(checkout, options.feature, write=False)
     require_open_feature(checkout.root, checkout.common_dir, options.feature)
     options = _as_resumed(checkout, options)
-    prepared = ready(checkout, options)
+    prepared = prepare_ready(checkout, options)
     branch.require_sound(checkout)
     if not options.worktree:
-        branch.own_changes(
-            checkout, [prepared.feature.path], elsewhere=beside(checkout.root, prepared.feature, options.agents)
+        branch.list_own_changes(
+            checkout,
+            [prepared.feature.path],
+            elsewhere=render_worktree_command(checkout.root, prepared.feature, options.agents),
         )
-    job = job_of(prepared, options, checkout.head or "")
+    job = build_job(prepared, options, checkout.head or "")
     prompt = _first_prompt(job)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
     box = sandbox.choose_mechanism(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
@@ -53,7 +96,7 @@ def _as_resumed(checkout: Checkout, options: Options) -> Options:
     home = known_home(checkout.common_dir) if options.resume else None
     if home is None:
         return options
-    name = files.name_of(checkout.root, options.feature, branch.branch_of(checkout, options.feature))
+    name = files.name_of(checkout.root, options.feature, branch.find_branch(checkout, options.feature))
     started = replay(records_of(home, name).each()).started
     return (
         continue_choices(options, started, checkout.root, open_work_tree(checkout.root)).options if started else options
@@ -72,7 +115,7 @@ def _granted(prepared: Prepared, checkout: Checkout, box: str) -> str:
 
 
 def _first_prompt(job: Job) -> str:
-    return build(
+    return fill_template(
         job.template,
         spec=job.spec,
         spec_path=job.spec_path,
@@ -101,7 +144,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         "checks": [_check(check) for check in job.checks],
         "absent": [{"role": absent.role, "why": absent.why} for absent in prepared.checks.absent],
         "criteria": [
-            {"number": c.number, "text": c.text, "kind": c.kind, "decided_by": how_decided(c, job.checks, judge)}
+            {"number": c.number, "text": c.text, "kind": c.kind, "decided_by": describe_decision(c, job.checks, judge)}
             for c in job.spec.criteria
         ],
         "warnings": [{"line": each.line, "message": each.message} for each in warnings_of(prepared.spec)],
@@ -116,7 +159,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         },
         "prompt": prompt,
         "estimated_tokens": (tokens := estimated_tokens(prompt)),
-        "estimated_cost": {"low": cost[0], "high": cost[1]} if (cost := cost_of(job, tokens)) else None,
+        "estimated_cost": {"low": cost[0], "high": cost[1]} if (cost := estimate_cost(job, tokens)) else None,
         "ladder": [_rung(rung) for rung in job.rungs],
         "fallback": [ladder[0].agent.name for ladder in job.fallback],
     }
@@ -128,7 +171,7 @@ def _assigns_id(feature: Feature) -> bool:
     return bool(feature.id and known and not known.id)
 
 
-def _rung(rung: Rung) -> dict[str, object]:
+def _rung(rung: EscalationStep) -> dict[str, object]:
     return {"turns": rung.turns, "model": rung.agent.model, "effort": rung.agent.effort, "full_digest": rung.full}
 
 
@@ -146,7 +189,7 @@ def _ladder(job: Job) -> list[str]:
     return [f"  rung {number}: {_worded(rung)}" for number, rung in enumerate(job.rungs, 1)]
 
 
-def _worded(rung: Rung) -> str:
+def _worded(rung: EscalationStep) -> str:
     how = " ".join(filter(None, (rung.agent.model, rung.agent.effort and f"effort {rung.agent.effort}"))) or "as it is"
     return f"{how}, {f'{rung.turns} turns' if rung.turns else 'from then on'}" + (", whole digest" if rung.full else "")
 
@@ -171,7 +214,9 @@ def _text(
         "  none"
     ]
     absent = [f"  {each.text}" for each in prepared.checks.absent]
-    criteria = [f"  {c.number}. {c.text}\n     {how_decided(c, job.checks, str(judge))}" for c in job.spec.criteria]
+    criteria = [
+        f"  {c.number}. {c.text}\n     {describe_decision(c, job.checks, str(judge))}" for c in job.spec.criteria
+    ]
     model = f" ({job.agent.model})" if job.agent.model else ""
     lines = [
         f"Feature {prepared.feature.name_for_people}: {job.spec.title or prepared.feature.slug}",
@@ -182,7 +227,7 @@ def _text(
         *_ladder(job),
         f"Sandbox: {document['sandbox']}{granted}",
         *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),
-        f"Cost: {price_tag(job, estimated_tokens(prompt))}",
+        f"Cost: {render_price_tag(job, estimated_tokens(prompt))}",
         f"Judge: {judge}",
         f"Profile: {prepared.checks.profile}",
         "Checks:",

@@ -13,8 +13,8 @@ from aigon.files.resources import resource
 from aigon.git.path_commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import branch
-from aigon.job.bookkeeping import Committing, commit, take_up
-from aigon.job.locks import alone
+from aigon.job.bookkeeping import Committing, commit_as_asked, commit_taken_up
+from aigon.job.seat import hold_checkout
 from aigon.job.spec_locations import (
     choose_next_id,
     find_checked_out_feature,
@@ -29,7 +29,7 @@ from aigon.spec.features import FOLDERS, ROOT, Feature
 from aigon.spec.stages import moved_to
 
 
-def create(checkout: Checkout, title: str, name: str, how: Committing) -> Feature:
+def create_feature(checkout: Checkout, title: str, name: str, how: Committing) -> Feature:
     """Write a spec into the inbox, named after its title or by `name`.
 
     Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
@@ -38,7 +38,7 @@ def create(checkout: Checkout, title: str, name: str, how: Committing) -> Featur
     how = require_committing(checkout, how)
     write_spec(checkout.root, feature, title)
     try:
-        commit(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
+        commit_as_asked(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
     except BaseException:
         (checkout.root / feature.path).unlink()
         raise
@@ -62,7 +62,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     Raises AigonError (exit 2) then, as no agent can start before it has acceptance criteria. Without `write` nothing is
     written.
     """
-    if not features.is_title(wanted) or branch.branch_of(checkout, wanted):
+    if not features.is_title(wanted) or branch.find_branch(checkout, wanted):
         return
     try:
         locate_spec(checkout.root, checkout.common_dir, wanted)
@@ -75,7 +75,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     if not write:
         what = f"There is no feature '{wanted}' yet. Without --dry-run its spec is written"
         raise usage(what, where=feature.path, hint=f"aigon feature-create {shlex.quote(wanted)}")
-    with alone(checkout):
+    with hold_checkout(checkout):
         write_spec(checkout.root, feature, wanted)
     raise usage(
         "The spec of a new feature is written. An agent can start once it has acceptance criteria",
@@ -92,7 +92,7 @@ def write_spec(root: Path, feature: Feature, title: str) -> None:
     target.write_text(template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
 
 
-def prioritise(checkout: Checkout, wanted: str, how: Committing) -> Feature:
+def prioritise_feature(checkout: Checkout, wanted: str, how: Committing) -> Feature:
     """Give a feature of the inbox its ID and move it to the backlog. Raises AigonError: 2, or 7 by a hook."""
     place = locate_spec(checkout.root, checkout.common_dir, wanted)
     feature = place.feature
@@ -102,11 +102,11 @@ def prioritise(checkout: Checkout, wanted: str, how: Committing) -> Feature:
     how = require_committing(checkout, how)
     id = feature.id or choose_next_id(checkout.root, checkout.common_dir)
     with moved_to(checkout.root, feature, "backlog", id) as (moved, paths):
-        commit(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}", how)
+        commit_as_asked(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}", how)
     return moved
 
 
-def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, str]:
+def set_up_feature(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, str]:
     """Start a feature: its branch at HEAD, its spec in progress. Return the feature and the branch.
 
     Raises AigonError: 2 for a feature that is done, 7 for a checkout that no feature can start from.
@@ -117,18 +117,18 @@ def set_up(checkout: Checkout, wanted: str, how: Committing) -> tuple[Feature, s
     current = branch.require_sound(checkout)
     if checkout.commit_of(f"refs/heads/{feature.name}") is None:
         branch.require_configuration(checkout)
-    own = branch.own_changes(checkout, [feature.path], elsewhere=beside(checkout.root, feature))
+    own = branch.list_own_changes(checkout, [feature.path], elsewhere=render_worktree_command(checkout.root, feature))
     with _entered(checkout, feature.name):
         branch.ignore_runtime_files(checkout)
         with moved_to(checkout.root, feature, "in-progress") as (moved, paths):
-            head = take_up(checkout, moved, [*own, *paths], how)
+            head = commit_taken_up(checkout, moved, [*own, *paths], how)
     records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
     if records.origin() is None:
         records.set_origin(Origin("" if current == feature.name else current, head))
     return moved, feature.name
 
 
-def beside(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
+def render_worktree_command(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
     """Return the command that lets an agent work on a feature without touching this checkout."""
     known = features.feature_at(feature.path)
     name = (
@@ -141,7 +141,7 @@ def beside(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
 def _entered(checkout: Checkout, name: str) -> Iterator[None]:
     """Check out the branch `name`; if something goes wrong in here, HEAD is back and a branch made here is gone."""
     before, is_new = str(checkout.branch), checkout.commit_of(f"refs/heads/{name}") is None
-    branch.enter(checkout, name)
+    branch.enter_branch(checkout, name)
     try:
         yield
     except BaseException:

@@ -15,7 +15,7 @@ from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.seat import Seat
 from aigon.job.world import World
-from aigon.journal.amounts import many
+from aigon.journal.amounts import estimated_tokens, many
 from aigon.journal.aside import Aside
 from aigon.journal.decisions import applying
 from aigon.journal.events import Notice, RunFinished
@@ -24,10 +24,9 @@ from aigon.journal.memory_sink import MemorySink
 from aigon.journal.sink import JournalSink
 from aigon.journal.state_file import StateFileSink
 from aigon.journal.step_sink import StepSink
-from aigon.loop.briefing import prompt_text
-from aigon.loop.drive import Durable, Observer, Recorder, drive
-from aigon.loop.loop import Loop, run
-from aigon.loop.prompt import estimated_tokens
+from aigon.loop.briefing import render_prompt
+from aigon.loop.drive import Durable, Observer, Recorder, drive_loop
+from aigon.loop.loop import Loop, run_loop
 from aigon.model.candidates import format_run_command
 from aigon.model.criteria import find_bound_checks
 from aigon.model.judging import describe_no_judge
@@ -36,10 +35,10 @@ from aigon.process.running import keep_note
 from aigon.process.stop import Stop
 from aigon.process.watchdog import run_watchdog
 from aigon.proof.vacuity import criterion_key, describe_passing, own_proof
+from aigon.run.dry_run import render_price_tag, warn_of_old_prices
 from aigon.run.opening import Confirm
-from aigon.run.price_tag import price_tag, warnings
-from aigon.run.seating import seated
-from aigon.run.session import Session, opened
+from aigon.run.seating import take_seat
+from aigon.run.session import Session, open_session
 from aigon.spec.document import warnings_of
 
 Observers = Callable[[Session], Sequence[Observer]]
@@ -53,7 +52,7 @@ def implement(
     Raises AigonError before or instead of a run. With `announce` the first Ctrl+C is answered on standard error; an
     observer that owns the screen answers itself.
     """
-    with seated(checkout, options, say) as (seat, spelled):
+    with take_seat(checkout, options, say) as (seat, spelled):
         return _implement(seat, spelled, observers, confirm, announce=announce)
 
 
@@ -62,7 +61,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     stop = Stop([seat.main / name for name in branch.STOP_FILES], said=_answer(options, seat) if announce else _quiet)
     with (
         stop.handling(),
-        opened(seat, options, stop, confirm) as session,
+        open_session(seat, options, stop, confirm) as session,
         keep_note(session.world.home, session.world.invocation, session.world.run_id, *_whose(session)) as running,
         run_watchdog(session.world.invocation, running) as guardian,
     ):
@@ -75,8 +74,8 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_said_before(session)], state)
-            loop = add_hooks(run(session.job, session.world, state), session, state)
-            return drive(loop, state, recorder)
+            loop = add_hooks(run_loop(session.job, session.world, state), session, state)
+            return drive_loop(loop, state, recorder)
         finally:
             stop.halt()
             if loop:
@@ -127,11 +126,11 @@ def _said_before(session: Session) -> Iterator[Notice]:
     yield from _about_the_judge(session, now)
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)
-    tokens = estimated_tokens(prompt_text(job, session.world, session.state, session.state.last_number + 1))
-    yield from (Notice(now, text, "warning") for text in warnings(job, date.today()))
+    tokens = estimated_tokens(render_prompt(job, session.world, session.state, session.state.last_number + 1))
+    yield from (Notice(now, text, "warning") for text in warn_of_old_prices(job, date.today()))
     cap = f"capped at ${job.limits.max_cost:.2f}" if job.limits.max_cost else "cap it with --max-cost"
     turns = f"up to {many(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
-    yield Notice(now, f"{turns}. Cost: {price_tag(job, tokens)}; {cap}")
+    yield Notice(now, f"{turns}. Cost: {render_price_tag(job, tokens)}; {cap}")
 
 
 def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:

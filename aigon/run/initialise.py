@@ -123,9 +123,9 @@ class Uncommitted:
         return self.why_not or "Not committed yet. Features start from a commit with these files: aigon init --commit"
 
 
-def uncommitted(checkout: Checkout) -> Uncommitted:
+def find_uncommitted_setup(checkout: Checkout) -> Uncommitted:
     """Return the files of aigon's set-up that are in no commit."""
-    paths = tuple(branch.uncommitted_own(checkout))
+    paths = tuple(branch.list_uncommitted_setup(checkout))
     if checkout.head is None and set(checkout.changed()) > {*paths}:
         why = f"Not committed: the repository has no commits yet. Make the first one: {FIRST_COMMIT}"
         return Uncommitted(paths, "", why)
@@ -136,11 +136,11 @@ def uncommitted(checkout: Checkout) -> Uncommitted:
     return Uncommitted(paths, checkout.branch or "")
 
 
-def commit_own(checkout: Checkout, left: Uncommitted, how: Committing) -> str:
+def commit_setup(checkout: Checkout, left: Uncommitted, how: Committing) -> str:
     """Commit the files of aigon's set-up; return the commit. Raises AigonError (exit 7) if that is not possible."""
     feature_stages.require_committer(checkout)
     known = checkout.head and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is not None
-    bookkeeping.commit(checkout, left.paths, f"chore: {'update the' if known else 'set up'} aigon", how)
+    bookkeeping.commit_as_asked(checkout, left.paths, f"chore: {'update the' if known else 'set up'} aigon", how)
     return str(checkout.head)
 
 

@@ -21,17 +21,17 @@ from aigon.judge.backends import find_backend
 from aigon.judge.judgement import judge_change
 from aigon.judge.labelled import LabelledCase, diff_case, load_cases, open_bench
 from aigon.judge.settings import choose_judge
-from aigon.loop.actors import chosen_judge
 from aigon.model.changes import FileDiff
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process import orphans
 from aigon.process.stop import POLL_SECONDS, Stop
+from aigon.run.actors import find_judge
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgeEvalRequest:
     """What a person asked for; None where nothing was said. `set` is a folder, None for the one that ships."""
 
     set: str | None = None
@@ -45,14 +45,14 @@ class _Stopped(Exception):
     """Somebody asked for the end."""
 
 
-def evaluate(start: Path, asked: Asked, progress: Progress) -> tuple[Evaluation, str]:
+def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> tuple[Evaluation, str]:
     """Judge every case, as often as asked; what ended it early (SIGINT, SIGTERM, SIGHUP), "" when nothing did.
 
     Raises AigonError: 2 for a set or configuration that is malformed, 6 when the judge cannot be asked.
     """
     folder = Path(asked.set) if asked.set else resource("templates", "judging")
     labelled = load_cases(folder)
-    settings = judge(start, asked)
+    settings = find_measured_judge(start, asked)
     criteria = sum(len(case.truth) for case in labelled)
     progress(f"{settings.backend} ({settings.model}) judges {len(labelled)} changes with {criteria} criteria")
     orphans.adopt_orphans()
@@ -68,12 +68,12 @@ def evaluate(start: Path, asked: Asked, progress: Progress) -> tuple[Evaluation,
     return shown, "" if complete else stop.reason
 
 
-def judge(start: Path, asked: Asked) -> JudgeSettings:
+def find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
     """The judge to measure: the one that was named, else the configured one. Raises AigonError (exit 6) for none."""
     root = _root(start)
     config = _configured(load_configuration(open_work_tree(root)), asked)
     chosen = choose_judge(config.judge or JudgeConfig(), asked.judge)
-    found = None if chosen == "none" else chosen_judge(config, chosen, (), dict(os.environ), root)
+    found = None if chosen == "none" else find_judge(config, chosen, (), dict(os.environ), root)
     if found is None:
         hint = "Name one: --judge anthropic, agent or command. What each needs is said when it cannot be asked"
         raise unavailable("There is no judge to measure", where="--judge, AIGON_JUDGE or judge.backend", hint=hint)
@@ -89,7 +89,7 @@ def _root(start: Path) -> Path:
         return start
 
 
-def _configured(config: Config, asked: Asked) -> Config:
+def _configured(config: Config, asked: JudgeEvalRequest) -> Config:
     changes = {key: value for key, value in (("model", asked.model), ("mode", asked.mode)) if value}
     return config.model_copy(update={"judge": (config.judge or JudgeConfig()).model_copy(update=changes)})
 

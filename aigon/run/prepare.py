@@ -19,18 +19,17 @@ from aigon.errors import usage
 from aigon.files.resources import resource
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
-from aigon.job import limits
 from aigon.job.job import Job, ProofPlan
-from aigon.job.options import Options
+from aigon.job.options import Options, idle_timeout, iteration_timeout, resolve_demand, resolve_limits, resolve_waits
 from aigon.job.spec_locations import find_feature_here, find_feature_to_begin
-from aigon.loop import actors
 from aigon.model.criteria import Spec, parse_promises
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.process import capacity
 from aigon.profiles.protection import Protection
 from aigon.proof import guarding
-from aigon.run.kept_back import kept_back
+from aigon.run import actors
+from aigon.run.actors import describe_withheld_secrets
 from aigon.secrets import redaction
 from aigon.spec import files
 from aigon.spec.annotating import takes_annotation
@@ -94,7 +93,7 @@ def prepare(
         where = "ralph.enabled in .aigon/config.json"
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
         raise usage("The loop is turned off for this project", where=where, hint=hint)
-    limits.limits(config, options)  # a limit that cannot be is said before anything is changed
+    resolve_limits(config, options)  # a limit that cannot be is said before anything is changed
     parse_promises(options.promises)
     find = find_feature_to_begin if with_agent else find_feature_here
     feature = feature or find(root, checkout.common_dir, options.feature)
@@ -104,8 +103,8 @@ def prepare(
         **redaction.drop_credentials(env, config.env.pass_),
         "PATH": build_tool_path(root, env.get("PATH", "")),
     }
-    agent, chosen = actors.agent_of(main, config, options, env, read) if with_agent else (None, "")
-    others, warned = actors.fallback(main, config, options, env, read, agent) if agent else ((), ())
+    agent, chosen = actors.choose_agent(main, config, options, env, read) if with_agent else (None, "")
+    others, warned = actors.list_fallback_agents(main, config, options, env, read, agent) if agent else ((), ())
     checks = resolve_checks(root, config, spec, options, env)
     spec = _bind_criteria(spec, checks)
     require_named(spec, feature.path, checks.checks)
@@ -115,7 +114,7 @@ def prepare(
         spec=spec,
         checks=checks,
         agent=agent,
-        judge=actors.judge_of(config, options, spec, env, root=main),
+        judge=actors.choose_judge_for(config, options, spec, env, root=main),
         env=env,
         check_env=check_env,
         protection=guarding.protection_of(root, config, spec, checks.checks),
@@ -161,7 +160,7 @@ def _bind_criteria(spec: Spec, checks: ProjectChecks) -> Spec:
 def _kept_back(
     main: Path, config: Config, env: Mapping[str, str], agent: Agent | None, others: tuple[Agent, ...]
 ) -> str:
-    return kept_back((agent, *others), env, config, main) if agent else ""
+    return describe_withheld_secrets((agent, *others), env, config, main) if agent else ""
 
 
 def _with_agents_of(main: Path, config: Config) -> Config:
@@ -178,7 +177,7 @@ def _with_judge_of(options: Options, config: Config) -> Config:
     return config.model_copy(update={"judge": judge}) if kept else config
 
 
-def ready(
+def prepare_ready(
     checkout: Checkout,
     options: Options,
     feature: Feature | None = None,
@@ -201,7 +200,7 @@ def require_ready(root: Path, prepared: Prepared, options: Options) -> None:
         require_tools(prepared.checks.checks)
 
 
-def job_of(
+def build_job(
     prepared: Prepared,
     options: Options,
     base_commit: str,
@@ -211,7 +210,7 @@ def job_of(
 ) -> Job:
     """The job, once it is known which commit it starts from."""
     config, feature = prepared.config, prepared.feature
-    rungs = actors.rungs(prepared.agent or Agent("none", "command"), config, options)
+    rungs = actors.list_escalation_steps(prepared.agent or Agent("none", "command"), config, options)
     return Job(
         feature=feature,
         label=label,
@@ -221,22 +220,24 @@ def job_of(
         log_path=feature.log(label),
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
-        demand=limits.demand(config, prepared.spec, options),
-        limits=limits.limits(config, options, rungs),
+        demand=resolve_demand(config, prepared.spec, options),
+        limits=resolve_limits(config, options, rungs),
         rungs=rungs,
         judge=prepared.judge,
         template=prompt_template(),
-        turn_timeout=limits.iteration_timeout(config, options, prepared.checks.turn),
+        turn_timeout=iteration_timeout(config, options, prepared.checks.turn),
         slots=capacity.count_slots(),
         stop_on_first_failure=config.ralph.stop_on_first_failure,
         auto_check=config.ralph.auto_check_criteria,
         use_cache=options.resume_from != "rerun",
         protection=prepared.protection,
         proof=prepared.proof,
-        fallback=tuple(actors.rungs(agent, config, options, first=False) for agent in prepared.fallback),
+        fallback=tuple(
+            actors.list_escalation_steps(agent, config, options, first=False) for agent in prepared.fallback
+        ),
         promises=parse_promises(options.promises),
-        waits=limits.waits(config, options),
-        idle_timeout=limits.idle_timeout(config, options),
+        waits=resolve_waits(config, options),
+        idle_timeout=idle_timeout(config, options),
         prices=prepared.prices,
     )
 
@@ -246,7 +247,7 @@ def prompt_template() -> str:
     return resource("templates", "prompts", "implement.md").read_text(encoding="utf-8")
 
 
-def relocated(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
+def follow_spec(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """The same, after the spec has moved to another stage."""
     spec = _bind_criteria(files.read(open_work_tree(root), feature), prepared.checks)
     return replace(prepared, feature=feature, spec=spec)

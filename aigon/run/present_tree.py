@@ -28,7 +28,7 @@ _NO_CACHE = "-p no:cacheprovider"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class TreeResults:
     """What the checks came to, by name, and of those that changed files of the tree, which.
 
     Those files are as they were; what they had become is in the folder `aside`.
@@ -39,20 +39,20 @@ class Ran:
     aside: str = ""
 
 
-def needed(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check, ...]:
+def select_checks(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check, ...]:
     """The checks that criteria bound to these names and roles rest on."""
     roles = {check.name: str(check.role) for check in checks}
     names = {name for each in wanted for name in find_bound_checks(each, roles)}
     return tuple(check for check in checks if check.name in names)
 
 
-def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], timeout: float) -> Ran:
+def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], timeout: float) -> TreeResults:
     """Run `checks` side by side in the checkout, each for at most `timeout` seconds.
 
     Raises KeyboardInterrupt when the person stopped it, AigonError for a repository that cannot be looked at.
     """
     if not checks:
-        return Ran({}, {})
+        return TreeResults({}, {})
     short = [replace(check, timeout=min(check.timeout, timeout), remember=False) for check in checks]
     with _world(checkout, prepared) as world:
         results = _together(world, short)
@@ -60,7 +60,7 @@ def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], ti
         changed = _guilty(world, short, aside) if _put_back(world.workspace, aside) else {}
         if world.stop.reason:
             raise KeyboardInterrupt
-    return Ran(results, changed, str(aside))
+    return TreeResults(results, changed, str(aside))
 
 
 @contextmanager

@@ -16,12 +16,11 @@ from aigon.files.store import lock
 from aigon.git import secret_files
 from aigon.isolation.run_sandbox import make_run_sandbox
 from aigon.job import branch
-from aigon.job.free_space import require_writable, written_to
+from aigon.job.free_space import list_volumes, require_writable
 from aigon.job.job import Job
-from aigon.job.locks import checkout_lock
 from aigon.job.options import Options
-from aigon.job.partial import Partial
-from aigon.job.seat import Seat
+from aigon.job.partial import RollbackPolicy
+from aigon.job.seat import Seat, checkout_lock
 from aigon.job.world import World
 from aigon.journal.decisions import ticked_by_a_person
 from aigon.journal.earlier_durations import earlier_durations
@@ -35,7 +34,7 @@ from aigon.journal.run_id import new_run_id
 from aigon.journal.sink import NewerJournal
 from aigon.journal.state import State, replay
 from aigon.loop import iteration_log
-from aigon.loop.turn_files import without_links
+from aigon.loop.turn_files import remove_links
 from aigon.model.candidates import format_run_command
 from aigon.process import orphans
 from aigon.process.meter import Meter
@@ -44,16 +43,21 @@ from aigon.process.stop import Stop
 from aigon.proof.frozen import copy_of
 from aigon.proof.main_checkout import MainsOwn
 from aigon.proof.watch import Watch, watch
-from aigon.run import leftovers, recover
-from aigon.run.begin import begin
-from aigon.run.choices import choices_of
-from aigon.run.freeze import freeze
-from aigon.run.opening import Confirm, Opened, Opening
-from aigon.run.prepare import Prepared, job_of, ready
+from aigon.run import invocations, resume
+from aigon.run.choices import record_choices
+from aigon.run.opening import (
+    Confirm,
+    OpenedRun,
+    Opening,
+    begin_run,
+    freeze_job,
+    require_sound_records,
+    set_damaged_state_aside,
+)
+from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.repair.records import are_views_intact, repair_views
-from aigon.run.sharing_seat import rivals_of, share
-from aigon.run.sound_records import kept_state, require_sound
-from aigon.run.take_up import take_up
+from aigon.run.resume import resume_run
+from aigon.run.sharing_seat import find_rivals, join_arena
 from aigon.secrets import redaction as secrets
 from aigon.secrets.leaks import list_exclude_lines
 from aigon.spec import files as specs
@@ -79,22 +83,22 @@ class Session:
 
 
 @contextmanager
-def opened(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
+def open_session(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
     """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
     checkout = seat.checkout
     if checkout.head is None and options.resume:
         _require_its_branch(seat, options)
     before = branch.require_sound(checkout)
     require_writable("A run cannot begin", *(root / ".aigon" for root in {checkout.root, seat.main}))
-    own = seat.candidate.branch if seat.candidate else branch.branch_of(checkout, options.feature)
+    own = seat.candidate.branch if seat.candidate else branch.find_branch(checkout, options.feature)
     early = None
     if not options.resume and own in (None, before):
-        early = ready(checkout, options, main=seat.main)  # what is wrong is said before anything is written
+        early = prepare_ready(checkout, options, main=seat.main)  # what is wrong is said before anything is written
     home = repository_home(checkout.common_dir)
     opening = Opening(seat, options, confirm, home, before)
     with ExitStack() as held:
         held.enter_context(checkout_lock(home, checkout.root))
-        with branch.back_on_error(checkout, before):
+        with branch.restore_branch_on_error(checkout, before):
             session = _session(opening, _open(opening, own, early, held), stop)
         held.callback(session.world.close)
         yield session
@@ -107,10 +111,10 @@ def _require_its_branch(seat: Seat, options: Options) -> None:
     records = records_of(repository_home(checkout.common_dir), name, seat.label)
     state = replay(records.each())
     if state.started:
-        recover.require_branch(checkout, state)
+        resume.require_branch(checkout, state)
 
 
-def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> Opened:
+def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> OpenedRun:
     """An old run where one is to be resumed, else a new one, as prepared `early` where HEAD stays. It is locked."""
     if opening.options.resume:
         name = _name(opening, own)
@@ -124,16 +128,16 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
                 hint=elsewhere or f"Start it: {_start_command(opening, name)}",
             )
         _end_leftovers(opening, name, past.state)
-        return take_up(opening, records, past)
+        return resume_run(opening, records, past)
     if own and own != opening.current:
         _readable(_require_sound(opening, _name(opening, own)))
-        branch.own_changes(opening.checkout, [])
-        branch.enter(opening.checkout, own)
-    prepared = early or ready(opening.checkout, opening.options, main=opening.seat.main)
+        branch.list_own_changes(opening.checkout, [])
+        branch.enter_branch(opening.checkout, own)
+    prepared = early or prepare_ready(opening.checkout, opening.options, main=opening.seat.main)
     records = _locked(opening, prepared.feature.name_for_people, held)
     old = _readable(records)
     _end_leftovers(opening, prepared.feature.name_for_people, old)
-    return begin(opening, records, prepared, old)
+    return begin_run(opening, records, prepared, old)
 
 
 def _start_command(opening: Opening, name: str) -> str:
@@ -149,7 +153,7 @@ def _locked(opening: Opening, name: str, held: ExitStack) -> Records:
 def _require_sound(opening: Opening, name: str) -> Records:
     """The records of the feature. Raises AigonError (exit 7) where they are damaged or too new; nothing is touched."""
     records = records_of(opening.home, name, opening.seat.label)
-    require_sound(records, opening.seat.main / ".aigon" / _state_name(opening, name))
+    require_sound_records(records, opening.seat.main / ".aigon" / _state_name(opening, name))
     return records
 
 
@@ -165,7 +169,7 @@ def _name(opening: Opening, own: str | None) -> str:
 
 def _end_leftovers(opening: Opening, name: str, old: State) -> None:
     """An aigon that was killed could not end its agent, which would go on editing beside the next one."""
-    ended = leftovers.end_of(opening.home, name, opening.seat.label)
+    ended = invocations.end_left_by_feature(opening.home, name, opening.seat.label)
     if old.started and old.outcome is None:
         ended += orphans.end_leftovers_of_run(old.started.run_id)
     if ended:
@@ -185,28 +189,34 @@ def _readable(records: Records) -> State:
         return State(lost=True)
 
 
-def _session(opening: Opening, found: Opened, stop: Stop) -> Session:
+def _session(opening: Opening, found: OpenedRun, stop: Stop) -> Session:
     checkout, prepared, options = opening.checkout, found.prepared, found.options
     rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
-    job = job_of(prepared, options, found.origin.commit, label=opening.seat.label, mode=opening.seat.mode)
+    job = build_job(prepared, options, found.origin.commit, label=opening.seat.label, mode=opening.seat.mode)
     job = replace(
         job, decisions=found.records.decisions(), earlier=found.earlier, use_cache=job.use_cache and not rerun
     )
-    job, record = freeze(opening, found, job)
+    job, record = freeze_job(opening, found, job)
     state = found.past.state
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
     world.guarded, world.frozen = record.guarded, found.records.frozen
     left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
-    branch.exclude(checkout, left, "what coding agents leave for themselves")
+    branch.exclude_from_git(checkout, left, "what coding agents leave for themselves")
     found.workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
     note = world.home / "sandboxes" / job.name
     world.boxed = make_run_sandbox(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note)
     world.watch = _watch(opening, found, world)
     arena = Path(options.arena) if options.arena else None
-    share(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
+    join_arena(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
     started = _started(job, world, found, options)
     state_file = opening.seat.main / prepared.feature.state_file(job.label)
-    events = (*kept_state(state_file), *_kept_views(world.folder, found), *found.events, started, *_undone(world))
+    events = (
+        *set_damaged_state_aside(state_file),
+        *_kept_views(world.folder, found),
+        *found.events,
+        started,
+        *_undone(world),
+    )
     return Session(prepared, job, world, state, found.records, state_file, found.past, events)
 
 
@@ -215,7 +225,7 @@ def _undone(world: World) -> Iterator[Notice]:
     yield from (Notice(World.now(), f"{text} (of the turn that was killed)", "warning") for text in world.mended)
 
 
-def _kept_views(folder: Path, found: Opened) -> Sequence[Event]:
+def _kept_views(folder: Path, found: OpenedRun) -> Sequence[Event]:
     """Make anew what a run left for people and is gone or damaged; what was damaged is kept, and told as events."""
     with contextlib.suppress(OSError):  # nobody relies on them
         if not found.resumed or are_views_intact(folder, {**found.past.turns.titles, **titles()}):
@@ -226,7 +236,7 @@ def _kept_views(folder: Path, found: Opened) -> Sequence[Event]:
     return ()
 
 
-def _watch(opening: Opening, found: Opened, world: World) -> Watch:
+def _watch(opening: Opening, found: OpenedRun, world: World) -> Watch:
     """A watch over git and aigon's records, which takes them as they are now for right."""
     checkout, folder = opening.checkout, found.records.folder
     state = opening.seat.main / found.prepared.feature.state_file(opening.seat.label)
@@ -240,7 +250,7 @@ def _watch(opening: Opening, found: Opened, world: World) -> Watch:
         world.home / "repository.json",
     )
     hooks = checkout.config.get("core.hookspath", "")
-    rivals = rivals_of(world.home, opening.seat.candidate)
+    rivals = find_rivals(world.home, opening.seat.candidate)
     made = watch(found.workspace, hooks, world.home, files, found.records.journal, rivals, found.records.before_turn)
     if opening.seat.candidate:
         aside = found.workspace.own / "displaced"
@@ -251,11 +261,11 @@ def _watch(opening: Opening, found: Opened, world: World) -> Watch:
     return made
 
 
-def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -> World:
+def _world(opening: Opening, found: OpenedRun, job: Job, run_id: str, stop: Stop) -> World:
     prepared, root = found.prepared, opening.checkout.root
     folder = opening.seat.main / ".aigon" / "runs" / run_id
     folder.mkdir(parents=True, exist_ok=True)
-    without_links(folder, found.workspace.own / "displaced")  # a kill may have left what an agent made
+    remove_links(folder, found.workspace.own / "displaced")  # a kill may have left what an agent made
     invocation = new_run_id()
     mine = {"AIGON_INVOCATION": invocation, **_of_the_seat(opening.seat, prepared)}
     return World(
@@ -272,13 +282,13 @@ def _world(opening: Opening, found: Opened, job: Job, run_id: str, stop: Stop) -
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
         durations=earlier_durations(opening.home),
-        partial=Partial(found.options.on_partial or "keep", opening.confirm),
+        partial=RollbackPolicy(found.options.on_partial or "keep", opening.confirm),
         scanner=_scanner(found, job.base_commit),
-        meter=Meter(written_to(root, opening.checkout.common_dir / "objects", opening.home, folder)),
+        meter=Meter(list_volumes(root, opening.checkout.common_dir / "objects", opening.home, folder)),
     )
 
 
-def _scanner(found: Opened, base: str) -> secret_files.SecretScanner:
+def _scanner(found: OpenedRun, base: str) -> secret_files.SecretScanner:
     """A scanner for secrets where one is installed, with the project's own rules as the base has them."""
     prepared, workspace = found.prepared, found.workspace
     made = secret_files.find_scanner(prepared.config.secrets.scanner, prepared.check_env, workspace.root)
@@ -297,14 +307,14 @@ def _of_the_seat(seat: Seat, prepared: Prepared) -> dict[str, str]:
     return {**build_environment(seat.candidate, prepared.config), "PWD": str(seat.checkout.root)}
 
 
-def _earlier_iterations(found: Opened, log: bytes) -> int:
+def _earlier_iterations(found: OpenedRun, log: bytes) -> int:
     """Return the highest number of an iteration before this run: numbers continue over the runs of a feature."""
     if known := found.past.state.started:
         return known.earlier_iterations
-    return max((found.numbered, *iteration_log.numbers(log.decode("utf-8", "replace"))))
+    return max((found.numbered, *iteration_log.read_iteration_numbers(log.decode("utf-8", "replace"))))
 
 
-def _started(job: Job, world: World, found: Opened, options: Options) -> RunStarted:
+def _started(job: Job, world: World, found: OpenedRun, options: Options) -> RunStarted:
     prepared = found.prepared
     return RunStarted(
         at=world.now(),
@@ -318,7 +328,7 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         base_commit=job.base_commit,
         head=found.head,
         spec_path=job.spec_path,
-        spec_sha=recover.spec_name(prepared.spec),
+        spec_sha=resume.hash_spec(prepared.spec),
         criteria_total=len(prepared.spec.criteria),
         max_iterations=job.limits.iterations,
         resumed=found.resumed,
@@ -330,5 +340,5 @@ def _started(job: Job, world: World, found: Opened, options: Options) -> RunStar
         unknown_before=found.before.unknown,
         earlier_iterations=_earlier_iterations(found, world.own_files[job.log_path] or b""),
         since=found.suspect,
-        choices=choices_of(job, prepared, options),
+        choices=record_choices(job, prepared, options),
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from aigon.config.models import Config
 from aigon.git.refs import Rivals
-from aigon.job import ledger_file
-from aigon.job.base_assessments import BaseLooks
-from aigon.job.ledger import LEDGER, ledger_of
+from aigon.job import ledger
+from aigon.job.base_assessments import BaselineResults
+from aigon.job.ledger import LEDGER, open_ledger
 from aigon.job.world import World
 from aigon.journal import candidates
 from aigon.model.candidates import Candidate, format_branch_name
@@ -19,17 +19,17 @@ BASE = "base"
 """The folder, in the arena's, of what its loops know from one another of the base."""
 
 
-def begin(arena: Path, resumed: Collection[str] = ()) -> None:
+def prepare_arena_folder(arena: Path, resumed: Collection[str] = ()) -> None:
     """Make the arena's folder ready for its loops: only those that are `resumed`, by label, have spent anything yet.
 
     No loop of the arena may run. What was seen at the base is to be seen anew: the machine may be another by now.
     """
     arena.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(arena / BASE, ignore_errors=True)
-    ledger_file.begin(arena / LEDGER, resumed)
+    ledger.reset_accounts(arena / LEDGER, resumed)
 
 
-def share(
+def join_arena(
     world: World, candidate: Candidate | None, config: Config, limit: float | None = None, arena: Path | None = None
 ) -> None:
     """Let the loop of `candidate` take turns with others; in an `arena`, also share money and the look at the base.
@@ -41,11 +41,11 @@ def share(
     world.made_by = f"worktree {candidate.ready}"
     world.slots = CheckSlots(world.home / "locks", config.arena.check_slots or capacity.count_slots())
     if arena:
-        world.ledger = ledger_of(world.home, arena, candidate, limit)
-        world.base = BaseLooks(arena / BASE, candidate.label)
+        world.ledger = open_ledger(world.home, arena, candidate, limit)
+        world.base = BaselineResults(arena / BASE, candidate.label)
 
 
-def rivals_of(home: Path, candidate: Candidate | None) -> Rivals:
+def find_rivals(home: Path, candidate: Candidate | None) -> Rivals:
     """Whose refs are nobody's business of this loop: those of all candidates of the repository but its own.
 
     Only branches that have the name that aigon gives them: nobody's record takes another branch out of the guard.

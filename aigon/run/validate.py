@@ -11,11 +11,10 @@ from aigon.errors import Exit
 from aigon.files.home import known_home
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
-from aigon.job.assessment import Look
-from aigon.job.demand import is_hollow, met, nothing_built
+from aigon.job.assessment import Assessment, Snapshot
+from aigon.job.demand import describe_nothing_built, find_proof, is_hollow
 from aigon.job.job import Job
 from aigon.job.options import Options
-from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal import candidates
 from aigon.journal.amounts import duration
@@ -37,13 +36,13 @@ from aigon.proof.baseline import find_baseline
 from aigon.proof.frozen import load
 from aigon.proof.prove import prove
 from aigon.proof.vacuity import describe_passing
-from aigon.run.prepare import Prepared, job_of, prepare
+from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.secrets import redaction
 from aigon.views.validation import Row, data, table, wrapped
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ValidationPlan:
     """What one look will run: said before it begins, and all there is to say where it cannot begin."""
 
     prepared: Prepared
@@ -90,8 +89,8 @@ NAMED = 8
 class Validation:
     """What one look found, for people and scripts."""
 
-    plan: Planned
-    look: Look
+    plan: ValidationPlan
+    look: Assessment
     outcome: Outcome
 
     @property
@@ -142,21 +141,21 @@ def validate(
     checkout: Checkout,
     options: Options,
     observers: Sequence[Observer],
-    announce: Callable[[Planned], None] = lambda _plan: None,
+    announce: Callable[[ValidationPlan], None] = lambda _plan: None,
 ) -> Validation:
     """Look once, and say how it stands; `announce` is told before it what will be run.
 
     Raises AigonError as a run would before it starts.
     """
     prepared = prepare(checkout, options, with_agent=False)
-    plan = Planned(prepared, () if options.skip_validation else prepared.checks.checks)
+    plan = ValidationPlan(prepared, () if options.skip_validation else prepared.checks.checks)
     announce(plan)
     require_tools(plan.checks)
     orphans.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _opened(checkout, prepared, options, Path(folder), stop)
         try:
-            look = look_once(job, world, snapshot, Recorder((), observers))
+            look = assess_once(job, world, snapshot, Recorder((), observers))
             outcome = _outcome(job, look, world)
         finally:
             world.close()
@@ -176,7 +175,7 @@ def _opened(
     base = _baseline(checkout, workspace, prepared, origin)
     # Where nobody knows what the feature began with, nobody can say that nothing was built.
     options = replace(options, accept_passing=base is None)
-    job = job_of(prepared, options, base or checkout.head or workspace.empty_tree())
+    job = build_job(prepared, options, base or checkout.head or workspace.empty_tree())
     frozen = load(records.frozen) if records else None
     same = frozen is not None and frozen.base == base
     job = replace(
@@ -215,7 +214,7 @@ def _baseline(checkout: Checkout, workspace: Workspace, prepared: Prepared, orig
     return checkout.head if prepared.feature.stage in ("inbox", "backlog") else None
 
 
-def look_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Look:
+def assess_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Assessment:
     """Run the look by hand, and the proof where all is met: their events go to those who watch."""
     human = ticked_by_a_person(job.spec.criteria, job.decisions)
     state = State(human_ticks=human)
@@ -223,18 +222,18 @@ def look_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) ->
     return _driven(prove(job, world, snapshot, look, state), state, recorder)
 
 
-def _driven(looking: Generator[Event, State, Look], state: State, recorder: Recorder) -> Look:
+def _driven(looking: Generator[Event, State, Assessment], state: State, recorder: Recorder) -> Assessment:
     try:
         event = next(looking)
         while True:
             recorder.show(event)
             event = looking.send(state)
     except StopIteration as end:
-        look: Look = end.value
+        look: Assessment = end.value
         return look
 
 
-def _outcome(job: Job, look: Look, world: World) -> Outcome:
+def _outcome(job: Job, look: Assessment, world: World) -> Outcome:
     finished = replace(
         IterationFinished(
             world.now(), 1, "", "", look.findings, look.verdicts, (), look.fingerprint, look.score, "", look.content
@@ -246,8 +245,8 @@ def _outcome(job: Job, look: Look, world: World) -> Outcome:
     state = State(finished=1, last=finished)
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
-    proven = met(job.demand, look.findings, look.verdicts)
+    proven = find_proof(job.demand, look.findings, look.verdicts)
     if proven and is_hollow(job.demand, finished) and not job.demand.accept_passing:
-        return nothing_built(job.demand)
+        return describe_nothing_built(job.demand)
     waiting = unavailable(job.limits, state, world.probe()) or decide.needs_human(job.demand, state, patient=False)
     return proven or waiting or Stopped("iterations", "criteria or checks are open", Exit.STOPPED)

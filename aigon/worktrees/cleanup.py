@@ -15,10 +15,10 @@ from aigon.git import worktrees
 from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.job.locks import checkout_lock
+from aigon.job.branch import list_saved_work as parked
+from aigon.job.seat import checkout_lock
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import candidates
-from aigon.loop.parked import listed as parked
 from aigon.model.candidates import Candidate, find_candidate
 from aigon.secrets.leaks import list_exclude_lines
 from aigon.text.quoting import folded

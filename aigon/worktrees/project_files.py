@@ -14,7 +14,7 @@ from aigon.files.displaced import displace
 from aigon.files.runtime_files import is_runtime
 from aigon.files.store import write_atomic
 from aigon.git.person import NO_HOOKS, Checkout
-from aigon.job.branch import exclude
+from aigon.job.branch import exclude_from_git
 from aigon.text.globs import compiled
 from aigon.text.quoting import folded
 
@@ -253,7 +253,7 @@ def _link_path(main: Checkout, worktree: Checkout, path: str, say: Callable[[str
 def _require_ignored_link(main: Checkout, worktree: Checkout, path: str) -> None:
     """Let git ignore the link: a line such as `node_modules/` means folders alone."""
     if is_ignored(main, path) and not is_ignored(worktree, path):
-        exclude(main, [f"/{_escape_pattern(path)}"], "links in worktrees")
+        exclude_from_git(main, [f"/{_escape_pattern(path)}"], "links in worktrees")
     if not is_ignored(main, path) or not is_ignored(worktree, path):
         raise usage(
             f"A link called {folded(path)} would be committed: git does not ignore it",

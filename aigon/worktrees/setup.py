@@ -15,13 +15,13 @@ from aigon.files.home import repository_home
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
-from aigon.job.locks import checkout_lock, one_set_up
+from aigon.job.seat import checkout_lock, hold_set_up_lock
 from aigon.job.spec_locations import find_feature_to_begin
 from aigon.journal import candidates
 from aigon.journal.records import Origin, records_of
 from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
-from aigon.run.chosen_agents import agents as agents_named
-from aigon.run.chosen_agents import known
+from aigon.run.seating import list_known_candidates
+from aigon.run.seating import resolve_agents as agents_named
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.spec.stages import moved_to
@@ -41,7 +41,7 @@ def set_up_feature(
     Raises AigonError before anything is written where the feature or the repository does not allow it (exit 2 or 7).
     """
     home = repository_home(main.common_dir)
-    with one_set_up(home, say):
+    with hold_set_up_lock(home, say):
         return _set_up_candidates(main, home, wanted, names, say, how or Committing(say))
 
 
@@ -49,7 +49,7 @@ def _set_up_candidates(
     main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, how: Committing
 ) -> tuple[Candidate, ...]:
     config = load_configuration(open_work_tree(main.root))
-    agents, there = agents_named(main, names), known(main, wanted)
+    agents, there = agents_named(main, names), list_known_candidates(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
     plan = [(each, find_candidate(there, each.name) or find_candidate(there, each.label)) for each in agents]
     _refuse_closed(main, there[0].feature if there else wanted)
@@ -143,10 +143,10 @@ def _begin(main: Checkout, feature: Feature, how: Committing) -> Origin:
     branch.require_configuration(main)
     own, others = branch.split_changes(main, [feature.path])
     if others:
-        how.say(f"Uncommitted changes stay here, and the worktrees do not have them: {branch.listed(others)}")
+        how.say(f"Uncommitted changes stay here, and the worktrees do not have them: {branch.preview_paths(others)}")
     branch.ignore_runtime_files(main)
     with moved_to(main.root, feature, "in-progress") as (moved, paths):
-        return Origin(target, bookkeeping.take_up(main, moved, [*own, *paths], how))
+        return Origin(target, bookkeeping.commit_taken_up(main, moved, [*own, *paths], how))
 
 
 def _find_target(main: Checkout, feature: Feature) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.job.demand import met
+from aigon.job.demand import find_proof
 from aigon.model.checks import Check
 from tests.compare.bench import job_of, looked, plan, ran, results_of, script, spec_of, world_of
 from tests.lab import Lab
@@ -297,7 +297,7 @@ def test_a_check_that_changes_what_is_committed_proves_nothing(lab: Lab, repair:
         git = look.findings[-1]
         name = git.problems[0].file
         assert name in repair and name in git.summary and "write elsewhere" in git.summary
-        assert met(job.demand, look.findings, look.verdicts) is None
+        assert find_proof(job.demand, look.findings, look.verdicts) is None
         lab.write("code.txt", "broken\n")
         lab.write("new.txt", "of the agent\n")
         again = looked(world, job)

@@ -9,12 +9,11 @@ import psutil
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
-from aigon.job.assessment import Look
+from aigon.job.assessment import Assessment, Snapshot
 from aigon.job.demand import Demand
 from aigon.job.job import Job
-from aigon.job.limits import Limits
+from aigon.job.options import Limits
 from aigon.job.results import Result
-from aigon.job.snapshot import Snapshot
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
@@ -141,18 +140,18 @@ def job_of(spec: Spec, *checks: Check, base: str = "", judge: JudgeSettings | No
     )
 
 
-def looked(world: World, job: Job, state: State | None = None) -> Look:
+def looked(world: World, job: Job, state: State | None = None) -> Assessment:
     """A look at the work tree as it is now."""
     base = job.base_commit or world.workspace.tip() or ""
     return drain(assess(job, world, snapshot(world, base=base, own=job.own_files), state or State()), state)[0]
 
 
-def verdicts(look: Look) -> list[tuple[str, str]]:
+def verdicts(look: Assessment) -> list[tuple[str, str]]:
     """Status and method of each criterion."""
     return [(verdict.status, verdict.method) for verdict in look.verdicts]
 
 
-def only(look: Look) -> Verdict:
+def only(look: Assessment) -> Verdict:
     """The verdict on the only criterion."""
     (verdict,) = look.verdicts
     return verdict

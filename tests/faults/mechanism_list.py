@@ -30,7 +30,7 @@ class Mechanism:
 
 KILLED = (
     Mechanism(
-        "kill -9 of the loop", "a published commit is found by the ref's value", "aigon/run/recover.py",
+        "kill -9 of the loop", "a published commit is found by the ref's value", "aigon/run/resume.py",
         "    intended, tip = state.intended, workspace.tip()\n", "    intended, tip = None, workspace.tip()\n",
         f"{RESUME}::test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn[False]",
     ),
@@ -62,7 +62,7 @@ KILLED = (
         f"{ROWS}/test_foreign_locks.py::test_a_git_that_dies_after_it_moved_the_branch_has_moved_it",
     ),
     Mechanism(
-        "kill -9 inside git", "aigon's own lock on the checkout's index goes", "aigon/run/recover.py",
+        "kill -9 inside git", "aigon's own lock on the checkout's index goes", "aigon/run/resume.py",
         "        lock.unlink()\n", "        pass\n",
         f"{RESUME}::test_a_kill_before_the_branch_moved_publishes_the_same_tree[True]",
     ),
@@ -117,18 +117,18 @@ POWER = (
         "test_on_a_disk_of_its_own_the_journal_says_done_only_once_the_branchs_folder_is_flushed",
     ),
     Mechanism(
-        "power cut", "a resume looks whether all objects are there", "aigon/run/take_up.py",
+        "power cut", "a resume looks whether all objects are there", "aigon/run/resume.py",
         "    require_whole(checkout, state)\n", "",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[a blob gone]",
     ),
     Mechanism(
-        "power cut", "objects without a byte go", "aigon/run/lost_objects.py",
+        "power cut", "objects without a byte go", "aigon/run/resume.py",
         '    remove_empty(checkout.common_dir / "objects")\n', "",
         f"{ROWS}/test_power_cut.py::test_before_the_branch_moved_the_work_tree_is_judged_again[objects empty]",
     ),
     Mechanism(
-        "power cut", "a branch that cannot be read is not called new", "aigon/run/recover.py",
+        "power cut", "a branch that cannot be read is not called new", "aigon/run/resume.py",
         "raise broken(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[ref empty]",
@@ -168,7 +168,7 @@ STOPPED = (
         "tests/process/test_reaper.py::test_a_daemon_that_forked_twice_and_left_its_session_is_ended",
     ),
     Mechanism(
-        "429, 529", "a usage limit is waited for", "aigon/loop/waiting.py",
+        "429, 529", "a usage limit is waited for", "aigon/loop/turn.py",
         "if math.isinf(until) or held.waited", "if True or held.waited",
         "tests/loop/test_held_up.py::test_a_usage_limit_is_waited_for_until_it_resets_and_uses_up_no_iteration",
     ),
@@ -216,13 +216,13 @@ MEANWHILE = (
         f"{REFUSALS}::test_a_resume_in_another_checkout_names_the_holders_pid",
     ),
     Mechanism(
-        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/locks.py",
+        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/seat.py",
         'return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
         "import contextlib\n\n    return contextlib.nullcontext()",
         f"{REFUSALS}::test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid",
     ),
     Mechanism(
-        "spec edited by a person", "an edit waits for a word", "aigon/run/recover.py",
+        "spec edited by a person", "an edit waits for a word", "aigon/run/resume.py",
         "    if accepted or confirm(", "    if True or confirm(",
         f"{RESUME}::test_a_spec_that_a_person_edited_is_shown_and_waits_for_a_word",
     ),
@@ -242,7 +242,7 @@ MEANWHILE = (
 )  # fmt: skip
 RECORDS = (
     Mechanism(
-        "damaged state file", "it is kept as .corrupt", "aigon/run/sound_records.py",
+        "damaged state file", "it is kept as .corrupt", "aigon/run/opening.py",
         "kept = keep_damaged(path)", "kept = path",
         f'{REPAIR}::test_a_resume_keeps_a_damaged_state_file_and_writes_all_iterations_anew'
         '[{"schema_version": 1, "feature]',
@@ -269,12 +269,12 @@ RECORDS = (
         f"{REPAIR}::test_a_repaired_run_is_proven_only_by_a_look_of_its_own",
     ),
     Mechanism(
-        "newer version", "its state file is refused", "aigon/run/sound_records.py",
+        "newer version", "its state file is refused", "aigon/run/opening.py",
         'if state_of(state_file) == "newer":', "if False:",
         f"{REPAIR}::test_a_state_file_of_a_newer_version_is_refused_before_anything_is_written[False-arguments1]",
     ),
     Mechanism(
-        "kill -9 of the loop", "what an agent committed before it is looked at as an agent's", "aigon/run/take_up.py",
+        "kill -9 of the loop", "what an agent committed before it is looked at as an agent's", "aigon/run/resume.py",
         "suspect=state.checkpoint if suspect and tip", 'suspect="" if tip',
         f"{RESUME}::test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents[in the turn]",
     ),
@@ -305,7 +305,7 @@ KEPT_IN = (
         f"{SECRETS}::test_an_agent_sees_no_credential_but_those_let_through_and_their_names_are_said",
     ),
     Mechanism(
-        "secrets", "the snapshot is kept free of them", "aigon/loop/leaking.py",
+        "secrets", "the snapshot is kept free of them", "aigon/loop/take.py",
         "        keep_out(git, parent, [*found])\n", "        pass\n",
         f"{SECRETS}::test_a_secret_gets_into_no_commit[in UTF-16]",
     ),

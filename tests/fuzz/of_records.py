@@ -19,10 +19,8 @@ from aigon.done import unfinished
 from aigon.files.home import known_home
 from aigon.files.store import Journal, end_of_journal, read_journal
 from aigon.git.repository import RepositoryFolders
-from aigon.job import ledger_file
-from aigon.job.base_assessments import BaseLooks
-from aigon.job.ledger import Ledger
-from aigon.job.ledger_file import Account
+from aigon.job.base_assessments import BaselineResults
+from aigon.job.ledger import Account, Ledger, reset_accounts
 from aigon.journal.codec import decode, dumps
 from aigon.journal.decisions import Decision
 from aigon.journal.earlier_durations import earlier_durations
@@ -133,7 +131,7 @@ def small_records(data: bytes) -> None:
         assert isinstance(found, Candidate)
     unfinished.noted(place())
     remembered(place(), "42", {})
-    looks = BaseLooks(place() / "looks", "mine")
+    looks = BaselineResults(place() / "looks", "mine")
     looks.failure("key", place(), place() / "log")
     looks.first("key", {"a": "b"})
     new_tests_seen.load(place() / "looks" / "key.json")
@@ -164,7 +162,7 @@ def ledger(data: bytes) -> None:
     """An arena's money."""
     file = put("ledger.json", data)
     Ledger(file, "mine", 5.0).settle(Account(1.0), turn=True)
-    ledger_file.begin(put("ledger.json", data), ("mine",))
+    reset_accounts(put("ledger.json", data), ("mine",))
 
 
 def state_file(data: bytes) -> None:

@@ -12,7 +12,7 @@ from aigon.checks.endpoints.schemas import parse_document
 from aigon.config.models import parse_configuration
 from aigon.errors import AigonError, Exit, explained, usage
 from aigon.files.home import known_home, repository_home
-from aigon.job.base_assessments import BaseLooks
+from aigon.job.base_assessments import BaselineResults
 from aigon.journal.records import Records
 from aigon.journal.state_document import state_document
 from aigon.spec.frontmatter import read as frontmatter
@@ -153,7 +153,7 @@ def test_a_state_whose_values_are_of_other_types_is_refused_by_the_key(key: str,
 def test_a_record_that_is_nested_without_end_is_taken_for_absent(tmp_path: Path) -> None:
     (tmp_path / "candidate.json").write_bytes(DEEP)
     assert Records(tmp_path).candidate() is None
-    looks = BaseLooks(tmp_path, "mine")
+    looks = BaselineResults(tmp_path, "mine")
     (tmp_path / "key.json").write_bytes(DEEP)
     assert looks.failure("key", tmp_path, tmp_path / "log") is None
     assert looks.first("key", {"a": "b"}) == {"a": "b"} == json.loads((tmp_path / "key.json").read_bytes())

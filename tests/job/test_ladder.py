@@ -3,8 +3,8 @@
 import pytest
 
 from aigon.job.demand import Demand
-from aigon.job.ladder import rung_for
-from aigon.job.limits import Limits
+from aigon.job.escalation import find_step
+from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.state import State
 from aigon.loop.decide import decide
@@ -23,7 +23,7 @@ def started(resumed: bool = False) -> RunStarted:
 
 def after(state: State, number: int, fingerprint: str, rungs: int) -> State:
     """One more iteration on the rung that the ladder says, ending with this set of failures."""
-    rung = rung_for(state, [0] * rungs, "mine")
+    rung = find_step(state, [0] * rungs, "mine")
     state = state.apply(IterationStarted("", number, "mine", "", rung, rungs, 0))
     state = state.apply(TurnEnded("", Turn(number, "mine", "", "finished")))
     return state.apply(IterationFinished("", number, "", "c", (), OPEN, (), fingerprint, (number,), ""))
@@ -80,4 +80,4 @@ def test_rungs_count_over_the_feature_and_not_over_the_invocation() -> None:
     ("climbs", "repeats", "rung"), [(0, 0, 0), (0, 1, 0), (0, 2, 1), (1, 2, 2), (2, 2, 2), (5, 9, 2)]
 )
 def test_there_is_no_rung_above_the_top(climbs: int, repeats: int, rung: int) -> None:
-    assert rung_for(State(heights={"mine": climbs}, repeats=repeats), [0, 0, 0], "mine") == rung
+    assert find_step(State(heights={"mine": climbs}, repeats=repeats), [0, 0, 0], "mine") == rung

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, environment
-from aigon.job.ledger import Ledger, Others
-from aigon.job.ledger_file import Account, begin, read
+from aigon.job.ledger import Account, Ledger, OtherAccounts, read_accounts, reset_accounts
 
 RACER = """
 import sys
@@ -28,11 +27,11 @@ print("goes" if 2.0 + settled.elsewhere + settled.need <= 5.0 else "ends")
 
 
 def accounts(path: Path) -> dict[str, Account]:
-    return read(path)
+    return read_accounts(path)
 
 
-def others(told: Mapping[str, Account], running: tuple[str, ...] = ()) -> Others:
-    return Others(lambda: tuple(told), lambda label: label in running, told.__getitem__)
+def others(told: Mapping[str, Account], running: tuple[str, ...] = ()) -> OtherAccounts:
+    return OtherAccounts(lambda: tuple(told), lambda label: label in running, told.__getitem__)
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_of_two_processes_that_want_the_last_dollar_exactly_one_gets_it(path: Path) -> None:
-    begin(path, ())
+    reset_accounts(path, ())
     for label in ("cc", "cx"):  # both know of each other's two dollars: one is left
         Ledger(path, label, 5.0).settle(Account(spent=2.0, per_turn=1.0), turn=False)
     racers = [
@@ -71,14 +70,14 @@ def test_what_others_spent_and_have_set_aside_counts(path: Path) -> None:
 
 
 def test_before_anybody_has_had_a_turn_each_gets_an_equal_share(path: Path) -> None:
-    all_ = Others(lambda: ("a", "b", "c"))
+    all_ = OtherAccounts(lambda: ("a", "b", "c"))
     needs = [Ledger(path, label, 6.0, all_).settle(Account(), turn=True).need for label in ("a", "b", "c")]
     assert needs == pytest.approx([2.0, 2.0, 2.0])
     assert [account.reserved for account in accounts(path).values()] == pytest.approx([2.0, 2.0, 2.0])
 
 
 def test_agents_that_do_not_say_their_cost_leave_a_share_to_those_that_come_back(path: Path) -> None:
-    all_ = Others(lambda: ("a", "b"))
+    all_ = OtherAccounts(lambda: ("a", "b"))
     assert Ledger(path, "a", 6.0, all_).settle(Account(unknown=3), turn=True).need == 3.0
     assert Ledger(path, "b", 6.0, all_).settle(Account(unknown=2), turn=True).need == 3.0
     assert Ledger(path, "a", 6.0, all_).settle(Account(unknown=4), turn=True).need == 3.0
@@ -114,7 +113,7 @@ def test_who_was_killed_and_whose_journal_is_gone_is_taken_to_have_spent_it(path
         raise environment("damaged")
 
     Ledger(path, "dead", 9.0).settle(Account(spent=1.0, per_turn=2.0), turn=True)
-    known = Others(lambda: ("dead", "me"), lambda _label: False, told)
+    known = OtherAccounts(lambda: ("dead", "me"), lambda _label: False, told)
     assert Ledger(path, "me", 9.0, known).settle(Account(), turn=False).elsewhere == 3.0
 
 
@@ -158,7 +157,7 @@ def test_a_damaged_ledger_that_no_journal_replaces_ends_the_run_and_stays_damage
 
     for _ in range(2):
         with pytest.raises(AigonError) as error:
-            Ledger(path, "me", 5.0, Others(lambda: ("a",), told=told)).settle(Account(), turn=True)
+            Ledger(path, "me", 5.0, OtherAccounts(lambda: ("a",), told=told)).settle(Account(), turn=True)
         assert error.value.code == 7
     assert path.read_bytes() == b"{"
     Ledger(path, "me", 5.0).close()
@@ -167,10 +166,10 @@ def test_a_damaged_ledger_that_no_journal_replaces_ends_the_run_and_stays_damage
 def test_a_new_arena_begins_with_what_resumed_agents_spent_and_nothing_set_aside(path: Path) -> None:
     for label in ("a", "b"):
         Ledger(path, label, 9.0).settle(Account(spent=1.0, per_turn=1.0), turn=True)
-    begin(path, ("b",))
+    reset_accounts(path, ("b",))
     assert accounts(path) == {"b": Account(1.0, 0.0, 0, 1.0)}
     path.write_bytes(b"{")
-    begin(path, ("b",))
+    reset_accounts(path, ("b",))
     assert path.read_bytes() == b"{"
-    begin(path, ())
+    reset_accounts(path, ())
     assert accounts(path) == {} and json.loads(path.read_text())["schema_version"] == 1

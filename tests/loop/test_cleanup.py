@@ -11,7 +11,7 @@ from aigon.config.models import Config
 from aigon.files.home import repository_home
 from aigon.files.store import lock
 from aigon.git.person import Checkout
-from aigon.job.locks import checkout_lock
+from aigon.job.seat import checkout_lock
 from aigon.journal import candidates
 from aigon.model.candidates import Candidate
 from aigon.worktrees import ignored

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.loop.commit_message import Built, checkpoint
+from aigon.loop.commit_message import Built, render_iteration_message
 from aigon.model.checks import CheckStatus, Finding
 from aigon.model.criteria import Verdict
 from tests.proof.hostile import EXAMPLES, FINDING, TEXT, VERDICT
@@ -25,7 +25,7 @@ def message(
     skipped: bool = False,
     built: Built = "changed",
 ) -> str:
-    return checkpoint(
+    return render_iteration_message(
         feature_id=feature,
         run_id="r1",
         number=3,

@@ -6,8 +6,8 @@ import pytest
 
 from aigon.journal.decisions import Decision
 from aigon.journal.state import State
-from aigon.loop.criteria import bound_findings, by_what_ran, commands
 from aigon.model.checks import Finding
+from aigon.proof.criteria import judge_by_results, list_bound_findings, list_commands
 from tests.checks.parsers.captured import captured
 from tests.compare.bench import job_of, looked, only, script, spec_of, verdicts, world_of
 from tests.lab import Lab
@@ -141,7 +141,7 @@ def test_the_one_number_on_the_last_line_decides_and_only_after_exit_0(
 )
 def test_a_criterion_bound_to_a_check_has_its_standing(status: str, wanted: str) -> None:
     job = job_of(spec_of("All tests pass"))
-    (verdict,) = by_what_ran(job, [finding("tests", status)], [], "", ())
+    (verdict,) = judge_by_results(job, [finding("tests", status)], [], "", ())
     assert (verdict.status, verdict.method) == (wanted, "check:tests")
     assert f"Tests: tests says {status}" in (verdict.evidence if wanted == "met" else verdict.reason)
 
@@ -149,31 +149,31 @@ def test_a_criterion_bound_to_a_check_has_its_standing(status: str, wanted: str)
 def test_a_role_that_several_checks_have_needs_all_of_them() -> None:
     job = job_of(spec_of("All tests pass"))
     found = [finding("api", role="tests"), finding("web", "fail", "tests")]
-    (verdict,) = by_what_ran(job, found, [], "", ())
+    (verdict,) = judge_by_results(job, found, [], "", ())
     assert (verdict.status, verdict.reason) == ("unmet", "Web: web says fail")
 
 
 def test_a_check_named_like_its_role_does_not_stand_for_the_others_of_it() -> None:
     found = [finding("tests"), finding("web", "fail", "tests"), finding("lint")]
-    assert [f.check for f in bound_findings("tests", found)] == ["tests", "web"]
-    assert [f.check for f in bound_findings("web", found)] == ["web"]
-    (verdict,) = by_what_ran(job_of(spec_of("All tests pass")), found, [], "", ())
+    assert [f.check for f in list_bound_findings("tests", found)] == ["tests", "web"]
+    assert [f.check for f in list_bound_findings("web", found)] == ["web"]
+    (verdict,) = judge_by_results(job_of(spec_of("All tests pass")), found, [], "", ())
     assert (verdict.status, verdict.reason) == ("unmet", "Web: web says fail")
 
 
 def test_a_check_of_another_role_that_is_named_like_a_role_counts_with_it() -> None:
     found = [finding("tests", "fail", "script"), finding("web", role="tests")]
-    assert [f.check for f in bound_findings("tests", found)] == ["tests", "web"]
+    assert [f.check for f in list_bound_findings("tests", found)] == ["tests", "web"]
 
 
 def test_a_role_that_is_missing_falls_to_the_script_and_a_mistyped_name_does_not() -> None:
     found = [finding("script"), finding("lint")]
-    assert [f.check for f in bound_findings("tests", found)] == ["script"]
-    assert bound_findings("tset", found) == []
+    assert [f.check for f in list_bound_findings("tests", found)] == ["script"]
+    assert list_bound_findings("tset", found) == []
 
 
 def test_a_check_that_this_project_does_not_have_is_unclear() -> None:
-    (verdict,) = by_what_ran(job_of(spec_of("x <!-- check: links -->")), [finding("script")], [], "", ())
+    (verdict,) = judge_by_results(job_of(spec_of("x <!-- check: links -->")), [finding("script")], [], "", ())
     assert (verdict.status, verdict.reason) == ("unclear", "this project has no check 'links'")
 
 
@@ -254,5 +254,5 @@ def test_only_commands_and_metrics_are_run() -> None:
     spec = spec_of(
         "a <!-- verify: true -->", "All tests pass", "b <!-- metric: ./x.sh >= 8 -->", "c", "d <!-- human -->"
     )
-    asked = commands(spec.criteria)
+    asked = list_commands(spec.criteria)
     assert [(check.name, check.argv[-1]) for check in asked] == [("criterion-1", "true"), ("criterion-3", "./x.sh")]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.errors import Exit
-from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, met, supported
-from aigon.job.ladder import Rung
-from aigon.job.limits import Limits
+from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, find_proof, require_support
+from aigon.job.escalation import EscalationStep
+from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished
 from aigon.journal.state import Paid, Spend, State
 from aigon.loop.decide import decide
@@ -98,74 +98,74 @@ def test_accepted_criteria_give_the_agent_turns_until_one_ends_well() -> None:
 
 
 def test_every_criterion_met_and_every_check_green_is_met() -> None:
-    assert met(demand(2), (finding(),), (verdict(), verdict(number=2))) == Met()
+    assert find_proof(demand(2), (finding(),), (verdict(), verdict(number=2))) == Met()
 
 
 @pytest.mark.parametrize("status", ["fail", "error", "skipped"])
 def test_a_check_that_did_not_pass_is_never_green(status: CheckStatus) -> None:
-    assert met(demand(), (finding(), finding(status, "lint", "lint")), (verdict(),)) is None
+    assert find_proof(demand(), (finding(), finding(status, "lint", "lint")), (verdict(),)) is None
 
 
 @pytest.mark.parametrize("status", ["unmet", "unclear"])
 def test_a_criterion_that_is_not_met_is_never_proven(status: VerdictStatus) -> None:
-    assert met(demand(2), (finding(),), (verdict(), verdict(status, 2))) is None
+    assert find_proof(demand(2), (finding(),), (verdict(), verdict(status, 2))) is None
 
 
 def test_a_criterion_without_a_verdict_is_not_proven() -> None:
-    assert met(demand(2), (finding(),), (verdict(),)) is None
-    assert met(demand(2), (finding(),), (verdict(), verdict())) is None
+    assert find_proof(demand(2), (finding(),), (verdict(),)) is None
+    assert find_proof(demand(2), (finding(),), (verdict(), verdict())) is None
 
 
 def test_without_criteria_nothing_can_be_proven() -> None:
-    assert met(demand(0), (finding(),), ()) is None
+    assert find_proof(demand(0), (finding(),), ()) is None
 
 
 @pytest.mark.parametrize("method", ["verify", "metric", "approval"])
 def test_without_any_check_a_command_a_number_or_a_person_is_proof(method: str) -> None:
-    assert met(demand(), (), (verdict(method=method),)) == Met()
+    assert find_proof(demand(), (), (verdict(method=method),)) == Met()
 
 
 @pytest.mark.parametrize("method", ["judge", "human", "check:tests"])
 def test_without_any_check_nothing_else_is_proof(method: str) -> None:
-    assert met(demand(2), (), (verdict(), verdict(number=2, method=method))) is None
+    assert find_proof(demand(2), (), (verdict(), verdict(number=2, method=method))) is None
 
 
 def test_the_git_check_alone_is_no_check_of_the_project() -> None:
     git = finding(check="git", role="git")
-    assert met(demand(), (git,), (verdict(method="judge"),)) is None
-    assert met(demand(), (git, finding()), (verdict(method="judge"),)) == Met()
+    assert find_proof(demand(), (git,), (verdict(method="judge"),)) is None
+    assert find_proof(demand(), (git, finding()), (verdict(method="judge"),)) == Met()
 
 
 def test_a_known_failure_may_stay_red_and_is_said() -> None:
-    outcome = met(demand(known=("lint",)), (finding(), finding("fail", "lint", "lint")), (verdict(),))
+    outcome = find_proof(demand(known=("lint",)), (finding(), finding("fail", "lint", "lint")), (verdict(),))
     assert outcome == Met(("known failure: Lint (summary)",))
 
 
 def test_a_known_failure_excuses_no_other_check() -> None:
-    assert met(demand(known=("lint",)), (finding("fail"), finding("fail", "lint", "lint")), (verdict(),)) is None
+    assert find_proof(demand(known=("lint",)), (finding("fail"), finding("fail", "lint", "lint")), (verdict(),)) is None
 
 
 @pytest.mark.parametrize("status", ["fail", "error", "skipped"])
 def test_a_known_failure_that_did_not_pass_supports_no_judge(status: CheckStatus) -> None:
     red = (finding(status, "lint", "lint"),)
-    assert met(demand(known=("lint",)), red, (verdict(method="judge"),)) is None
-    assert met(demand(known=("lint",)), red, (verdict(),)) is not None
-    assert met(demand(known=("lint",)), (finding(), *red), (verdict(method="judge"),)) is not None
+    assert find_proof(demand(known=("lint",)), red, (verdict(method="judge"),)) is None
+    assert find_proof(demand(known=("lint",)), red, (verdict(),)) is not None
+    assert find_proof(demand(known=("lint",)), (finding(), *red), (verdict(method="judge"),)) is not None
 
 
 def test_what_git_could_not_commit_is_never_a_known_failure() -> None:
     git = finding("fail", "git", "git")
-    assert met(demand(known=("git",)), (finding(), git), (verdict(),)) is None
+    assert find_proof(demand(known=("git",)), (finding(), git), (verdict(),)) is None
     state = replace(UNCLEAR, last=look((finding(), git), (verdict("unclear"),)))
     assert ended(state, wanted=demand(known=("git",))) == "on"
 
 
 def test_a_green_check_among_the_known_failures_is_no_caveat() -> None:
-    assert met(demand(known=("tests",)), (finding(),), (verdict(),)) == Met()
+    assert find_proof(demand(known=("tests",)), (finding(),), (verdict(),)) == Met()
 
 
 def test_skipped_validation_is_a_caveat_of_the_proof() -> None:
-    assert met(demand(skip=True), (), (verdict(),)) == Met(("validation skipped",))
+    assert find_proof(demand(skip=True), (), (verdict(),)) == Met(("validation skipped",))
 
 
 STATUSES = st.sampled_from(["pass", "fail", "error", "skipped"])
@@ -378,7 +378,7 @@ def test_a_single_iteration_that_is_not_met_is_exit_3_even_for_unclear_criteria(
 @pytest.mark.parametrize("findings", [(), (finding(check="git", role="git"),), (finding("fail"),)])
 def test_where_no_check_passed_a_judges_word_waits_for_a_person(findings: tuple[Finding, ...]) -> None:
     said = (verdict(), verdict(number=2, method="judge", reason="it is short"), verdict("unmet", 3, "judge"))
-    plain, judged, unmet = supported(findings, said)
+    plain, judged, unmet = require_support(findings, said)
     assert (plain, unmet) == (said[0], said[2])
     assert (judged.status, judged.method) == ("unclear", "human")
     assert "no check passed" in judged.reason and "it is short" in judged.reason
@@ -390,7 +390,7 @@ def test_where_no_check_passed_a_judges_word_waits_for_a_person(findings: tuple[
 
 def test_beside_a_check_that_passed_a_judges_word_counts() -> None:
     said = (verdict(method="judge"), verdict(number=2, method="approval"))
-    assert supported((finding(), finding("fail", "lint", "lint")), said) == said
+    assert require_support((finding(), finding("fail", "lint", "lint")), said) == said
 
 
 def _claiming(said: str, number: int = 1) -> State:
@@ -487,7 +487,7 @@ def test_what_all_agents_of_an_arena_spend_counts_against_the_limit(spent: float
 
 
 def test_the_usual_cost_of_ones_own_turns_comes_before_what_others_turns_cost() -> None:
-    ladder = (Rung(Agent("mine", "command")),)
+    ladder = (EscalationStep(Agent("mine", "command")),)
     state = replace(OPEN, spend=Spend(1.0), paid=(Paid("mine", "", 0.5),))
     assert decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.5, reckoned=2.0)) is None
     dear = decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.6, reckoned=0.1))

@@ -12,7 +12,7 @@ from aigon.errors import AigonError, Exit, environment
 from aigon.journal.events import Event, Notice, RunFinished, Spent
 from aigon.journal.sink import JournalSink, events
 from aigon.journal.state import State
-from aigon.loop.drive import Recorder, drive
+from aigon.loop.drive import Recorder, drive_loop
 from aigon.model.outcomes import Met, Outcome, Refused
 
 FIRST = Spent("", 0, "judge", 0.25, "reported")
@@ -65,7 +65,7 @@ class Watcher:
 
 def test_every_event_is_recorded_then_shown_in_order() -> None:
     record, watcher = Record(), Watcher()
-    ended = drive(story(FIRST, SECOND, LAST), State(), Recorder([record], [watcher]))
+    ended = drive_loop(story(FIRST, SECOND, LAST), State(), Recorder([record], [watcher]))
     assert ended == LAST
     assert record.seen == watcher.seen == [FIRST, SECOND, LAST]
 
@@ -74,7 +74,7 @@ def test_an_observer_that_raises_stops_neither_the_run_nor_the_others(caplog: py
     record, clumsy, watcher = Record(), Watcher(clumsy=True), Watcher()
     recorder = Recorder([record], [clumsy, watcher])
     with caplog.at_level(logging.ERROR):
-        assert drive(story(FIRST, LAST), State(), recorder) == LAST
+        assert drive_loop(story(FIRST, LAST), State(), recorder) == LAST
         recorder.close()
     assert record.seen == [FIRST, LAST]
     assert watcher.seen == [FIRST, LAST, SECOND], "the last one is its end"
@@ -85,7 +85,7 @@ def test_an_observer_that_raises_stops_neither_the_run_nor_the_others(caplog: py
 def test_a_record_that_cannot_be_written_ends_the_run_before_anything_else_happens() -> None:
     watcher = Watcher()
     with pytest.raises(AigonError) as caught:
-        drive(story(FIRST, SECOND, LAST), State(), Recorder([Record(full=1)], [watcher]))
+        drive_loop(story(FIRST, SECOND, LAST), State(), Recorder([Record(full=1)], [watcher]))
     assert caught.value.code is Exit.ENVIRONMENT
     assert caught.value.what.startswith("The record of the run cannot be written: no space is left on /")
     assert (caught.value.where, "--resume" in caught.value.hint) == ("the record", True)
@@ -106,7 +106,7 @@ def test_a_run_that_cannot_go_on_says_so_in_its_record(tmp_path: Path, error: Ex
     path = tmp_path / "journal.jsonl"
     recorder = Recorder([JournalSink(path)], [])
     with pytest.raises(AigonError) as caught:
-        drive(story(FIRST, error=error), State(), recorder)
+        drive_loop(story(FIRST, error=error), State(), recorder)
     recorder.close()
     assert caught.value.what.startswith(what) and caught.value.code is Exit.ENVIRONMENT
     *_, end = events(path)
@@ -117,7 +117,7 @@ def test_a_run_that_cannot_go_on_says_so_in_its_record(tmp_path: Path, error: Ex
 
 def test_an_error_of_aigons_own_is_not_dressed_up() -> None:
     with pytest.raises(ZeroDivisionError):
-        drive(story(FIRST, error=ZeroDivisionError()), State(), Recorder([], []))
+        drive_loop(story(FIRST, error=ZeroDivisionError()), State(), Recorder([], []))
 
 
 def test_several_events_are_delivered_in_order_and_give_the_last_state(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.journal.amounts import estimated_tokens
-from aigon.loop.feedback import digest
+from aigon.loop.feedback import render_feedback
 from aigon.model.checks import Finding, Problem, TestCounts
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.turns import Turn
@@ -47,7 +47,7 @@ def told(
     notes: Sequence[str] = (),
     budget: int = 2000,
 ) -> str:
-    return digest(SPEC_42, findings, VERDICTS, before, base, turn, notes, ".aigon/runs/r1/2", budget)
+    return render_feedback(SPEC_42, findings, VERDICTS, before, base, turn, notes, ".aigon/runs/r1/2", budget)
 
 
 GOLDEN = """\
@@ -205,7 +205,7 @@ def test_many_notes_and_permissions_are_bounded_and_counted() -> None:
 def test_when_nothing_is_open_it_says_so() -> None:
     proven = [replace(v, status="met") for v in VERDICTS]
     green = Finding("tests", "tests", "Tests", "pass", "15/15 passed")
-    text = digest(SPEC_42, [green], proven, [], [], None, [], "")
+    text = render_feedback(SPEC_42, [green], proven, [], [], None, [], "")
     assert text == "Failing checks: 0 of 1.\n\nEvery acceptance criterion is proven.\n"
 
 
@@ -225,7 +225,9 @@ def test_the_budget_is_exceeded_only_by_what_always_stays(
     given_: tuple[Spec, list[Finding], list[Verdict], list[Finding], Turn, list[str]], budget: int
 ) -> None:
     spec, findings, verdicts, before, turn, notes = given_
-    text, least = (digest(spec, findings, verdicts, before, before, turn, notes, "logs", b) for b in (budget, 0))
+    text, least = (
+        render_feedback(spec, findings, verdicts, before, before, turn, notes, "logs", b) for b in (budget, 0)
+    )
     assert estimated_tokens(text) <= max(budget, estimated_tokens(least))
 
 
@@ -235,7 +237,7 @@ def test_no_text_can_break_the_digest(
     given_: tuple[Spec, list[Finding], list[Verdict], list[Finding], Turn, list[str]],
 ) -> None:
     spec, findings, verdicts, before, turn, notes = given_
-    text = digest(spec, findings, verdicts, before, before, turn, notes, "logs/of/2", 3000)
+    text = render_feedback(spec, findings, verdicts, before, before, turn, notes, "logs/of/2", 3000)
     tokens = MarkdownIt().parse(text)
     red = [f for f in findings if f.status in ("fail", "error")]
     assert sum(t.type == "heading_open" for t in tokens) == len(red)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.journal.events import IterationFinished
-from aigon.loop.issues import issues_of, plan, remaining
-from aigon.loop.iteration_log import entry, header, numbers
+from aigon.loop.issues import list_issues, list_remaining, plan_next_steps
+from aigon.loop.iteration_log import read_iteration_numbers, render_entry, render_header
 from aigon.model.changes import FileChange
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Spec, Verdict
@@ -113,33 +113,33 @@ GOLDEN = """\
 
 
 def test_an_entry_is_in_the_format_of_the_contract() -> None:
-    assert entry(EVENT, SPEC_42, TURN_1, "2026-11-20 10:15:23") == GOLDEN
+    assert render_entry(EVENT, SPEC_42, TURN_1, "2026-11-20 10:15:23") == GOLDEN
 
 
 def test_an_iteration_with_nothing_left_to_say_says_that() -> None:
-    text = entry(replace(EVENT, findings=(), changes=(), verdicts=MET), SPEC_42, None, "now")
+    text = render_entry(replace(EVENT, findings=(), changes=(), verdicts=MET), SPEC_42, None, "now")
     assert "- Agent: none, this is a look at what was there\n- No files changed\n###" in text
     assert "### Validation Results\n- ⚠️ Validation: skipped (no check ran)\n" in text
     assert text.endswith("### Issues Found\nNone.\n### Next Iteration Plan\n- Nothing is open.\n---\n")
 
 
 def test_a_failed_turn_and_an_unknown_cost_are_said() -> None:
-    text = entry(EVENT, SPEC_42, Turn(1, "cc", "", "timed_out", 143, duration=1800), "now")
+    text = render_entry(EVENT, SPEC_42, Turn(1, "cc", "", "timed_out", 143, duration=1800), "now")
     assert "- Agent: `cc`\n- Turn: timed out (exit code 143) after 30m 00s\n- Cost: unknown\n" in text
 
 
 def test_the_agents_account_is_bounded_and_its_error_output_left_out() -> None:
-    text = entry(EVENT, SPEC_42, replace(TURN_1, said="word " * 400), "now")
+    text = render_entry(EVENT, SPEC_42, replace(TURN_1, said="word " * 400), "now")
     (line,) = [line for line in text.splitlines() if line.startswith("- The agent's account")]
     assert line.endswith("…`") and 500 < len(line) < 560
-    assert "SENTINEL" not in text and "account" not in entry(EVENT, SPEC_42, replace(TURN_1, said=" "), "now")
+    assert "SENTINEL" not in text and "account" not in render_entry(EVENT, SPEC_42, replace(TURN_1, said=" "), "now")
 
 
 def test_the_plan_names_tests_and_places_and_people() -> None:
     problem = Problem("AssertionError\nassert 0 == 6", "test_calc.py", 10, test="test_calc.py::test_mul")
     red = Finding("tests", "tests", "Tests", "fail", "1 failed", problems=(problem,))
     verdicts = (*MET[:3], Verdict(4, "unclear", "human", reason="a person decides: `aigon approve`"))
-    text = entry(replace(EVENT, findings=(red,), verdicts=verdicts), SPEC_42, None, "now")
+    text = render_entry(replace(EVENT, findings=(red,), verdicts=verdicts), SPEC_42, None, "now")
     assert text.split("### Next Iteration Plan\n")[1].splitlines()[:3] == [
         "- Fix `AssertionError` in `test_calc.py::test_mul` (`test_calc.py:10`)",
         "- Have a person decide criterion 4: The owner agrees",
@@ -152,16 +152,16 @@ def test_a_long_plan_and_a_long_list_of_issues_are_bounded() -> None:
         Finding(t, "lint", t, "fail", "", problems=tuple(Problem(f"{t}{chr(97 + n)}x") for n in range(10)))
         for t in "ABCDEF"
     ]
-    steps = plan(issues_of(red[:2], MET, ()))
+    steps = plan_next_steps(list_issues(red[:2], MET, ()))
     assert (len(steps), steps[-2:]) == (12, ["Fix the other 10 issues", "Re-run validation"])
-    assert len(remaining(red, MET)) == 50 and remaining(red, MET)[0] == "A: Aax"
+    assert len(list_remaining(red, MET)) == 50 and list_remaining(red, MET)[0] == "A: Aax"
 
 
 def test_at_most_thirty_files_and_ten_kinds_of_problems_are_listed() -> None:
     words = [f"{chr(97 + n)}x" for n in range(13)]
     lint = Finding("lint", "lint", "Lint", "fail", "13", problems=tuple(Problem(w) for w in words))
     event = replace(EVENT, findings=(lint,), changes=tuple(FileChange(f"f{n}", 1, 0) for n in range(42)))
-    text = entry(event, SPEC_42, None, "now")
+    text = render_entry(event, SPEC_42, None, "now")
     assert "- Files changed: 42 (+42 -0)\n" in text
     assert "  - `f29` +1 -0\n  - and 12 more\n###" in text
     assert "\n10. Lint: `jx`\n11. Lint: and 3 other kinds\n" in text
@@ -171,23 +171,23 @@ def test_the_same_problem_in_many_places_is_one_line() -> None:
     lint = Finding(
         "lint", "lint", "Lint", "fail", "3", problems=tuple(Problem("bad", f"f{n}", 1, "E1") for n in range(3))
     )
-    text = entry(replace(EVENT, findings=(lint,)), SPEC_42, None, "now")
+    text = render_entry(replace(EVENT, findings=(lint,)), SPEC_42, None, "now")
     assert "### Issues Found\n1. Lint: `bad` (`E1`, `f0:1`), 3 times\n2. Criterion 2" in text
 
 
 def test_the_numbers_of_a_log_are_read_in_order() -> None:
-    log = header("42", "Todo", "cc") + "".join(
-        entry(replace(EVENT, number=n), SPEC_42, TURN_1, "now") for n in (1, 2, 7)
+    log = render_header("42", "Todo", "cc") + "".join(
+        render_entry(replace(EVENT, number=n), SPEC_42, TURN_1, "now") for n in (1, 2, 7)
     )
-    assert numbers(log) == [1, 2, 7]
-    assert numbers(log.replace("\n", "\r\n")) == [1, 2, 7]
-    assert numbers(header("42", "Todo", "cc")) == []
+    assert read_iteration_numbers(log) == [1, 2, 7]
+    assert read_iteration_numbers(log.replace("\n", "\r\n")) == [1, 2, 7]
+    assert read_iteration_numbers(render_header("42", "Todo", "cc")) == []
 
 
 def test_a_header_is_one_heading_whatever_the_title_holds() -> None:
-    text = header("42", "Dark\n## Iteration 3 (now)", "`cc`")
+    text = render_header("42", "Dark\n## Iteration 3 (now)", "`cc`")
     assert text.startswith("# Iteration log: feature 42, Dark ## Iteration 3 (now)\n\n")
-    assert numbers(text) == []
+    assert read_iteration_numbers(text) == []
 
 
 @EXAMPLES
@@ -201,9 +201,9 @@ def test_no_text_can_break_the_log(
     when: str,
 ) -> None:
     event = replace(EVENT, findings=tuple(findings), verdicts=tuple(verdicts), changes=tuple(changes))
-    text = header("42", spec.title, turn.agent) + entry(event, spec, turn, when)
+    text = render_header("42", spec.title, turn.agent) + render_entry(event, spec, turn, when)
     assert text.encode()
-    assert numbers(text) == [1]
+    assert read_iteration_numbers(text) == [1]
     assert re.findall(r"^### (.*)$", text, re.M) == HEADINGS
     assert len(re.findall(r"^- \[[ x]\] ", text, re.M)) == len(spec.criteria)
     assert len(re.findall(r"^- (?:✅|❌|⚠️) ", text, re.M)) == max(len(findings), 1)

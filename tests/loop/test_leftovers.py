@@ -18,7 +18,7 @@ import pytest
 
 from aigon.process import running
 from aigon.process.running import StartedProcess, read_start
-from aigon.run.leftovers import end, left, tidy
+from aigon.run.invocations import end_processes, list_left_processes, remove_stale_notes
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 from tests.loop.processes import LOOP, RESUME, begun, left_behind
 
@@ -61,7 +61,7 @@ def killed(lab: Lab) -> Iterator[Lab]:
     lab.agent(HIDDEN)
     process = lab.start(*LOOP)
     begun(lab, process)
-    until(lambda: left(home_of(lab)) == () and len(_napping(lab)) == 4)
+    until(lambda: list_left_processes(home_of(lab)) == () and len(_napping(lab)) == 4)
     kill_both(lab, process)
     yield lab
     for pid in _napping(lab):
@@ -86,13 +86,13 @@ def test_the_next_commands_say_what_is_left_and_how_it_is_ended(killed: Lab) -> 
         assert "an aigon that was killed left 3 processes that are still running" in ran.err
         assert "sleep 300 (feature 42, since " in ran.err and "aigon doctor --repair" in ran.err
         assert "killed left" not in ran.out
-    found = left(home_of(killed))
+    found = list_left_processes(home_of(killed))
     assert {f"pid {one.pid}:" in ran.err for one in found} == {True}
     assert len(_napping(killed)) == 4, "nobody was asked"
     below = killed.aigon("feature-status", env={"AIGON_RUN": "some-run"})
     assert below.err == "", "below a loop it is that loop's business"
-    assert end(found) == 3
-    assert left(home_of(killed)) == () and running.list_notes(home_of(killed)) == []
+    assert end_processes(found) == 3
+    assert list_left_processes(home_of(killed)) == () and running.list_notes(home_of(killed)) == []
     assert len(_napping(killed)) == 1, "what nothing proves to be ours is not touched"
     assert killed.aigon("feature-status").err == ""
 
@@ -184,9 +184,9 @@ def note_of(folder: Path, *sessions: StartedProcess, **other: str) -> Path:
 def test_a_number_that_was_given_out_anew_is_nobody_of_ours(tmp_path: Path) -> None:
     with bystander() as pid:
         note = note_of(tmp_path, StartedProcess(pid, str(int(read_start(pid)) - 1)))
-        assert left(tmp_path) == ()
-        assert end(left(tmp_path)) == 0
-        tidy(tmp_path)
+        assert list_left_processes(tmp_path) == ()
+        assert end_processes(list_left_processes(tmp_path)) == 0
+        remove_stale_notes(tmp_path)
         assert not note.exists(), "nothing is left of it"
         assert read_start(pid)
 
@@ -194,22 +194,22 @@ def test_a_number_that_was_given_out_anew_is_nobody_of_ours(tmp_path: Path) -> N
 def test_a_loop_whose_number_was_given_out_anew_is_gone_all_the_same(tmp_path: Path) -> None:
     with bystander() as pid:
         note_of(tmp_path, StartedProcess(pid, read_start(pid)), loop=StartedProcess(os.getpid(), "1"))  # type: ignore[arg-type]
-        assert [one.pid for one in left(tmp_path)] == [pid]
+        assert [one.pid for one in list_left_processes(tmp_path)] == [pid]
         me = StartedProcess(os.getpid(), read_start(os.getpid()))
         note_of(tmp_path, StartedProcess(pid, read_start(pid)), loop=me)  # type: ignore[arg-type]
-        assert left(tmp_path) == ()
+        assert list_left_processes(tmp_path) == ()
 
 
 def test_of_another_machine_nothing_is_known_and_nothing_done(tmp_path: Path) -> None:
     with bystander() as pid:
         for other in ({"host": "elsewhere"}, {"machine": f"{running.identify_machine()}-container"}):
             note = note_of(tmp_path, StartedProcess(pid, read_start(pid)), **other)
-            assert left(tmp_path) == ()
-            tidy(tmp_path)
+            assert list_left_processes(tmp_path) == ()
+            remove_stale_notes(tmp_path)
             assert note.exists()
         note = note_of(tmp_path, StartedProcess(pid, read_start(pid)), machine="an-earlier-boot/x")
-        assert left(tmp_path) == ()
-        tidy(tmp_path)
+        assert list_left_processes(tmp_path) == ()
+        remove_stale_notes(tmp_path)
         assert not note.exists()
 
 
@@ -218,8 +218,8 @@ def test_a_note_that_is_not_whole_or_of_another_version_is_left_alone(tmp_path: 
     note = tmp_path / "running" / "x.json"
     note.parent.mkdir()
     note.write_bytes(text.encode("latin-1"))
-    assert left(tmp_path) == ()
-    tidy(tmp_path)
+    assert list_left_processes(tmp_path) == ()
+    remove_stale_notes(tmp_path)
     assert note.exists()
 
 
@@ -228,9 +228,9 @@ def test_one_that_ignores_the_polite_signal_is_killed_with_its_children(tmp_path
     with subprocess.Popen(["bash", "-c", script], cwd=tmp_path, start_new_session=True) as process:
         until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
         note_of(tmp_path, StartedProcess(process.pid, read_start(process.pid)))
-        found = left(tmp_path)
+        found = list_left_processes(tmp_path)
         assert [one.pid for one in found] == sorted([process.pid, int((tmp_path / "child").read_text())])
-        assert end(found) == 2
+        assert end_processes(found) == 2
         assert process.wait(5) == -signal.SIGKILL
 
 
@@ -239,5 +239,5 @@ def test_a_note_stays_while_something_of_it_could_not_be_ended(tmp_path: Path, m
     monkeypatch.setattr("aigon.process.orphans._signal_each", lambda _whom, _number: None)  # as of somebody else
     with bystander() as pid:
         note = note_of(tmp_path, StartedProcess(pid, read_start(pid)))
-        assert end(left(tmp_path)) == 0
-        assert note.exists() and [one.pid for one in left(tmp_path)] == [pid]
+        assert end_processes(list_left_processes(tmp_path)) == 0
+        assert note.exists() and [one.pid for one in list_left_processes(tmp_path)] == [pid]

@@ -4,12 +4,18 @@ import math
 
 import pytest
 
-from aigon.job.ladder import Rung, rung_of, without_doubles
-from aigon.job.limits import Limits
+from aigon.job.escalation import (
+    LONGEST_WAIT,
+    EscalationStep,
+    choose_worker,
+    compute_return,
+    find_next_step,
+    merge_equal_steps,
+)
+from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.state import State
 from aigon.loop.decide import barred, decide
-from aigon.loop.line_up import LONGEST, away_until, choose
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped, Unavailable
 from aigon.model.resources import Probe
@@ -19,8 +25,8 @@ from tests.job.test_ladder import DEMAND
 NOW = 1_800_000_000.0
 
 
-def rungs(name: str, *models: str) -> tuple[Rung, ...]:
-    return tuple(Rung(Agent(name, "command", model)) for model in models)
+def rungs(name: str, *models: str) -> tuple[EscalationStep, ...]:
+    return tuple(EscalationStep(Agent(name, "command", model)) for model in models)
 
 
 FIRST, OTHER = rungs("first", "a", "b", "c", "d"), rungs("other", "x")
@@ -49,20 +55,20 @@ def look(state: State, name: str = "same") -> State:
 
 def test_the_first_that_is_not_away_works_on_a_rung_of_its_own_ladder() -> None:
     state = State(repeats=2)
-    assert choose((FIRST, OTHER), state, {}, NOW) == (1, 4, FIRST[1])
-    assert choose((FIRST, OTHER), state, {"first": NOW + 1}, NOW) == (0, 1, OTHER[0])
-    assert choose((FIRST, OTHER), state, {"first": NOW}, NOW) == (1, 4, FIRST[1])
-    assert choose((FIRST, OTHER), state, {"first": math.inf, "other": NOW + 1}, NOW) is None
-    assert choose((), state, {}, NOW) is None
+    assert choose_worker((FIRST, OTHER), state, {}, NOW) == (1, 4, FIRST[1])
+    assert choose_worker((FIRST, OTHER), state, {"first": NOW + 1}, NOW) == (0, 1, OTHER[0])
+    assert choose_worker((FIRST, OTHER), state, {"first": NOW}, NOW) == (1, 4, FIRST[1])
+    assert choose_worker((FIRST, OTHER), state, {"first": math.inf, "other": NOW + 1}, NOW) is None
+    assert choose_worker((), state, {}, NOW) is None
 
 
 def test_one_that_stands_in_neither_climbs_nor_brings_down_the_ladder_of_the_other() -> None:
     state = turn(begun(), "first", 2, 4)
     state = look(turn(state, "other", 0, 1))
-    assert rung_of(state, FIRST) == 2
+    assert find_next_step(state, FIRST) == 2
     assert (state.climbs, state.rungs) == (0, 1)
     longer = look(turn(begun(), "other", 5, 6))
-    assert rung_of(longer, FIRST) == 0
+    assert find_next_step(longer, FIRST) == 0
 
 
 def test_a_stand_in_without_a_ladder_is_ended_by_the_same_error_again_and_again() -> None:
@@ -79,7 +85,7 @@ def test_held_up_again_and_again_uses_up_nothing_and_is_nobodys_failure(end: Tur
     for _ in range(30):
         state = look(turn(state, "first", 0, 4, end))
     assert (state.finished, state.used, state.turns, state.failed_turns, state.stalled) == (30, 0, 0, 0, 0)
-    assert rung_of(state, FIRST) == 0
+    assert find_next_step(state, FIRST) == 0
     assert isinstance(decide(DEMAND, Limits(iterations=1), state, Probe(given_up=True)), Unavailable)
 
 
@@ -91,20 +97,20 @@ def test_a_turn_in_which_nobody_worked_counts_for_no_rung(end: TurnEnd) -> None:
 
 @pytest.mark.parametrize("resets_at", [None, 0.0, -5.0, NOW, NOW - 1, math.nan])
 def test_without_a_moment_to_come_the_patience_grows_and_is_bounded(resets_at: float | None) -> None:
-    waits = [away_until(held(resets_at=resets_at), NOW, 30.0, before) - NOW for before in (0, 1, 2, 10, 5000)]
-    assert waits == [30.0, 60.0, 120.0, LONGEST, LONGEST]
+    waits = [compute_return(held(resets_at=resets_at), NOW, 30.0, before) - NOW for before in (0, 1, 2, 10, 5000)]
+    assert waits == [30.0, 60.0, 120.0, LONGEST_WAIT, LONGEST_WAIT]
 
 
 def test_a_moment_is_believed_once_and_after_that_no_start_comes_sooner_than_patience_says() -> None:
     soon, late = held(resets_at=NOW + 2), held(resets_at=NOW + 7200)
-    assert [away_until(soon, NOW, 30.0, before) - NOW for before in (0, 1, 2)] == [3.0, 60.0, 120.0]
-    assert [away_until(late, NOW, 30.0, before) - NOW for before in (0, 9)] == [7201.0, 7201.0]
-    assert away_until(held(resets_at=math.inf), NOW, 30.0, 0) == math.inf
+    assert [compute_return(soon, NOW, 30.0, before) - NOW for before in (0, 1, 2)] == [3.0, 60.0, 120.0]
+    assert [compute_return(late, NOW, 30.0, before) - NOW for before in (0, 9)] == [7201.0, 7201.0]
+    assert compute_return(held(resets_at=math.inf), NOW, 30.0, 0) == math.inf
 
 
 def test_a_long_first_wait_is_kept_and_what_waiting_cannot_mend_is_for_ever() -> None:
-    assert away_until(held(), NOW, 3600.0, 3) - NOW == 3600.0
-    assert away_until(held("bad_credentials", NOW + 1), NOW, 30.0, 0) == math.inf
+    assert compute_return(held(), NOW, 3600.0, 3) - NOW == 3600.0
+    assert compute_return(held("bad_credentials", NOW + 1), NOW, 30.0, 0) == math.inf
 
 
 def test_no_turn_begins_anew_when_money_or_time_are_spent_or_somebody_asked_for_the_end() -> None:
@@ -117,8 +123,13 @@ def test_no_turn_begins_anew_when_money_or_time_are_spent_or_somebody_asked_for_
 
 def test_rungs_that_differ_in_nothing_are_one() -> None:
     agent = Agent("claude", "claude", "opus", "max")
-    ladder = (Rung(agent, 2), Rung(agent, 1, full=True), Rung(agent, 2, full=True), Rung(agent, 0, full=True))
-    assert without_doubles(ladder) == (Rung(agent, 2), Rung(agent, 0, full=True))
-    assert without_doubles(ladder[:3]) == (Rung(agent, 2), Rung(agent, 3, full=True))
-    assert without_doubles(FIRST) == FIRST
-    assert without_doubles(()) == ()
+    ladder = (
+        EscalationStep(agent, 2),
+        EscalationStep(agent, 1, full=True),
+        EscalationStep(agent, 2, full=True),
+        EscalationStep(agent, 0, full=True),
+    )
+    assert merge_equal_steps(ladder) == (EscalationStep(agent, 2), EscalationStep(agent, 0, full=True))
+    assert merge_equal_steps(ladder[:3]) == (EscalationStep(agent, 2), EscalationStep(agent, 3, full=True))
+    assert merge_equal_steps(FIRST) == FIRST
+    assert merge_equal_steps(()) == ()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aigon.errors import Exit
-from aigon.job.partial import stopped_short
+from aigon.job.partial import has_stopped_short
 from aigon.journal.state import State
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
 from tests.lab import BRANCH, LOG, Lab, Ran, until
@@ -221,8 +221,10 @@ def test_the_latest_is_kept_where_it_is_the_best(lab: Lab) -> None:
 def test_only_a_run_that_a_guard_ended_for_want_of_progress_or_means_stopped_short(
     outcome: Outcome, short: bool
 ) -> None:
-    assert stopped_short(outcome, State(iteration=2, finished=2)) is short
-    assert not stopped_short(outcome, State(iteration=3, finished=2)), "a turn that was not judged is for the resume"
+    assert has_stopped_short(outcome, State(iteration=2, finished=2)) is short
+    assert not has_stopped_short(outcome, State(iteration=3, finished=2)), (
+        "a turn that was not judged is for the resume"
+    )
 
 
 @pytest.mark.parametrize("how", ["human", "stop-file"])

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.errors import AigonError, Exit
-from aigon.loop.prompt import build, estimated_tokens, how_decided
+from aigon.journal.amounts import estimated_tokens
+from aigon.loop.prompt import describe_decision, fill_template
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion, CriterionKind, Spec, Verdict
 from aigon.text.quoting import clean
@@ -39,7 +40,7 @@ def prompted(
     promises: tuple[str, ...] = ("COMPLETE",),
 ) -> str:
     verdicts = [Verdict(1, "met", "verify"), Verdict(2, "unmet", "check:tests")]
-    return build(
+    return fill_template(
         template,
         spec=spec,
         spec_path="/w/docs/feature-42.md",
@@ -175,25 +176,25 @@ def test_the_prompts_own_words_cost_little() -> None:
 def test_how_a_criterion_is_decided_is_one_phrase(
     kind: CriterionKind, command: str | None, judge: str, said: str
 ) -> None:
-    assert how_decided(criterion(kind, command), CHECKS, judge) == said
+    assert describe_decision(criterion(kind, command), CHECKS, judge) == said
 
 
 def test_a_missing_role_is_decided_by_the_script() -> None:
     script = Check("mine", "script", ("./validate.sh",))
-    assert how_decided(criterion("check", "build"), [script], "") == "check `mine` must be green"
-    assert how_decided(criterion("check", "unknown"), [script], "") == "no such check; unclear"
+    assert describe_decision(criterion("check", "build"), [script], "") == "check `mine` must be green"
+    assert describe_decision(criterion("check", "unknown"), [script], "") == "no such check; unclear"
 
 
 def test_several_checks_of_a_role_are_all_named() -> None:
     two = [Check(name, "tests", (name,)) for name in ("unit", "e2e")]
-    assert how_decided(criterion("check", "tests"), two, "") == "checks `unit`, `e2e` must be green"
+    assert describe_decision(criterion("check", "tests"), two, "") == "checks `unit`, `e2e` must be green"
 
 
 @EXAMPLES
 @given(SPEC, TEXT, st.lists(VERDICT, max_size=5), st.lists(TEXT, min_size=1, max_size=3))
 def test_no_text_can_break_the_prompt(spec: Spec, path: str, verdicts: list[Verdict], argv: list[str]) -> None:
     check = Check(path, "tests", tuple(argv), cwd=path, missing=path)
-    text = build(
+    text = fill_template(
         TEMPLATE, spec=spec, spec_path=path, number=1, limit=5, verdicts=verdicts, checks=[check], digest="", logs=path
     )
     assert text.encode()

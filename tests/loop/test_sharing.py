@@ -14,17 +14,17 @@ from aigon.config.models import Config
 from aigon.files.store import lock
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.job.assessment import Look
+from aigon.job.assessment import Assessment
 from aigon.job.job import Job, ProofPlan
-from aigon.job.ledger_file import read
-from aigon.job.limits import Limits
+from aigon.job.ledger import read_accounts
+from aigon.job.options import Limits
 from aigon.job.world import World
 from aigon.journal import candidates
 from aigon.journal.events import CheckStarted, IterationFinished
 from aigon.journal.records import records_of
 from aigon.journal.state import Spend, State
 from aigon.loop.assess import assess
-from aigon.loop.budget import decided
+from aigon.loop.decide import decide_within_budget
 from aigon.model.candidates import Candidate
 from aigon.model.checks import Check
 from aigon.model.criteria import Verdict
@@ -33,7 +33,7 @@ from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
 from aigon.proof.prove import frozen_of
 from aigon.proof.rehearse import rehearse
-from aigon.run.sharing_seat import begin, rivals_of, share
+from aigon.run.sharing_seat import find_rivals, join_arena, prepare_arena_folder
 from tests.compare.bench import drain, job_of, plan, ran, script, snapshot, spec_of
 from tests.lab import Lab
 
@@ -67,12 +67,12 @@ def world_in(lab: Lab, who: Candidate | None, arena: Path | None = None, limit: 
             redact=lambda text: text,
             own_files={},
         )
-        share(world, who, Config(), limit, arena)
+        join_arena(world, who, Config(), limit, arena)
         yield world
         world.close()
 
 
-def look(world: World, job: Job, number: int = 0) -> tuple[Look, list[str]]:
+def look(world: World, job: Job, number: int = 0) -> tuple[Assessment, list[str]]:
     """A look, and the checks that were started for it."""
     seen = snapshot(world, number, base=job.base_commit, own=job.own_files)
     found, events = drain(assess(job, world, seen, State()))
@@ -87,7 +87,7 @@ def counting(lab: Lab, text: str, name: str = "script", **more: object) -> Check
 @pytest.fixture
 def arena(lab: Lab) -> Path:
     folder = lab.home / "aigon" / "arena" / "42"
-    begin(folder)
+    prepare_arena_folder(folder)
     return folder
 
 
@@ -182,7 +182,7 @@ def test_a_failure_at_the_base_stands_for_nobody_else_and_no_other_tree_or_time(
         assert look(second, job)[1] == ["script"]
         lab.git("-C", cx.path, "clean", "-qfdx")
         assert look(second, job)[1] == []
-        begin(arena)
+        prepare_arena_folder(arena)
         assert look(second, job)[1] == ["script"]  # another day, another machine
         assert look(first, job)[1] == []  # it was the other's turn to find it
 
@@ -273,7 +273,7 @@ def test_the_proof_is_rehearsed_once_for_all_loops_of_an_arena(lab: Lab, arena: 
         assert rehearsed(job, second, replace(looks["run-cx"], ran=other))  # this worktree showed something else
 
 
-def rehearsed(job: Job, world: World, found: Look) -> bool:
+def rehearsed(job: Job, world: World, found: Assessment) -> bool:
     """Whether a rehearsal after this look ran anything."""
     _, events = drain(rehearse(job, world, 0, found, frozen_of(job, world)))
     return any(isinstance(event, CheckStarted) for event in events)
@@ -297,25 +297,27 @@ def test_agents_of_an_arena_have_one_limit_and_set_aside_money_only_where_a_turn
             lock(lab.home / "aigon/locks/feature-42-cc.lock", "it"),
             lock(lab.home / "aigon/locks/feature-42-cx.lock", "it"),
         ):
-            assert isinstance(decided(over, first, OPEN), Stopped)
-            assert read(ledger)["cc"].reserved == 0.0
-            assert decided(job, first, OPEN) is None
-            assert read(ledger)["cc"].reserved == 2.0  # half for each
-            outcome = decided(job, second, replace(OPEN, spend=Spend(2.5)))
+            assert isinstance(decide_within_budget(over, first, OPEN), Stopped)
+            assert read_accounts(ledger)["cc"].reserved == 0.0
+            assert decide_within_budget(job, first, OPEN) is None
+            assert read_accounts(ledger)["cc"].reserved == 2.0  # half for each
+            outcome = decide_within_budget(job, second, replace(OPEN, spend=Spend(2.5)))
             assert isinstance(outcome, Stopped) and outcome.guard == "cost"
             assert "$2.50 of $4.00 is spent by all agents of the arena together ($2.00 more" in outcome.reason
-            assert read(ledger)["cx"].reserved == 0.0
+            assert read_accounts(ledger)["cx"].reserved == 0.0
         assert second.ledger is not None
-        assert decided(job, second, replace(OPEN, spend=Spend(2.5))) is None  # the other was killed: it spent nothing
-        assert second.ledger.elsewhere == 0.0 and read(ledger)["cx"].reserved > 0
-    assert [each.reserved for each in read(ledger).values()] == [0.0, 0.0]
+        assert (
+            decide_within_budget(job, second, replace(OPEN, spend=Spend(2.5))) is None
+        )  # the other was killed: it spent nothing
+        assert second.ledger.elsewhere == 0.0 and read_accounts(ledger)["cx"].reserved > 0
+    assert [each.reserved for each in read_accounts(ledger).values()] == [0.0, 0.0]
 
 
 def test_rivals_are_all_candidates_but_ones_own(lab: Lab) -> None:
     cc, cx = candidate(lab, "cc"), candidate(lab, "cx", 2)
     home = lab.home / "aigon"
-    assert rivals_of(home, cc).branches == {cx.branch} and rivals_of(home, cc).feature == "42"
-    assert rivals_of(home, None).branches == {cc.branch, cx.branch}
+    assert find_rivals(home, cc).branches == {cx.branch} and find_rivals(home, cc).feature == "42"
+    assert find_rivals(home, None).branches == {cc.branch, cx.branch}
     assert candidates.of_feature(home, "42") == (cc, cx)
     records_of(home, "42", "gg").set_candidate(replace(cx, label="gg", branch="main"))  # no name that aigon gives
-    assert "main" not in rivals_of(home, cc).branches
+    assert "main" not in find_rivals(home, cc).branches

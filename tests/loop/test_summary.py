@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.journal.state import Spend
-from aigon.loop.summary import summary
+from aigon.loop.finish import render_summary
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
@@ -63,7 +63,7 @@ Next: aigon feature-implement 42 --resume
 def reported(
     outcome: Outcome = STOPPED, spec: Spec = SPEC_42, verdicts: tuple[Verdict, ...] = VERDICTS, next_command: str = NEXT
 ) -> str:
-    return summary(
+    return render_summary(
         outcome=outcome,
         spec=spec,
         verdicts=verdicts,
@@ -87,7 +87,7 @@ def test_a_failure_names_what_is_open_and_what_to_look_at() -> None:
 
 
 def test_a_run_that_never_looked_says_so() -> None:
-    text = summary(
+    text = render_summary(
         outcome=Refused("the tree is dirty"),
         spec=replace(SPEC_42, criteria=()),
         verdicts=(),
@@ -157,7 +157,7 @@ def test_every_summary_fits_on_a_screen(
     commits: list[tuple[str, str]],
     log: str,
 ) -> None:
-    text = summary(
+    text = render_summary(
         outcome=outcome,
         spec=replace(spec, criteria=tuple(criteria)),
         verdicts=verdicts,

@@ -6,7 +6,7 @@ import pytest
 
 from aigon.errors import Exit
 from aigon.job.demand import Demand
-from aigon.job.limits import Limits
+from aigon.job.options import Limits
 from aigon.journal.codec import decode, encode
 from aigon.journal.events import Event, IterationFinished, TurnEnded
 from aigon.journal.state import State, replay

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from aigon.run.lost_objects import broken
+from aigon.run.resume import describe_damaged_ref
 
 
 def test_a_command_that_is_offered_names_a_path_with_spaces_as_one_word(tmp_path: Path) -> None:
@@ -13,5 +13,5 @@ def test_a_command_that_is_offered_names_a_path_with_spaces_as_one_word(tmp_path
     file.parent.mkdir(parents=True)
     file.touch()
     checkout: Any = SimpleNamespace(common_dir=tmp_path / "my work" / ".git")
-    error = broken(checkout, "feature-1-a", "0" * 40)
+    error = describe_damaged_ref(checkout, "feature-1-a", "0" * 40)
     assert error is not None and shlex.split(error.hint)[:2] == ["rm", str(file)]

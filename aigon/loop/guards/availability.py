@@ -1,6 +1,6 @@
 """The guard of those who work: the agent, or the judge if only its word is missing."""
 
-from aigon.job.limits import Limits
+from aigon.job.options import Limits
 from aigon.journal.state import State
 from aigon.model.judging import JUDGE_BROKEN, JUDGE_UNAVAILABLE
 from aigon.model.outcomes import Outcome, Unavailable

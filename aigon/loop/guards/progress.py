@@ -1,6 +1,6 @@
 """Guards of progress: failed turns, repeated errors, no improvement, the number of iterations."""
 
-from aigon.job.limits import Limits
+from aigon.job.options import Limits
 from aigon.journal.amounts import many
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped

@@ -1,7 +1,7 @@
 """Guards of the machine: disk and memory for another turn."""
 
 from aigon.errors import Exit
-from aigon.job.limits import Limits
+from aigon.job.options import Limits
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped
 from aigon.model.resources import Probe, describe_disk_shortage, describe_file_size_shortage, describe_memory_shortage

@@ -1,8 +1,8 @@
 """Guards of time and money."""
 
 from aigon.errors import Exit
-from aigon.job.ladder import rung_of
-from aigon.job.limits import Limits
+from aigon.job.escalation import find_next_step
+from aigon.job.options import Limits
 from aigon.journal.spending import affordable, expected
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped
@@ -49,5 +49,5 @@ def usual_cost(limits: Limits, state: State) -> float | None:
     """What the next turn is expected to cost by those that this run has paid for; None where none is known."""
     if not limits.ladder:
         return None
-    agent = limits.ladder[rung_of(state, limits.ladder)].agent
+    agent = limits.ladder[find_next_step(state, limits.ladder)].agent
     return expected(state.paid, agent.name, agent.model)

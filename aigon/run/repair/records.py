@@ -32,7 +32,7 @@ from aigon.journal.state_file import StateFileSink, last_written
 from aigon.journal.step_sink import StepSink
 from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
 from aigon.proof import frozen
-from aigon.run.sound_records import state_of
+from aigon.run.opening import inspect_state_file
 from aigon.spec.document import parse
 
 RepairStep = RepairedRecord | UnrepairedRecord
@@ -296,7 +296,7 @@ def list_committed_iterations(started: RunStarted | None, checkout: Checkout) ->
 
 def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairStep]:
     """The state file as the run with these events leaves it."""
-    how = state_of(path)
+    how = inspect_state_file(path)
     if how == "newer":
         yield UnrepairedRecord("state file", str(path), "it is from a newer aigon", "Update aigon")
         return

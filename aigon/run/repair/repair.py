@@ -14,7 +14,8 @@ from aigon.job.world import World
 from aigon.journal.records import Records
 from aigon.model.diagnosis import RepairedRecord, RepairReport, UnrepairedRecord
 from aigon.process.running import loop_lock, read_start
-from aigon.run import leftovers
+from aigon.run import invocations
+from aigon.run.opening import inspect_state_file, require_sound_records
 from aigon.run.repair.records import (
     get_run_folder,
     read_journal_parts,
@@ -26,7 +27,6 @@ from aigon.run.repair.records import (
     repair_state_file,
     repair_views,
 )
-from aigon.run.sound_records import require_sound, state_of
 from aigon.spec import files
 
 RepairStep = RepairedRecord | UnrepairedRecord
@@ -48,7 +48,13 @@ def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
     done = done.and_(RepairReport(tuple(map(_save_aside, _list_unowned_state_files(repository, home, wanted)))))
     if feature or home is None:
         return done
-    return done.and_(RepairReport(_remove_temporary_files(repository, home), (), leftovers.end(leftovers.left(home))))
+    return done.and_(
+        RepairReport(
+            _remove_temporary_files(repository, home),
+            (),
+            invocations.end_processes(invocations.list_left_processes(home)),
+        )
+    )
 
 
 def list_damage(start: Path) -> tuple[str, ...]:
@@ -107,7 +113,7 @@ def _list_unowned_state_files(repository: RepositoryFolders, home: Path | None, 
         name = file.stem.removeprefix("loop-state-")
         journal = home and Records(home / "features" / name).journal
         owned = journal and journal.exists() and journal.stat().st_size
-        if not owned and (wanted is None or wanted in _list_names(name)) and state_of(file) == "damaged":
+        if not owned and (wanted is None or wanted in _list_names(name)) and inspect_state_file(file) == "damaged":
             yield file
 
 
@@ -199,11 +205,11 @@ def _describe_damage(records: Records, repository: RepositoryFolders) -> Iterato
     """What is wrong with the records of one feature, a sentence each."""
     state = _get_state_file(records, _find_checkout(records, repository))
     asked: list[Callable[[], object]] = [partial(read_journal, path) for path in records.journals()]
-    asked.append(partial(require_sound, records, state))
+    asked.append(partial(require_sound_records, records, state))
     for ask in asked:
         try:
             ask()
         except AigonError as error:
             yield str(error)
-    if state_of(state) == "damaged":
+    if inspect_state_file(state) == "damaged":
         yield _DAMAGED_STATE.format(state)

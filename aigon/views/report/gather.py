@@ -136,7 +136,7 @@ def _feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> 
         for each in candidates.every(home):
             if wanted in (each.feature, each.slug) or wanted.lstrip("0") == each.feature.lstrip("0"):
                 return Feature(each.feature, each.slug, "", "in-progress")
-        own = branch.branch_of(checkout, wanted)
+        own = branch.find_branch(checkout, wanted)
         if found := feature_at(f"/{own}.md") if own else None:
             return found
         raise

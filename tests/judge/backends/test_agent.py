@@ -12,9 +12,9 @@ from aigon.agents.adapters import find_adapter
 from aigon.config.models import Config, JudgeConfig
 from aigon.judge.backends import agent
 from aigon.judge.settings import build_settings, explain_unready
-from aigon.loop.actors import chosen_judge
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Agent
+from aigon.run.actors import find_judge
 from tests.agents.test_claude import CAPTURES
 from tests.agents.turns import program
 
@@ -132,10 +132,10 @@ def test_only_an_agent_that_reads_nothing_of_the_home_is_taken_unnamed(tmp_path:
     for name in ("codex", "claude"):
         program(tmp_path / name, "true")
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    taken = chosen_judge(Config(), None, ["claude"], env, tmp_path)
+    taken = find_judge(Config(), None, ["claude"], env, tmp_path)
     assert taken and (taken.backend, taken.agent) == ("agent", "claude")
-    assert chosen_judge(Config(), None, ["codex"], env, tmp_path) is None
-    named = chosen_judge(Config(), "agent", ["codex"], env, tmp_path)
+    assert find_judge(Config(), None, ["codex"], env, tmp_path) is None
+    named = find_judge(Config(), "agent", ["codex"], env, tmp_path)
     assert named and named.agent == "codex"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from aigon.errors import usage
 from aigon.git.workspace import Workspace
 from aigon.job.job import Job
-from aigon.job.partial import stopped_short
+from aigon.job.partial import has_stopped_short
 from aigon.job.world import World
 from aigon.journal import best
 from aigon.journal.events import Event, IterationFinished, Notice, Parked, RolledBack
@@ -18,21 +18,22 @@ from aigon.journal.state import State
 from aigon.model.outcomes import Outcome
 
 
-def settle(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, State]:
+def roll_back_if_wanted(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, State]:
     """Go back, where the run stopped short, that is wanted, and there is something better to go back to."""
-    target = better(state) if stopped_short(outcome, state) else None
+    target = find_better(state) if has_stopped_short(outcome, state) else None
     if target is None or world.partial.wanted == "keep":
         return state
     tip = world.workspace.tip()
     if tip is None or not world.workspace.is_ancestor(target.checkpoint, tip):
         return state  # somebody rewrote the branch just now: that is for the next resume to say
     if world.partial.wanted == "ask" and not world.partial.confirm(_question(target, state)):
-        text = f"the branch stays as it is because nobody said yes; its best checkpoint is {said(target, state)}"
+        there = describe_target(target, state)
+        text = f"the branch stays as it is because nobody said yes; its best checkpoint is {there}"
         return (yield Notice(world.now(), text))
     return (yield from _back(job, world, state, target, tip))
 
 
-def better(state: State) -> IterationFinished | None:
+def find_better(state: State) -> IterationFinished | None:
     """The look at the commit that is better than the last one, which may be where the run began; None where none is.
 
     Its `checkpoint` is that commit.
@@ -45,14 +46,14 @@ def better(state: State) -> IterationFinished | None:
     return None if unchanged or found.number == looks[-1].number else found
 
 
-def said(look: IterationFinished, state: State) -> str:
+def describe_target(look: IterationFinished, state: State) -> str:
     """`iteration 2 (3 of 4 proven, 1a2b3c4d5e6f)`."""
     return f"{best.name(look)} ({best.how_far(look, state.base)}, {look.checkpoint[:12]})"
 
 
 def _question(target: IterationFinished, state: State) -> str:
     return (
-        f"The best checkpoint is {said(target, state)}: {_why(target, state)}. Go back to it? "
+        f"The best checkpoint is {describe_target(target, state)}: {_why(target, state)}. Go back to it? "
         "What came after it is parked."
     )
 
@@ -89,7 +90,7 @@ def _carried_out(workspace: Workspace, event: RolledBack, tip: str) -> list[Even
     """Move the branch, then the files; what stood in the way, as events. The index holds the snapshot as parked."""
     if tip != event.commit:
         workspace.publish(event.commit, tip)
-    return restored(workspace, event.commit, World.now())
+    return restore_work_tree(workspace, event.commit, World.now())
 
 
 def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[Event]:
@@ -100,7 +101,7 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
     """
     looks, tip = list(state.looks.values()), str(workspace.tip())
     before = looks[-1:] if state.turn_ended else looks[-2:-1]
-    target = better(state) if to == "best" else before[0] if before else None
+    target = find_better(state) if to == "best" else before[0] if before else None
     judged = state.turn_ended and to != "best"
     if target is None or state.started is None or not (judged or tip == state.checkpoint):
         nothing = {
@@ -119,7 +120,7 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
     return [Parked(World.now(), number, ref, commit, what), back]
 
 
-def caught_up(workspace: Workspace, state: State, feature: str) -> list[Event]:
+def finish_going_back(workspace: Workspace, state: State, feature: str) -> list[Event]:
     """Carry out what a run was about when it broke off, unless the branch has been moved elsewhere since.
 
     `feature` is the ID by which parked work is named. What happened since is parked too, and everything told as events.
@@ -146,7 +147,7 @@ def _parked_since(workspace: Workspace, event: RolledBack, state: State, feature
     return [Parked(World.now(), state.undone, ref, commit, "what was there when the branch went back")]
 
 
-def restored(workspace: Workspace, tip: str, now: str) -> list[Event]:
+def restore_work_tree(workspace: Workspace, tip: str, now: str) -> list[Event]:
     """Make the work tree equal to the commit `tip`; of what stood in the way and is in no commit, where it is now."""
     moved = [(place.name.partition("-")[2], place) for place in workspace.restore(tip)]
     what = "stood in the way of a file of the branch, and no commit holds it; it is now"

@@ -11,13 +11,14 @@ from aigon.agents.adapters import adapter_for
 from aigon.agents.choice import describe_choice as chosen_aloud
 from aigon.agents.choice import explain_none_ready, list_candidates
 from aigon.agents.configured import SAMPLE, find_agent, load_agent_types
+from aigon.agents.credentials import join_names, list_withheld
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage
+from aigon.hooks.hook import HOOKS_FOLDER
 from aigon.isolation import sandbox
-from aigon.job.ladder import Rung, without_doubles
-from aigon.job.limits import max_cost
-from aigon.job.options import Options
+from aigon.job.escalation import EscalationStep, merge_equal_steps
+from aigon.job.options import Options, max_cost
 from aigon.judge.settings import (
     PREFERENCE,
     AgentJudgeSettings,
@@ -29,12 +30,15 @@ from aigon.judge.settings import (
 from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
+from aigon.secrets.redaction import holds_secret, is_credential
 
 _ALONE = "Name one. Several work side by side, each in a worktree, without --no-worktree; --dry-run plans one at a time"
 _OTHER = "or continue with another agent: --agent NAME"
 
 
-def agent_of(root: Path, config: Config, options: Options, env: Mapping[str, str], read: ReadFile) -> tuple[Agent, str]:
+def choose_agent(
+    root: Path, config: Config, options: Options, env: Mapping[str, str], read: ReadFile
+) -> tuple[Agent, str]:
     """The agent, and what is to be said of the choice: by flag, by configuration, else the first that is ready.
 
     Raises AigonError (exit 2 or 6).
@@ -75,14 +79,14 @@ def _only_agent(config: Config) -> str | None:
     return next(iter(config.agents)) if len(config.agents) == 1 else None
 
 
-def why_not_ready(root: Path, agent: Agent, env: Mapping[str, str]) -> str:
+def explain_not_ready(root: Path, agent: Agent, env: Mapping[str, str]) -> str:
     """Empty when the agent can start."""
     return adapter_for(agent).explain_unready(agent, partial(find_program, root, env), env)
 
 
 def require_agent(root: Path, agent: Agent, options: Options, env: Mapping[str, str]) -> None:
     """Raise AigonError (exit 6) when the agent cannot start."""
-    if why := why_not_ready(root, agent, env):
+    if why := explain_not_ready(root, agent, env):
         with _of_the_run(options):
             raise unavailable(f"The agent {agent.name} cannot start", where=f"adapter {agent.adapter}", hint=why)
 
@@ -132,14 +136,16 @@ def require_startable_sandbox(config: Config, options: Options, agents: Sequence
             )
 
 
-def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True) -> tuple[Rung, ...]:
+def list_escalation_steps(
+    agent: Agent, config: Config, options: Options, *, first: bool = True
+) -> tuple[EscalationStep, ...]:
     """The escalation ladder of `agent`, which is itself alone where there is none.
 
     Its own (`agents.X.ladder`), for the `first` agent the project's (`ladder`), else its kind's, where what a person
     chose (`--model`, the agent's `model` and `effort`) stays. A run that is resumed keeps its own.
     """
     if kept := [step for step in options.line_up if step.agent == agent.name]:
-        return tuple(Rung(replace(agent, model=s.model, effort=s.effort), s.turns, s.full) for s in kept)
+        return tuple(EscalationStep(replace(agent, model=s.model, effort=s.effort), s.turns, s.full) for s in kept)
     own = config.agents.get(agent.name)
     theirs = own.ladder if own and own.ladder is not None else config.ladder if first else None
     if theirs is not None:
@@ -147,11 +153,13 @@ def rungs(agent: Agent, config: Config, options: Options, *, first: bool = True)
     else:
         known = agent.kind.ladder if agent.kind else ()
         given = [(s.turns, agent.model or s.model, agent.effort or s.effort, s.digest) for s in known]
-    found = tuple(Rung(replace(agent, model=m, effort=e), turns, digest == "full") for turns, m, e, digest in given)
-    return without_doubles(found) or (Rung(agent),)
+    found = tuple(
+        EscalationStep(replace(agent, model=m, effort=e), turns, digest == "full") for turns, m, e, digest in given
+    )
+    return merge_equal_steps(found) or (EscalationStep(agent),)
 
 
-def fallback(
+def list_fallback_agents(
     root: Path, config: Config, options: Options, env: Mapping[str, str], read: ReadFile, agent: Agent
 ) -> tuple[tuple[Agent, ...], tuple[str, ...]]:
     """The agents that stand in for `agent`, and a warning for each that cannot start. Raises AigonError (exit 2)."""
@@ -159,12 +167,12 @@ def fallback(
     names = dict.fromkeys(step.agent for step in options.line_up) or config.fallback
     named = [find_agent(root, config, name, read, where) for name in names if name != agent.name]
     others = [one for one in named if one.name != agent.name]
-    lacks = {one.name: why_not_ready(root, one, env) for one in others}
+    lacks = {one.name: explain_not_ready(root, one, env) for one in others}
     warnings = tuple(f"the fallback agent {name} cannot start: {why}" for name, why in lacks.items() if why)
     return tuple(one for one in others if not lacks[one.name]), warnings
 
 
-def judge_of(
+def choose_judge_for(
     config: Config, options: Options, spec: Spec, env: Mapping[str, str], *, root: Path | None = None
 ) -> JudgeSettings | None:
     """The judge for open criteria; None without such criteria, with backend `none`, or where none is ready.
@@ -176,7 +184,7 @@ def judge_of(
     chosen = choose_judge(config.judge or JudgeConfig(), options.judge)
     if chosen == "none" or not any(criterion.kind == "judge" for criterion in spec.criteria):
         return None
-    return chosen_judge(config, chosen, options.agents, env, root or Path.cwd())
+    return find_judge(config, chosen, options.agents, env, root or Path.cwd())
 
 
 def has_judge(root: Path) -> bool:
@@ -184,11 +192,11 @@ def has_judge(root: Path) -> bool:
     with suppress(AigonError):
         config = load_configuration(open_work_tree(root))
         chosen = choose_judge(config.judge or JudgeConfig(), os.environ.get("AIGON_JUDGE"))
-        return chosen != "none" and (bool(chosen) or chosen_judge(config, None, (), os.environ, root) is not None)
+        return chosen != "none" and (bool(chosen) or find_judge(config, None, (), os.environ, root) is not None)
     return True
 
 
-def chosen_judge(
+def find_judge(
     config: Config, chosen: str | None, agents: Sequence[str], env: Mapping[str, str], root: Path
 ) -> JudgeSettings | None:
     """The judge `chosen`; without one the first that is ready, None where none is. Raises AigonError as `judge_of`."""
@@ -216,3 +224,22 @@ def _asked(root: Path, config: Config, agents: Sequence[str], own: str) -> Agent
     if name is None and len(config.agents) > 1:
         return None
     return find_agent(root, config, name or "claude", open_work_tree(root))
+
+
+def describe_withheld_secrets(agents: Sequence[Agent], env: Mapping[str, str], config: Config, root: Path) -> str:
+    """One sentence with the names, never values; empty where nothing that holds a secret is kept from anybody."""
+    kept = [*_kept(agents, env, config, root)]
+    if not any(holds_secret(name) for _, names in kept for name in names):
+        return ""
+    said = "; ".join(f"{who} does not see {join_names(names)}" for who, names in kept if names)
+    return f"{said}. To let one through by name: `pass` of that agent or hook, or `env.pass`, in .aigon/config.json"
+
+
+def _kept(
+    agents: Sequence[Agent], env: Mapping[str, str], config: Config, root: Path
+) -> Iterator[tuple[str, Sequence[str]]]:
+    for agent in agents:
+        yield agent.name, list_withheld(env, agent, adapter_for(agent).kind)
+    if config.hooks or any(each.command for each in config.notify) or (root / HOOKS_FOLDER).is_dir():
+        passed = {*config.env.pass_, *(name for each in config.hooks.values() for name in each.pass_)}
+        yield "a hook", [name for name in sorted(env) if is_credential(name) and name not in passed]

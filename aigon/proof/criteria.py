@@ -36,7 +36,7 @@ LONGEST_LINE = 4000
 """Bytes of the end of the output that are read; of a line as long as that nobody knows where it began."""
 
 
-def commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
+def list_commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
     """The commands of `verify` and `metric` criteria, to be run like checks, but each time: they are judged anew."""
     return tuple(_command(c) for c in criteria if c.kind in ("verify", "metric"))
 
@@ -59,7 +59,7 @@ def _name(criterion: Criterion) -> str:
     return f"criterion-{criterion.number}"
 
 
-def by_what_ran(
+def judge_by_results(
     job: Job, findings: Sequence[Finding], results: Sequence[Result], content: str, human_ticks: Sequence[str]
 ) -> tuple[Verdict, ...]:
     """Everything but the judge's part: what that has to decide comes back as `unclear` with method `judge`."""
@@ -90,7 +90,7 @@ def _verdict(
     return Verdict(criterion.number, "unclear", "judge", "", "the judge has not been asked")
 
 
-def by_command(criteria: Sequence[Criterion], check: Check, result: Result) -> Verdict | None:
+def judge_by_command(criteria: Sequence[Criterion], check: Check, result: Result) -> Verdict | None:
     """The verdict on the criterion whose command `check` is; None for a check of the project's own."""
     found = next((c for c in criteria if check.source == CRITERION and _name(c) == check.name), None)
     if found is None:
@@ -127,7 +127,7 @@ def _by_number(criterion: Criterion, result: Result) -> Verdict:
     _, symbol, bound = metric_parts(criterion.command or "")
     if (finding := result.finding).status != "pass":
         return Verdict(criterion.number, _not_met(finding), "metric", f"{criterion.command}", _why(finding))
-    value = printed_number(result.output)
+    value = read_printed_number(result.output)
     if isinstance(value, str):
         return Verdict(criterion.number, "unmet", "metric", f"{criterion.command}", value)
     wanted = f"{value} {symbol} {bound:g}"
@@ -138,7 +138,7 @@ def _by_number(criterion: Criterion, result: Result) -> Verdict:
     )
 
 
-def printed_number(output: bytes) -> Decimal | str:
+def read_printed_number(output: bytes) -> Decimal | str:
     """The one number on the last line that is not empty, or why there is none.
 
     It has to stand for itself: `1,234`, `7/10`, `3-5` and `12ms` are none, and beside any other digits that are not
@@ -170,7 +170,7 @@ def _by_check(job: Job, criterion: Criterion, findings: Sequence[Finding]) -> Ve
     wanted = criterion.command or ""
     if job.demand.skip_validation:
         return Verdict(criterion.number, "unclear", f"check:{wanted}", "", "validation is skipped (--skip-validation)")
-    found = bound_findings(wanted, findings)
+    found = list_bound_findings(wanted, findings)
     if not found:
         return Verdict(criterion.number, "unclear", f"check:{wanted}", "", f"this project has no check '{wanted}'")
     method = f"check:{found[0].check}"
@@ -181,7 +181,7 @@ def _by_check(job: Job, criterion: Criterion, findings: Sequence[Finding]) -> Ve
     return Verdict(criterion.number, "met", method, "; ".join(f"{f.title}: {f.summary}" for f in found), "")
 
 
-def bound_findings(wanted: str, findings: Sequence[Finding]) -> list[Finding]:
+def list_bound_findings(wanted: str, findings: Sequence[Finding]) -> list[Finding]:
     """The findings a `check` criterion is bound to, which all have to be green."""
     names = find_bound_checks(wanted, {f.check: f.role for f in findings})
     return [f for f in findings if f.check in names]

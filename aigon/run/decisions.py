@@ -1,15 +1,17 @@
 """A person's decision on criteria and integrity findings, recorded for the code that it was taken on."""
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from aigon.agents.configured import build_loop_command
-from aigon.errors import AigonError, usage
+from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import repository_home
 from aigon.git.person import Checkout
-from aigon.job.seat import main_checkout
+from aigon.job.seat import open_main_checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
 from aigon.journal.decisions import Decision
@@ -20,9 +22,50 @@ from aigon.journal.state import State, replay
 from aigon.model.candidates import format_run_command
 from aigon.model.changes import Concern
 from aigon.model.criteria import Spec
-from aigon.run.meant import candidate_meant
+from aigon.run.seating import resolve_candidate
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean, folded
+
+
+def require_person(verb: str, yes: bool) -> None:
+    """Raise AigonError (exit 4) inside a loop, and without a terminal unless `yes` was given outside of one."""
+    require_outside_a_run(verb)
+    require_terminal(verb, yes)
+
+
+def require_outside_a_run(verb: str) -> None:
+    """Raise AigonError (exit 4) inside a loop, whatever was said."""
+    if os.environ.get("AIGON_RUN") or _below_a_loop():
+        raise _refused(f"{verb} is for a person, and this is inside a run of the loop", "Run it in your own shell")
+
+
+def require_terminal(verb: str, yes: bool) -> None:
+    """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given."""
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise _refused(f"{verb} is for a person, and nobody can be asked here", "Run it in a terminal, or add --yes")
+
+
+def _refused(what: str, hint: str) -> AigonError:
+    return AigonError(what, hint=hint, code=Exit.NEEDS_HUMAN)
+
+
+def _below_a_loop() -> bool:
+    """Whether one of this process's ancestors is an aigon that runs agents: it holds a feature's lock."""
+    import psutil
+
+    return any(_runs_a_loop(parent) for parent in psutil.Process().parents())
+
+
+def _runs_a_loop(process: object) -> bool:
+    import psutil
+
+    assert isinstance(process, psutil.Process)
+    try:
+        words = process.cmdline()
+    except psutil.Error:
+        return False
+    return "feature-implement" in words and any("aigon" in word for word in words)
+
 
 DECIDABLE = ("human", "judge")
 SHOWN_FILES = 10
@@ -33,7 +76,7 @@ NOT_AIGONS = (f":(top,exclude){ROOT}", ":(top,exclude).aigon")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DecisionItem:
     """A criterion (`number`) or an integrity finding (`number` 0, `rule`) that a person decides.
 
     `text` is what it says, `key` the content or change that a decision holds for, `known` what aigon knows about it.
@@ -52,26 +95,26 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DecisionCase:
     """What a person is about to decide: the items, the state of the run they are about, and the records it is in.
 
     `again` is the command that goes on afterwards.
     """
 
     feature: str
-    items: tuple[Item, ...]
+    items: tuple[DecisionItem, ...]
     state: State
     records: Records
     again: str
 
 
-def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str | None = None) -> Case:
+def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str | None = None) -> DecisionCase:
     """Return the criteria (by number) and integrity findings (by rule) that `what` names in the last look.
 
     Raises AigonError (exit 2) for what does not exist or is not for a person to decide.
     """
-    with main_checkout(checkout) as (main, here):
-        candidate = candidate_meant(main, here, wanted, agent)
+    with open_main_checkout(checkout) as (main, here):
+        candidate = resolve_candidate(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
     place = locate_spec(root, checkout.common_dir, candidate.feature if candidate else wanted)
     feature, spec = place.feature, place.parse()
@@ -85,10 +128,10 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     if not what:
         raise _nothing_named(spec, state.last, feature.path, feature.name_for_people)
     items = tuple(item for each in what for item in _items(spec, state.last, each))
-    return Case(feature.name_for_people, items, state, records, format_run_command(wanted, label))
+    return DecisionCase(feature.name_for_people, items, state, records, format_run_command(wanted, label))
 
 
-def record_decisions(checkout: Checkout, case: Case, decision: Literal["approve", "reject"], why: str) -> None:
+def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["approve", "reject"], why: str) -> None:
     """Write the decision on every item into aigon's records."""
     (author, _), at = checkout.identity().author, World.now()
     commit = case.state.checkpoint
@@ -100,12 +143,12 @@ def record_decisions(checkout: Checkout, case: Case, decision: Literal["approve"
     )
 
 
-def render_evidence(checkout: Checkout, case: Case) -> str:
+def render_evidence(checkout: Checkout, case: DecisionCase) -> str:
     """Return what a person should know before deciding: each item, the checks, what changed, where the report is."""
     return clean("\n".join(_evidence(checkout, case)))
 
 
-def _evidence(checkout: Checkout, case: Case) -> Iterator[str]:
+def _evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
     state, look = case.state, case.state.last
     assert look is not None
     assert state.started is not None
@@ -123,13 +166,13 @@ def _evidence(checkout: Checkout, case: Case) -> Iterator[str]:
     yield f"  See also: git diff {base[:12]} {commit[:12]}, aigon report {case.feature}"
 
 
-def _items(spec: Spec, look: IterationFinished, what: str) -> list[Item]:
+def _items(spec: Spec, look: IterationFinished, what: str) -> list[DecisionItem]:
     if not what.isdecimal():
-        return [Item(0, c.rule, c.what, c.key, _about(c)) for c in _concerns(look, what)]
+        return [DecisionItem(0, c.rule, c.what, c.key, _about(c)) for c in _concerns(look, what)]
     criterion = next(each for each in spec.criteria if each.number == int(what))
     verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
     known = f"{verdict.status}: {folded(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
-    return [Item(criterion.number, "", criterion.text, look.content, known)]
+    return [DecisionItem(criterion.number, "", criterion.text, look.content, known)]
 
 
 def _about(concern: Concern) -> str:

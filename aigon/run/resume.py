@@ -1,0 +1,328 @@
+"""Take up a run where it stopped.
+
+The journal says what was intended, the ref whether it happened. What was published counts, what was broken off is
+saved aside, people's commits are kept.
+"""
+
+import difflib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from shlex import quote
+
+from aigon.config.loading import ReadFile, open_work_tree
+from aigon.errors import AigonError, Exit, environment
+from aigon.git.branch_ref import remove_empty_objects
+from aigon.git.locks import GitLocks
+from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
+from aigon.job import branch
+from aigon.job.world import World
+from aigon.journal.events import Event, IterationFinished, Notice, Parked, RunStarted
+from aigon.journal.past import Past
+from aigon.journal.records import Origin, Records
+from aigon.journal.sink import JournalSink
+from aigon.journal.state import State
+from aigon.loop.roll_back import finish_going_back, restore_work_tree, undo_to
+from aigon.model.criteria import Spec
+from aigon.proof.frozen import load
+from aigon.run.choices import continue_choices
+from aigon.run.opening import Confirm, OpenedRun, Opening, earlier_attempts
+from aigon.run.prepare import prepare_ready
+from aigon.spec import files as specs
+from aigon.spec.document import tick
+from aigon.spec.features import Feature
+
+_UNSTAGE = " && git reset -q"
+"""The index names what was lost as well: from there it would get into the next commit without a look at the file."""
+_AGAIN = "then run again with --resume, which judges the work tree anew"
+
+
+def require_whole(checkout: Checkout, state: State) -> None:
+    """Raise AigonError (exit 7) where the run's branch names commits whose content is not there any more.
+
+    Objects without a byte, which some file systems leave, go first: to git they are there, so it would not write them.
+    """
+    assert state.started is not None
+    remove_empty_objects(checkout.common_dir / "objects")
+    name, base = f"refs/heads/{state.started.branch}", state.started.base_commit
+    tip = checkout.commit_of(name)
+    if tip is None or _whole(checkout, base, tip):
+        return
+    good = next((each for each in (state.checkpoint, base) if _whole(checkout, base, each)), base)
+    raise environment(
+        f"The branch {state.started.branch} names commits that the disk has lost parts of",
+        where=tip[:12],
+        hint=f"git update-ref {name} {good}{_UNSTAGE}   # back to the last that is whole; {_AGAIN}",
+    )
+
+
+def _whole(checkout: Checkout, base: str, tip: str) -> bool:
+    """Whether every object of the commits since `base` is there."""
+    return checkout.ask("rev-list", "--objects", "--quiet", tip, f"^{base}", "--") is not None
+
+
+def describe_damaged_ref(checkout: Checkout, branch: str, last: str) -> AigonError | None:
+    """The error for a branch whose ref is there and names nothing that git can read; None where there is no ref."""
+    file = checkout.common_dir / "refs" / "heads" / branch
+    if not file.exists():
+        return None
+    return environment(
+        f"The branch {branch} is damaged: it names no commit that git can read",
+        where=str(file),
+        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}   # {_AGAIN}",
+    )
+
+
+def require_branch(checkout: Checkout, state: State) -> None:
+    """Raise AigonError (exit 7), before anything is touched, for a branch that was rewritten or deleted meanwhile."""
+    assert state.started is not None
+    branch, last = state.started.branch, state.checkpoint
+    tip = checkout.commit_of(f"refs/heads/{branch}")
+    if tip is None:
+        hint = f"git branch {branch} {last}   # brings it back; then run again with --resume"
+        deleted = environment(f"The branch {branch} was deleted", where=branch, hint=hint)
+        raise describe_damaged_ref(checkout, branch, last) or deleted
+    if checkout.commit_of(last) is None:
+        hint = "Start a new run from here with --loop; the old journal is kept"
+        raise environment("The last checkpoint of this run is not there any more", where=last[:12], hint=hint)
+    if tip != last and not checkout.is_ancestor(last, tip):
+        hint = (
+            f"git reset --keep {last[:12]}   # goes back to aigon's last checkpoint; --loop starts a new run from here"
+        )
+        raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
+
+
+def remove_own_lock(git_dir: Path, own: Path) -> None:
+    """Remove a lock on the checkout's index that this program left when it was killed; no other is touched.
+
+    It holds aigon's private index, whole: nobody else's does.
+    """
+    lock, index = git_dir / "index.lock", own / "index"
+    if lock.exists() and index.exists() and lock.read_bytes() == index.read_bytes():
+        lock.unlink()
+
+
+def move_stale_locks(checkout: Checkout, records: Records) -> list[Event]:
+    """Move aside the locks that git commands left in a turn that was killed with aigon; what was done, as events.
+
+    Such a lock is younger than the note that aigon wrote right before that turn, and no process holds it.
+    """
+    try:
+        since = records.before_turn.stat().st_mtime_ns
+    except FileNotFoundError:
+        return []
+    locks = GitLocks(checkout.root, checkout.git_dir, checkout.common_dir, checkout.git_dir / "aigon" / "displaced")
+    return [Notice(World.now(), text, "warning") for text in locks.move_stale(since)]
+
+
+def find_published(workspace: Workspace, state: State) -> IterationFinished | None:
+    """The iteration that was committed just before the run broke off, if there is one.
+
+    The commit is found by the ref's value, never by a lock; the checkout's index is made to agree with it.
+    """
+    intended, tip = state.intended, workspace.tip()
+    if intended is None or tip is None or not workspace.is_ancestor(intended.commit, tip):
+        return None
+    if tip == intended.commit and workspace.trusted.attempt("diff-index", "--cached", "--quiet", tip)[0]:
+        workspace.trusted.run("read-tree", "--reset", tip)
+        workspace.trusted.attempt("update-index", "-q", "--refresh")
+        workspace.hand_over_index()
+    return intended.finished
+
+
+def undo_half_turn(
+    workspace: Workspace, feature: Feature, state: State, tip: str, now: str, *, keep: bool
+) -> list[Event]:
+    """Park what a broken-off turn left, and unless `keep` put the work tree back to `tip`; what was done, as events."""
+    assert state.started is not None
+    number = state.iteration
+    workspace.snapshot()
+    if not workspace.changes(tip):
+        return restore_work_tree(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
+    commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
+    ref = workspace.keep(f"feature-{feature.name_for_people}/{state.started.run_id}-{number}-begun", commit)
+    parked = Parked(now, number, ref, commit, f"what iteration {number} had begun")
+    if keep:
+        return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
+    return [
+        parked,
+        *restore_work_tree(workspace, tip, now),
+        Notice(now, f"iteration {number} was interrupted: its work is parked as {ref}, and the turn runs again"),
+    ]
+
+
+def read_spec(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
+    """The spec as people left it: the work tree's, unless an agent's turn may have been the last to write there.
+
+    A run that ended by itself has put back what the agent made of the spec; one that was killed has not. Raises
+    AigonError (exit 2) for a spec without criteria.
+    """
+    killed = state.outcome is None and state.iteration > state.finished
+    files = open_work_tree(workspace.root)
+    raw = workspace.file_at(tip, path, workspace.root) if killed else files(path)
+    return specs.parsed(raw if raw is not None else files(path) or b"", path)
+
+
+def list_left_by_checks(state: State) -> tuple[str, ...]:
+    """What the git check of the last look named as written by the checks: nobody's changes."""
+    findings = state.last.findings if state.last else ()
+    return tuple(p.file for f in findings if f.role == "git" for p in f.problems if p.severity == "warning")
+
+
+def hash_spec(spec: Spec) -> str:
+    """A name for a spec's text, whatever is ticked: aigon's own ticks do not change it."""
+    return hashlib.sha256(tick(spec, {c.number: False for c in spec.criteria})).hexdigest()
+
+
+def accept_spec(before: bytes, spec: Spec, path: str, accepted: bool, confirm: Confirm) -> None:
+    """Show what a person changed in the spec since the run stopped. Raises AigonError (exit 4) unless accepted."""
+    old, new = (text.decode(errors="replace").splitlines() for text in (before, spec.raw))
+    diff = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
+    if accepted or confirm(f"{diff}\n\nThe spec changed since the run stopped. Go on with the new one?"):
+        return
+    raise AigonError(
+        "The spec changed since the run stopped",
+        where=path,
+        hint=f"Run again with --accept-spec to take it as it is now:\n{diff}",
+        code=Exit.NEEDS_HUMAN,
+    )
+
+
+def resume_run(opening: Opening, records: Records, past: Past) -> OpenedRun:
+    """Bring branch, index and files to where the run can go on. Raises AigonError (exit 4 or 7) where it cannot."""
+    state = past.state
+    started = state.started
+    assert started is not None, "a journal begins with its run_started"
+    workspace, events = _workspace(opening, records, state, started)
+    if state.intended and (finished := find_published(workspace, state)):
+        events.append(finished)
+        state = state.apply(finished)
+    events += finish_going_back(workspace, state, started.feature_id)
+    back = opening.options.resume_from
+    if back == "best" or (back == "last-iteration" and not state.half_turn):  # a half turn is repeated anyway
+        past = _undo_to(opening, records, workspace, replace(past, state=state), events)
+        state = past.state
+        events = [event for event in events if not isinstance(event, IterationFinished)]  # these are written down
+        events += finish_going_back(workspace, state, started.feature_id)
+    tip = str(workspace.tip())
+    if tip != state.checkpoint:
+        events.append(Notice(World.now(), f"commits since the last checkpoint are kept; continuing from {tip[:12]}"))
+    feature = _feature(opening, workspace, started.spec_path, tip)
+    spec, edited = _spec(opening, workspace, feature, state, tip)
+    keep = state.half_turn and _keep(opening, state)
+    if state.half_turn:
+        events += undo_half_turn(workspace, feature, state, tip, World.now(), keep=keep)
+        workspace.write(feature.path, spec.raw)
+    unjudged = keep or state.turn_ended
+    head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
+    suspect = unjudged or state.half_turn or state.unseen
+    files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
+    read = files or open_work_tree(workspace.root)
+    continued = continue_choices(opening.options, started, opening.seat.main, read)
+    prepared = prepare_ready(opening.checkout, continued.options, feature, read, main=opening.seat.main)
+    said, warned = (*continued.notes, *prepared.said), (*continued.warnings, *prepared.warned)
+    origin = records.origin() or Origin("", started.base_commit)
+    since = "" if files else state.checkpoint
+    return OpenedRun(
+        continued.options,
+        replace(prepared, said=said, warned=warned),
+        records,
+        workspace,
+        head,
+        origin,
+        past,
+        tuple(events),
+        since=since,
+        unjudged=bool(unjudged),
+        suspect=state.checkpoint if suspect and tip != state.checkpoint else "",
+        before=state.earlier,
+        earlier=earlier_attempts(records, started.base_commit),
+    )
+
+
+def _undo_to(opening: Opening, records: Records, workspace: Workspace, past: Past, events: Sequence[Event]) -> Past:
+    """Write down where the branch goes back to, before it does. Facts among `events` come before that.
+
+    Raises AigonError (exit 2 or 7): nothing to go back from, or changes of a person's that would be parked with it.
+    """
+    started, state = past.state.started, past.state
+    assert started is not None, "a journal begins with its run_started"
+    if not state.turn_ended and not state.half_turn:
+        branch.list_own_changes(opening.checkout, [started.spec_path], list_left_by_checks(state))
+    known = [event for event in events if isinstance(event, IterationFinished)]
+    journal = JournalSink(records.journal)
+    for event in (*known, *undo_to(workspace, state, started.feature_id, opening.options.resume_from)):
+        journal(event, state)
+        state = state if event in known else state.apply(event)
+        past.iterations.take(event)
+        past.turns.take(event)
+    journal.close()
+    return replace(past, state=state)
+
+
+def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Feature:
+    """The feature of the run, wherever a person moved its spec; what an agent did to the file does not count."""
+    root = opening.checkout.root
+    if workspace.file_at(tip, path, root) is None:
+        return specs.locate(root, opening.options.feature)
+    return specs.feature_of(path)
+
+
+def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> ReadFile:
+    """The project's files as recorded or committed: what an agent made of them since its turn began is no rule."""
+    known = load(records.frozen)
+    fixed = {**{path: each.data for path, each in (known.guarded if known else {}).items() if each.whole}, **accepted}
+
+    def read(path: str) -> bytes | None:
+        return fixed[path] if path in fixed else workspace.file_at(commit, path, workspace.root)
+
+    return read
+
+
+def _workspace(opening: Opening, records: Records, state: State, started: RunStarted) -> tuple[Workspace, list[Event]]:
+    """The work tree on the run's branch, which has to be as the run left it or further on, and what was in the way."""
+    checkout, name = opening.checkout, started.branch
+    require_branch(checkout, state)
+    require_whole(checkout, state)
+    stale = move_stale_locks(checkout, records)
+    if opening.current != name:
+        branch.list_own_changes(checkout, [started.spec_path])
+        branch.enter_branch(checkout, name)
+    remove_own_lock(checkout.git_dir, opening.own_git)
+    workspace = opening.workspace(name)
+    if state.intended:
+        workspace.ref.remove_own_lock(state.intended.commit)
+    return workspace, stale
+
+
+def _spec(opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str) -> tuple[Spec, bool]:
+    """The spec to go on with, and whether a person changed it since the run stopped, which has to be accepted."""
+    assert state.started is not None
+    path = feature.path
+    spec = read_spec(workspace, path, state, tip)
+    edited = hash_spec(spec) != state.started.spec_sha
+    if edited:
+        before = (opening.checkout.ask("show", f"{state.checkpoint}:{state.started.spec_path}") or "").encode()
+        accept_spec(before, spec, path, opening.options.accept_spec, opening.confirm)
+    return spec, edited
+
+
+def _keep(opening: Opening, state: State) -> bool:
+    """Whether the files of a turn that was broken off stay in the work tree."""
+    wanted = opening.options.half_turn
+    question = f"Iteration {state.iteration} was broken off. Keep its half-finished work in the work tree?"
+    return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
+
+
+def _head(
+    opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str, *, unjudged: bool, edited: bool
+) -> str:
+    """The commit to start from: it holds an edited spec and aigon's own changes; work that is to be judged waits."""
+    spec, left = feature.path, list_left_by_checks(state)
+    own = ([spec] if edited else []) if unjudged else branch.list_own_changes(opening.checkout, [spec], left)
+    taken = branch.commit_own_paths(workspace.trusted, feature, own)
+    workspace.take_over_index()
+    workspace.note_left(left)
+    return taken or tip
