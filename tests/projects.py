@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aigon.checks.project import ProjectOnDisk
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.model.checks import Check
 from aigon.profiles.profile import Profile, detect_profile, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
@@ -45,7 +45,7 @@ def managers(root: Path) -> None:
 
 def shipped() -> dict[str, Profile]:
     """The profiles that ship with aigon."""
-    return load_profiles(profiles(), {})
+    return load_profiles(read_profiles(), {})
 
 
 def resolved(root: Path, overrides: Mapping[str, object] | None = None, path: str = "") -> Resolution:

@@ -17,11 +17,12 @@ import pytest
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.model.criteria import Criterion
 from aigon.profiles.profile import detect_profile, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
-from aigon.spec.document import metric_parts, parse, require_criteria
+from aigon.spec.annotation import split_metric
+from aigon.spec.document import parse_spec, require_criteria
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "templates" / "demo"
@@ -69,7 +70,7 @@ def holds(cwd: Path, criterion: Criterion) -> bool:
     """Whether a criterion's command exits 0 and, for a metric, prints a number within its lower bound."""
     if criterion.kind == "verify":
         return run(cwd, str(criterion.command)).returncode == 0
-    program, symbol, bound = metric_parts(str(criterion.command))
+    program, symbol, bound = split_metric(str(criterion.command))
     assert symbol == ">="
     done = run(cwd, program)
     return done.returncode == 0 and int(done.stdout) >= bound
@@ -77,7 +78,7 @@ def holds(cwd: Path, criterion: Criterion) -> bool:
 
 def open_criteria(cwd: Path) -> set[int]:
     """The numbers of the criteria whose own command says no."""
-    ours = [c for c in parse(SPEC.read_bytes()).criteria if c.kind in ("verify", "metric")]
+    ours = [c for c in parse_spec(SPEC.read_bytes()).criteria if c.kind in ("verify", "metric")]
     with ThreadPoolExecutor(max_workers=2) as pool:
         met = pool.map(lambda criterion: holds(cwd, criterion), ours)
         return {criterion.number for criterion, yes in zip(ours, met, strict=True) if not yes}
@@ -85,7 +86,7 @@ def open_criteria(cwd: Path) -> set[int]:
 
 def resolved(project: Path, own: dict[str, bytes], profile: str = "") -> Resolution:
     """The checks of `project` by the profile that is detected, or by the one named."""
-    known = load_profiles(profiles(), own)
+    known = load_profiles(read_profiles(), own)
     on_disk = ProjectOnDisk(project, {"PATH": ENV["PATH"]})
     return resolve_profile(known[profile] if profile else detect_profile(known.values(), on_disk), on_disk)
 
@@ -141,7 +142,7 @@ def test_versions_of_a_file_differ_in_size(name: str, versions: int) -> None:
 
 
 def test_no_criterion_of_the_demo_needs_a_judge_or_a_person() -> None:
-    spec = parse(SPEC.read_bytes())
+    spec = parse_spec(SPEC.read_bytes())
     assert [c.kind for c in spec.criteria] == ["verify"] * 3 + ["metric", "verify"] + ["check"] * 2
     assert [c.command for c in spec.criteria if c.kind == "check"] == ["tests", "lint"]
     assert spec.warnings == ()
@@ -164,7 +165,7 @@ def test_the_demo_needs_neither_a_build_nor_a_type_checker() -> None:
 
 def test_the_feature_template_has_no_criteria_of_its_own() -> None:
     raw = (ROOT / "templates/specs/feature.md").read_bytes()
-    spec = parse(raw.replace(b"{{TITLE}}", b"Dark mode"))
+    spec = parse_spec(raw.replace(b"{{TITLE}}", b"Dark mode"))
     assert (spec.title, spec.validation, spec.warnings) == ("Feature: Dark mode", None, ())
     assert b"{{" not in raw.replace(b"{{TITLE}}", b"")
     with pytest.raises(AigonError, match="no acceptance criteria"):
@@ -173,7 +174,7 @@ def test_the_feature_template_has_no_criteria_of_its_own() -> None:
 
 def test_the_examples_of_the_feature_template_are_criteria_once_they_leave_their_fence() -> None:
     raw = (ROOT / "templates/specs/feature.md").read_bytes()
-    spec = parse(re.sub(rb"(?m)^```.*\n", b"", raw))
+    spec = parse_spec(re.sub(rb"(?m)^```.*\n", b"", raw))
     assert [c.kind for c in spec.criteria] == ["verify", "metric", "check", "human", "check"]
 
 
@@ -213,9 +214,9 @@ def test_the_sample_configuration_is_accepted() -> None:
 def test_the_sample_profile_finds_the_tests_of_a_project_of_scripts(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/run.sh").write_text("exit 0\n")
-    resolution = resolved(tmp_path, profiles(EXAMPLE / "profiles"), "scripts")
+    resolution = resolved(tmp_path, read_profiles(EXAMPLE / "profiles"), "scripts")
     assert [check.name for check in resolution.checks] == ["tests", "lint"]
-    assert resolved(tmp_path, profiles(EXAMPLE / "profiles")).profile == "generic"
+    assert resolved(tmp_path, read_profiles(EXAMPLE / "profiles")).profile == "generic"
 
 
 def test_the_files_that_the_sample_configuration_names_are_there() -> None:

@@ -324,10 +324,10 @@ def _read_what_ships() -> None:
     from aigon.secrets import leaks
     from aigon.text import globs
 
-    shipped = resources.profiles()
+    shipped = resources.read_profiles()
     profile.load_profiles(shipped, {})
     for pattern in (pattern for rule in profile.load_protections(shipped, {}) for pattern in rule.paths):
-        globs.compiled(pattern)
+        globs.compile_glob(pattern)
     leaks.find_leak("docs/credentials.json", b"")
     price_tables.load_shipped_prices()
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from aigon.errors import usage
 from aigon.model.agent_types import AgentType, CommandFiles
-from aigon.text.yaml import parsed
+from aigon.text.documents import parse_yaml
 
 _MARK_FORMAT = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
 _MARKED = re.compile(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
@@ -44,7 +44,7 @@ def parse_template(name: str, content: bytes, file: str) -> CommandTemplate:
     parts = re.match(r"---\n(.*?\n)---\n+(.*)", content.decode(), re.DOTALL)
     if not parts:
         raise usage("A command template begins with frontmatter between two `---` lines", where=file)
-    fields = parsed(parts[1].encode(), file).fields(("description", "argument-hint"), ("description",))
+    fields = parse_yaml(parts[1].encode(), file).fields(("description", "argument-hint"), ("description",))
     hint = fields["argument-hint"].text() if "argument-hint" in fields else ""
     return CommandTemplate(name, fields["description"].text(), hint, parts[2].rstrip("\n") + "\n")
 

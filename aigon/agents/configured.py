@@ -8,7 +8,7 @@ from aigon.agents.adapters import check_reader, find_type, load_types
 from aigon.config.loading import ReadFile, get_user_file, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
-from aigon.files.resources import agent_kinds
+from aigon.files.resources import find_agent_types
 from aigon.model import agent_types
 from aigon.model.agent_types import AgentType
 from aigon.model.candidates import format_run_command
@@ -55,7 +55,7 @@ def find_agent_type(root: Path, name: str, read: ReadFile, where: str, own: Mapp
     try:
         return find_type(name, [user_types_folder()])
     except AigonError as error:
-        theirs = (_read_project_type(each, read) for each in agent_kinds(root / OWN))
+        theirs = (_read_project_type(each, read) for each in find_agent_types(root / OWN))
         if found := next((one for one in theirs if one and name in one.aliases), None):
             return found
         error.where = error.where or where

@@ -15,7 +15,7 @@ from aigon.agents.credentials import join_names, list_withheld
 from aigon.agents.obstacles import Obstacles, find_obstacles, is_root
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError, Exit
-from aigon.files import bounded
+from aigon.files import atomic
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import AgentHealth
 from aigon.model.turns import Agent
@@ -23,7 +23,7 @@ from aigon.process import run
 from aigon.process.run import Command, EndingSteps
 from aigon.process.stop import Stop
 from aigon.secrets.redaction import holds_secret
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 LONGEST_ANSWER = 60.0
 """Seconds that a program may take to say its version. The slowest of the agents that were measured takes 3.3 s, many
@@ -86,7 +86,7 @@ def _npm_version(place: Path, name: str) -> str:
     """The version in the `package.json` that has the program among its own."""
     for folder in list(place.parents)[:_FARTHEST]:
         try:
-            package = json.loads(bounded.content(folder / "package.json", _LARGEST, "A package.json", hint=""))
+            package = json.loads(atomic.read_bounded(folder / "package.json", _LARGEST, "A package.json", hint=""))
         except (OSError, AigonError, ValueError, RecursionError):
             continue
         programs = package.get("bin") if isinstance(package, dict) else None
@@ -122,7 +122,7 @@ def _describe_exit(code: int) -> str:
 
 def find_version(output: bytes) -> str:
     """The first thing in an output that looks like a version: numbers with dots between them."""
-    lines = plain(output[:100_000].decode("utf-8", "replace")).splitlines()
+    lines = strip_escapes(output[:100_000].decode("utf-8", "replace")).splitlines()
     for line in sorted(lines, key=lambda line: bool(_OFFER.search(line))):
         if found := _VERSION.search(line):
             return found[1][:_SHOWN]

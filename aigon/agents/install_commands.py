@@ -18,8 +18,8 @@ from aigon.agents.command_file import (
 from aigon.agents.configured import load_agent_types
 from aigon.config.models import Config
 from aigon.errors import environment, usage
-from aigon.files.resources import resource
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.resources import find_resource
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
 
 
@@ -131,7 +131,7 @@ class InstallTarget:
 @cache
 def load_templates() -> tuple[CommandTemplate, ...]:
     """The commands that ship with aigon."""
-    files = sorted(resource("templates", "commands").glob("*.md"))
+    files = sorted(find_resource("templates", "commands").glob("*.md"))
     return tuple(parse_template(file.stem, file.read_bytes(), str(file)) for file in files)
 
 

@@ -12,7 +12,7 @@ from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import LARGEST_LOGIN, is_login_empty, is_login_expired, join_names, list_withheld
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
-from aigon.files import bounded
+from aigon.files import atomic
 from aigon.judge.settings import find_program
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
@@ -69,7 +69,7 @@ def _credential_files(kind: AgentType, env: Mapping[str, str]) -> list[tuple[str
 def _read_login(path: str) -> bytes | None:
     """A file; None where it cannot be read, which says nothing of what it holds."""
     try:
-        return bounded.content(Path(path), LARGEST_LOGIN, "A file with a login", hint="")
+        return atomic.read_bounded(Path(path), LARGEST_LOGIN, "A file with a login", hint="")
     except (OSError, AigonError):
         return None
 

@@ -17,12 +17,11 @@ from aigon.arena.outcome import ArenaEnded, Ended
 from aigon.arena.plan import planned
 from aigon.arena.stopping import POLITE, closed, pass_on
 from aigon.errors import Exit
-from aigon.files.home import known_home, repository_home
-from aigon.files.runtime_files import STOP_FILES
+from aigon.files.home import STOP_FILES, ensure_home, find_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.journal.events import Event, RunFinished
-from aigon.journal.run_id import new_run_id
+from aigon.journal.records import new_run_id
 from aigon.model.candidates import Candidate
 from aigon.process import children
 from aigon.process.running import keep_note
@@ -51,7 +50,7 @@ def run_arena(
     watching = Forgiven(observer)
     stop = Stop([checkout.root / name for name in STOP_FILES])
     arena = _Arena(checkout, options, folder, watching, stop, first_proven, command_line)
-    home = repository_home(checkout.common_dir)
+    home = ensure_home(checkout.common_dir)
     try:
         with stop.handling(), keep_note(home, new_run_id(), "", candidates[0].feature, "") as running:
             stop.request = running.request
@@ -84,7 +83,7 @@ class _Arena:
 
     def run(self, candidates: Sequence[Candidate], resume: Collection[str], parallel: int | None) -> ArenaEnded:
         """Until the last one has ended."""
-        home = known_home(self._checkout.common_dir)
+        home = find_home(self._checkout.common_dir)
         everybody = field.entrants(home, candidates, resume)
         self._waiting.extend(everybody)
         self._scout, self._behind = field.behind(home, everybody)

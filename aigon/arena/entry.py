@@ -7,13 +7,13 @@ from aigon.agents.adapters import load_types
 from aigon.agents.configured import user_types_folder
 from aigon.arena.arena import ArenaObserver, run_arena
 from aigon.errors import AigonError, usage
-from aigon.files.home import repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.job.options import Options
 from aigon.job.seat import open_main_checkout
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.journal.records import Records
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
@@ -42,9 +42,9 @@ def enter(
             raise usage("Several agents have no model in common", where="--model", hint="--agent claude:opus names one")
         require_feature(main, options.feature, write=True)
         made = set_up_feature(main, options.feature, agents, say)
-        home, feature = repository_home(main.common_dir), made[0].feature
+        home, feature = ensure_home(main.common_dir), made[0].feature
         folder = home / "arena" / feature
-        with lock(home / "locks" / f"arena-{feature}.lock", f"The arena of feature {feature}"):
+        with hold_lock(home / "locks" / f"arena-{feature}.lock", f"The arena of feature {feature}"):
             begun = _to_resume(home, made, options)
             prepare_arena_folder(folder, resumed := frozenset(begun))
             options = _with_limits_of(options, begun)
@@ -66,7 +66,7 @@ def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> dict[
     """Return the labels of those that have something to continue, with the state of each."""
     if not options.resume:
         return {}
-    states = {each.label: _begun(candidates.records(home, each)) for each in made}
+    states = {each.label: _begun(records.candidate_records(home, each)) for each in made}
     return {label: state for label, state in states.items() if state is not None}
 
 

@@ -22,7 +22,7 @@ def document_of(line: bytes) -> Document | None:
 
 
 def event_of(document: Document) -> Event | None:
-    """The event that `aigon.journal.ndjson.document` made this of; None for one that is not known here."""
+    """The event that `aigon.journal.codec.to_ndjson` made this of; None for one that is not known here."""
     fields = {key: value for key, value in document.items() if key not in _ADDED}
     detail = fields.pop("outcome_detail", None)
     if isinstance(detail, dict):

@@ -7,7 +7,7 @@ from pathlib import Path
 from aigon.arena.entrant import Entrant
 from aigon.arena.lane import Lane
 from aigon.errors import AigonError
-from aigon.journal import candidates as registry
+from aigon.journal import records as registry
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
 
@@ -30,7 +30,7 @@ def behind(home: Path | None, everybody: Sequence[Entrant]) -> tuple[str, frozen
 
 
 def _base(home: Path | None, candidate: Candidate) -> str:
-    origin = registry.records(home, candidate).origin() if home else None
+    origin = registry.candidate_records(home, candidate).origin() if home else None
     return origin.commit if origin else ""
 
 
@@ -55,6 +55,6 @@ def _lane(home: Path | None, candidate: Candidate, resumed: bool) -> Lane:
 def _before(home: Path | None, candidate: Candidate) -> State | None:
     """What its journal says; a damaged one is for its own loop to refuse."""
     try:
-        return replay(registry.records(home, candidate).each()) if home else None
+        return replay(registry.candidate_records(home, candidate).each()) if home else None
     except (AigonError, OSError):
         return None

@@ -4,11 +4,19 @@ from dataclasses import dataclass, field, replace
 
 from aigon.arena.outcome import Ended
 from aigon.errors import Exit
-from aigon.journal.events import Event, IterationFinished, IterationStarted, RunFinished, RunStarted, Spent, TurnEnded
-from aigon.journal.state import Spend
+from aigon.journal.events import (
+    Event,
+    IterationFinished,
+    IterationStarted,
+    MoneySpent,
+    RunFinished,
+    RunStarted,
+    TurnEnded,
+)
+from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import describe_outcome
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 _BY_SIGNAL = {"SIGINT": int(Exit.INTERRUPTED), "SIGTERM": int(Exit.TERMINATED), "SIGHUP": int(Exit.TERMINATED)}
 """Exit codes of processes that a signal ended before they could answer it."""
@@ -54,7 +62,7 @@ class Lane:
                 return replace(self, iterations=event.number)
             case TurnEnded():
                 return replace(self, spend=self.spend.plus(event.turn.cost))
-            case Spent():
+            case MoneySpent():
                 return replace(self, spend=self.spend.plus(event.cost))
             case IterationFinished():
                 return self._looked(event)
@@ -90,7 +98,7 @@ class Lane:
             if killed_by
             else f"{status.replace('_', ' ')}, exit code {code}"
         )
-        said = f"ended: {why}" if why else f"{how}: {folded(last_words)}" if last_words else how
+        said = f"ended: {why}" if why else f"{how}: {fold(last_words)}" if last_words else how
         known = own if own in _WITHOUT_A_WORD else int(Exit.INTERNAL)
         return self._ended(status, known, said, seconds, resumable=bool(self.total or self.finished))
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from aigon.errors import Exit
-from aigon.journal.amounts import dollars, duration
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
+from aigon.text.amounts import format_dollars, format_duration
 
 GIGABYTE = 1024**3
 MEMORY_EACH = GIGABYTE
@@ -62,8 +62,8 @@ class Plan:
     @property
     def limits(self) -> str:
         """`$5.00 and 2h 00m for all together`; empty without a limit."""
-        shared = [dollars(self.max_cost)] if self.max_cost else []
-        shared += [duration(self.max_time)] if self.max_time else []
+        shared = [format_dollars(self.max_cost)] if self.max_cost else []
+        shared += [format_duration(self.max_time)] if self.max_time else []
         return f"{' and '.join(shared)} for all together" if shared else ""
 
 

@@ -31,7 +31,7 @@ from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.secrets.redaction import redact_value
 from aigon.text import fingerprints
-from aigon.text.durations import words
+from aigon.text.amounts import spell_duration
 
 CRITERION = "spec"
 """The source of a criterion's own command: what it prints on standard error is in the log, but is no measurement."""
@@ -206,7 +206,7 @@ def _decide_status(check: Check, exited: ProgramExit, evidence: Evidence) -> tup
     if exited.killed:
         return "error", "stopped before it ended"
     if exited.timed_out:
-        return "error", f"timed out after {words(check.timeout)}"
+        return "error", f"timed out after {spell_duration(check.timeout)}"
     if exited.exit_code == 0:
         return evidence.doubt or ("pass", reading.summary or "passed")
     if check.parser == ENDPOINTS and (exited.exit_code == BROKEN or not reading.understood):
@@ -230,12 +230,12 @@ def _name_errors(check: Check, problems: Sequence[Problem], summary: str, excerp
 
 
 def _excerpt(output: bytes) -> str:
-    text = fingerprints.plain(output[-4 * EXCERPT_CHARACTERS :].decode(errors="replace"))
+    text = fingerprints.strip_escapes(output[-4 * EXCERPT_CHARACTERS :].decode(errors="replace"))
     return "\n".join(text.strip().splitlines()[-EXCERPT_LINES:])[-EXCERPT_CHARACTERS:]
 
 
 def _last_line(output: bytes) -> str:
-    lines = fingerprints.plain(output[-4000:].decode(errors="replace")).strip().splitlines()
+    lines = fingerprints.strip_escapes(output[-4000:].decode(errors="replace")).strip().splitlines()
     said = [line for line in lines if line.strip() and not _RUNNER.match(line)] or lines
     return said[-1].strip()[:200] if said else ""
 

@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
 from aigon.job.results import Result, decode_result, encode_result
 from aigon.job.world import World
 from aigon.model.checks import Check

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.process.run import Command, run
-from aigon.text.globs import compiled
+from aigon.text.globs import compile_glob
 
 ENTRIES = 200_000
 """Directory entries looked at by `glob`, the shallow ones first."""
@@ -72,7 +72,7 @@ class ProjectOnDisk:
         Left out: folders whose name begins with a dot, virtual environments, NOT_OURS, and links to folders.
         """
         if pattern not in self._globs:
-            wanted = compiled(pattern)
+            wanted = compile_glob(pattern)
             self._globs[pattern] = tuple(name for name in self._files if wanted.fullmatch(name))
         return self._globs[pattern]
 

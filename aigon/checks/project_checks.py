@@ -10,7 +10,7 @@ from aigon.checks import parsers
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment, usage
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.job.options import Options
 from aigon.model.checks import ROLES, Check, Project
 from aigon.model.criteria import Spec, find_bound_checks
@@ -18,7 +18,7 @@ from aigon.profiles import ecosystem, profile
 from aigon.profiles.ecosystem import Ecosystem
 from aigon.profiles.profile import CONFIG, Profile
 from aigon.profiles.resolution import Absent, Resolution, apply_overrides
-from aigon.text.documents import nearest
+from aigon.text.documents import suggest
 
 ROOT = "."
 
@@ -45,7 +45,7 @@ class ProjectRepository:
 
 def open_repository(root: Path, env: Mapping[str, str]) -> ProjectRepository:
     """The repository at `root`. Raises AigonError (exit 2) for a malformed profile of its own."""
-    known = profile.load_profiles(profiles(), profiles(root / ".aigon" / "profiles"))
+    known = profile.load_profiles(read_profiles(), read_profiles(root / ".aigon" / "profiles"))
     return ProjectRepository(root, env, ProjectOnDisk(root, env), known)
 
 
@@ -88,7 +88,7 @@ def find_nested_projects(here: ProjectRepository, taken: Sequence[str]) -> tuple
 
 
 def _load_ecosystems(here: ProjectRepository) -> tuple[Ecosystem, ...]:
-    return tuple(profile.load_ecosystems(profiles(), profiles(here.root / ".aigon" / "profiles")).values())
+    return tuple(profile.load_ecosystems(read_profiles(), read_profiles(here.root / ".aigon" / "profiles")).values())
 
 
 def _has_tests(project: FoundProject) -> bool:
@@ -273,7 +273,7 @@ def _require_parsers(checks: tuple[Check, ...]) -> None:
     """Raise AigonError (exit 2) for a parser that there is not: no turn of an agent could mend that."""
     for check in checks:
         if check.parser and check.parser not in parsers.known():
-            hint = nearest(check.parser, parsers.known())
+            hint = suggest(check.parser, parsers.known())
             raise usage(f"There is no parser {check.parser!r} (check {check.name})", where=check.source, hint=hint)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aigon.text.shell_words import Simple, simple_commands
+from aigon.text.shell import ListedCommand, list_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def read_pytest_request(argv: Sequence[str]) -> PytestRequest:
     if not argv or any("PYTEST_ADDOPTS" in word for word in argv):
         return PytestRequest()
     if (script := _script(argv)) is None:
-        return _together([_of(Simple(tuple(argv), "", ""))], stops=False, after=())
-    commands = simple_commands(script)
+        return _together([_of(ListedCommand(tuple(argv), "", ""))], stops=False, after=())
+    commands = list_commands(script)
     stops = any(re.fullmatch(r"-[a-z]*e[a-z]*", word) for word in argv[1:-1])
     return _together([_of(command) for command in commands], stops=stops, after=commands)
 
@@ -65,7 +65,7 @@ def _script(argv: Sequence[str]) -> str | None:
     return argv[place + 1] if place else ""
 
 
-def _together(runs: Sequence[tuple[str, ...] | None], *, stops: bool, after: Sequence[Simple]) -> PytestRequest:
+def _together(runs: Sequence[tuple[str, ...] | None], *, stops: bool, after: Sequence[ListedCommand]) -> PytestRequest:
     lists = any(run is not None and _has(run, _LISTS) for run in runs)
     told = [n for n, run in enumerate(runs) if run is not None and not _has(run, (*_INSTEAD, *_LISTS, *_UNREPORTED))]
     if not after:
@@ -81,7 +81,7 @@ def _may_skip(operator: str) -> bool:
     return "||" in operator
 
 
-def _reaches_the_end(commands: Sequence[Simple], stops: bool) -> bool:
+def _reaches_the_end(commands: Sequence[ListedCommand], stops: bool) -> bool:
     """Whether a failure of the first command is one of the whole script."""
     first, *others = commands
     if first.words[0] == "!" or first.before.endswith("$(") or "(" in first.before:
@@ -91,7 +91,7 @@ def _reaches_the_end(commands: Sequence[Simple], stops: bool) -> bool:
     return stops and first.after in ("\n", ";")
 
 
-def _of(command: Simple) -> tuple[str, ...] | None:
+def _of(command: ListedCommand) -> tuple[str, ...] | None:
     """The arguments that pytest gets from a simple command, None where it starts something else."""
     words = command.words[1:] if command.words[0] == "!" else command.words
     for _ in range(_DEEPEST):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from aigon.text.globs import compiled
+from aigon.text.globs import compile_glob
 
 LARGEST_REPORT = 16 * 1024 * 1024
 """Bytes of a report that is read, as parsers do: some 100,000 tests. Of a larger one nothing is believed."""
@@ -158,7 +158,7 @@ def read_placed(folder: Path, patterns: Sequence[str]) -> Iterator[bytes]:
 
 
 def _find_reports(folder: Path, patterns: Sequence[str]) -> list[str]:
-    wanted = [compiled(pattern) for pattern in patterns]
+    wanted = [compile_glob(pattern) for pattern in patterns]
     return sorted(name for name in _walk_reports(str(folder), wanted))
 
 

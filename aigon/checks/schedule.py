@@ -13,7 +13,7 @@ from aigon.checks import execution
 from aigon.checks.dependencies import run_setup
 from aigon.checks.passes import build_cache_key, find_pass, save_pass
 from aigon.errors import AigonError
-from aigon.files.error_words import Lacking, is_lack
+from aigon.files.system_errors import ResourceShortage, is_shortage
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
 from aigon.job.base_assessments import BaselineResults
@@ -179,7 +179,7 @@ def _run_one(
     try:
         result = _obtain_result(world, check, plan, halt, put)
     except Exception as error:  # a thread's error would otherwise leave the loop waiting for a finding
-        if isinstance(error, Lacking) or (isinstance(error, OSError) and is_lack(error.errno)):
+        if isinstance(error, ResourceShortage) or (isinstance(error, OSError) and is_shortage(error.errno)):
             world.meter.trouble = world.meter.trouble or error
         why = error.what if isinstance(error, AigonError) else repr(error)
         result = Result(execution.make_error(check, f"aigon could not run it: {why}"))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aigon.process.run import Command, run
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 
 def syntax_error(line: str, root: Path, env: Mapping[str, str]) -> str:
@@ -12,5 +12,5 @@ def syntax_error(line: str, root: Path, env: Mapping[str, str]) -> str:
     done = run(Command(("bash", "-n", "-c", line), root, env, deadline=10.0))
     if done.exit_code == 0:
         return ""
-    said = plain(done.stdout.decode(errors="replace")).strip().splitlines()
+    said = strip_escapes(done.stdout.decode(errors="replace")).strip().splitlines()
     return said[0][:200] if said else done.start_error or "it cannot be read"

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from aigon.git.person import Checkout, forget_inherited_repository
 from aigon.job.options import Source
-from aigon.text import durations
+from aigon.text import amounts
 
 if TYPE_CHECKING:
     from aigon.job.bookkeeping import Committing
@@ -45,7 +45,7 @@ class Duration(click.ParamType[float]):
         if self._zero and value in (0, "0"):
             return 0.0
         try:
-            return durations.seconds(value)
+            return amounts.parse_duration(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

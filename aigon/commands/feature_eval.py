@@ -29,11 +29,11 @@ def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | N
     from aigon.compare.kept import remember
     from aigon.compare.views.data import document
     from aigon.compare.views.terminal import text
-    from aigon.files.home import repository_home
+    from aigon.files.home import ensure_home
 
     with here() as checkout, main_of(checkout) as main:
         found = evaluate(main, Asked(feature, not no_cross_checks, judge))
-        remember(repository_home(main.common_dir), found)
+        remember(ensure_home(main.common_dir), found)
         kept = Kept(why="--no-commit") if no_commit else keep(main, found)
     answer(document(found, kept.path, kept.commit, kept.why), text(found, said(kept)), as_json)
     return int(ENDS[found.proposal.kind])

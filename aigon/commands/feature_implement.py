@@ -196,7 +196,7 @@ def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
 def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
     """As NDJSON, whose last line is the end of the run, of one that was refused too."""
     from aigon.job.world import World
-    from aigon.journal.ndjson import NdjsonSink
+    from aigon.journal.sinks import NdjsonSink
     from aigon.run.implement import implement
 
     sink = NdjsonSink(sys.stdout)

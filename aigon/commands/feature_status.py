@@ -14,18 +14,18 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     """Say where feature ID stands, or all of them; of one with several agents, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
-    from aigon.files.home import known_home
+    from aigon.files.home import find_home
     from aigon.git.repository import find_repository
     from aigon.job.spec_locations import list_spec_locations, locate_spec
-    from aigon.journal.candidates import every
+    from aigon.journal.records import list_candidates
     from aigon.views.status import document, read
     from aigon.views.status_text import text
 
     with here() as checkout:
         root, common = checkout.root, checkout.common_dir
         wanted = [locate_spec(root, common, feature)] if feature else list_spec_locations(root, common)
-        home, main = known_home(common), str(find_repository(root).root)
-        known = every(home)
+        home, main = find_home(common), str(find_repository(root).root)
+        known = list_candidates(home)
         rows = [
             read(
                 root,
@@ -43,23 +43,26 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
 
 def _failures(feature: str | None, as_json: bool) -> int:
     """The failure log, from the journals of every run of the feature and every agent."""
-    from aigon.files.home import known_home
-    from aigon.journal import candidates
-    from aigon.journal.records import records_of
-    from aigon.journal.sink import events
+    from aigon.files.home import find_home
+    from aigon.journal import records
+    from aigon.journal.records import locate_records
+    from aigon.journal.replay import read_events
     from aigon.spec import files
     from aigon.views.failures import document, read, text
 
     if not feature:
         raise usage("--failures is about one feature", hint="Name it: aigon feature-status ID --failures")
     with here() as checkout:
-        found = files.locate(checkout.root, feature)
-        home = known_home(checkout.common_dir)
+        found = files.locate_feature(checkout.root, feature)
+        home = find_home(checkout.common_dir)
     journals = []
     if home:
         name = found.name_for_people
-        every = [records_of(home, name), *(candidates.records(home, one) for one in candidates.of_feature(home, name))]
+        every = [
+            locate_records(home, name),
+            *(records.candidate_records(home, one) for one in records.find_candidates(home, name)),
+        ]
         journals = [journal for records in every for journal in records.journals()]
-    log = read(found, journals, events)
+    log = read(found, journals, read_events)
     answer(document(log), text(log), as_json)
     return 0

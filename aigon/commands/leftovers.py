@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import confirm
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.process.running import list_notes
 
 
@@ -17,7 +17,7 @@ def offer_to_end(root: Path, common_dir: Path) -> None:
     It costs a listing of one folder where no aigon was killed. Below a loop nothing is said: what runs there belongs to
     it.
     """
-    home = None if os.environ.get("AIGON_RUN") else known_home(common_dir)
+    home = None if os.environ.get("AIGON_RUN") else find_home(common_dir)
     if home is None or not list_notes(home):
         return
     from aigon.run.invocations import offer_to_end
@@ -45,10 +45,10 @@ def _own(context: click.Context | None, root: Path) -> str:
     if context is None or context.info_name not in ("feature-implement", "arena"):
         return ""
     from aigon.errors import AigonError
-    from aigon.spec.files import locate
+    from aigon.spec.files import locate_feature
 
     try:
-        return locate(root, str(context.params.get("feature"))).name_for_people
+        return locate_feature(root, str(context.params.get("feature"))).name_for_people
     except AigonError:
         return ""
 

@@ -100,9 +100,9 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.INTERNAL
     except OSError as error:  # a full disk, a file system that is read-only
-        from aigon.files.system_errors import refusal
+        from aigon.files.system_errors import explain_os_error
 
-        return _explain(refusal("The system refused", error), "--json" in arguments)
+        return _explain(explain_os_error("The system refused", error), "--json" in arguments)
 
 
 def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonError:

@@ -31,7 +31,7 @@ def _parsed(wanted: str) -> tuple[str, Spec, str]:
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
-        return wanted, *_in_project(wanted, files.read_file(path, wanted), path.parent)
+        return wanted, *_in_project(wanted, files.read_spec_file(path, wanted), path.parent)
     with here() as checkout:
         place = locate_spec(checkout.root, checkout.common_dir, wanted)
         return place.feature.path, *_in_project(wanted, place.parse(), checkout.root, place)
@@ -51,14 +51,14 @@ def _in_project(wanted: str, spec: Spec, folder: Path, place: "SpecLocation | No
 
 
 def _document(name: str, spec: Spec) -> dict[str, object]:
-    from aigon.spec.document import warnings_of
+    from aigon.proof.vacuity import list_warnings
 
     return {
         "spec": name,
         "title": spec.title,
         "criteria": [_criterion(criterion) for criterion in spec.criteria],
         "validation": spec.validation,
-        "warnings": [{"line": warning.line, "message": warning.message} for warning in warnings_of(spec)],
+        "warnings": [{"line": warning.line, "message": warning.message} for warning in list_warnings(spec)],
     }
 
 
@@ -74,7 +74,7 @@ def _criterion(criterion: Criterion) -> dict[str, object]:
 
 
 def _text(name: str, spec: Spec, judge: str) -> str:
-    from aigon.spec.document import warnings_of
+    from aigon.proof.vacuity import list_warnings
 
     rows = [f"{spec.title or name}  ({name})"]
     for criterion in spec.criteria:
@@ -82,5 +82,5 @@ def _text(name: str, spec: Spec, judge: str) -> str:
         kind = "a person" if criterion.kind == "human" or not (judge or criterion.kind != "judge") else criterion.kind
         how = f"  <{kind}{f': {criterion.command}' if criterion.command else ''}>"
         rows.append(f"{criterion.number:3}. [{box}] {criterion.text}{how}")
-    rows += [f"warning, line {warning.line}: {warning.message}" for warning in warnings_of(spec)]
+    rows += [f"warning, line {warning.line}: {warning.message}" for warning in list_warnings(spec)]
     return "\n".join(rows)

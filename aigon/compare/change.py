@@ -7,7 +7,7 @@ from aigon.git import objects
 from aigon.git.diff import diff_trees
 from aigon.git.objects import TreeEntry as File
 from aigon.git.trusted import TrustedGit
-from aigon.journal.decisions import Decision
+from aigon.journal.decisions import HumanDecision
 from aigon.model.changes import Concern, Edit, Edits
 from aigon.profiles.protection import Protection
 from aigon.proof.integrity import concerns
@@ -33,7 +33,7 @@ def own_files(feature: Feature, label: str) -> frozenset[str]:
     return frozenset({*specs, feature.path, feature.log(label)})
 
 
-def seen(edits: Edits, decisions: Iterable[Decision]) -> tuple[Concern, ...]:
+def seen(edits: Edits, decisions: Iterable[HumanDecision]) -> tuple[Concern, ...]:
     """What the integrity rules see in a change, less what a person approved of."""
     return settled(concerns(edits), tuple(decisions))
 

@@ -9,8 +9,8 @@ from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.evaluation import Subject
 from aigon.config.models import Config
 from aigon.errors import AigonError
-from aigon.files.home import repository_home
-from aigon.files.store import is_held
+from aigon.files.home import ensure_home
+from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import open_own_git
 from aigon.journal.records import Records
@@ -20,7 +20,7 @@ from aigon.process.running import loop_lock
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import load as frozen_of
 from aigon.proof.guarding import protection_of
-from aigon.spec.document import known_failures
+from aigon.spec.document import read_known_failures
 from aigon.spec.features import Feature
 
 
@@ -56,7 +56,7 @@ def entry_of(contest: Contest, one: Contestant) -> Entry:
         branch=one.branch,
         base=_base(found, one.records),
         tip=_tip(contest, one),
-        known_failures=known_failures(contest.spec),
+        known_failures=read_known_failures(contest.spec),
     )
     entry = with_record(entry, found, one.records) if found.runs else entry
     entry = replace(entry, running=_running(contest, one, entry))
@@ -81,8 +81,8 @@ def _tip(contest: Contest, one: Contestant) -> str:
 
 def _running(contest: Contest, one: Contestant, entry: Entry) -> bool:
     """Its last run has not ended, and a process holds its lock."""
-    lock = loop_lock(repository_home(contest.main.common_dir), one.records.folder.name)
-    return entry.outcome is None and is_held(lock) is True
+    lock = loop_lock(ensure_home(contest.main.common_dir), one.records.folder.name)
+    return entry.outcome is None and is_locked(lock) is True
 
 
 def _with_change(contest: Contest, one: Contestant, entry: Entry) -> Entry:

@@ -18,16 +18,16 @@ from aigon.compare.rules.proposal import tied
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import usage
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.job.spec_locations import locate_spec
-from aigon.journal import candidates
-from aigon.journal.records import Records, records_of
+from aigon.journal import records
+from aigon.journal.records import Records, locate_records
 from aigon.judge.settings import choose_judge
 from aigon.model.candidates import Candidate
 from aigon.model.criteria import Spec
-from aigon.spec import frontmatter
+from aigon.spec import markdown
 from aigon.spec.features import Feature
 
 SOLO = "solo"
@@ -74,7 +74,7 @@ def _contest(main: Checkout, asked: Asked) -> tuple[Contest, tuple[Contestant, .
     config = _with_judge(load_configuration(open_work_tree(main.root)), asked.judge)
     feature, spec = _feature(main, asked.feature)
     contestants = _contestants(main, feature)
-    wanted = (*config.evaluation.expected_paths, *frontmatter.strings(spec.frontmatter, "paths"))
+    wanted = (*config.evaluation.expected_paths, *markdown.read_strings(spec.frontmatter, "paths"))
     subject = Subject(feature.name_for_people, spec.title.removeprefix("Feature:").strip() or feature.slug, wanted)
     records = {each.label: each.records for each in contestants}
     return Contest(main, config, feature, spec, subject, records), contestants
@@ -98,11 +98,11 @@ def _with_judge(config: Config, name: str | None) -> Config:
 
 def _contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...]:
     """Everybody with a worktree, else the one who works without. Raises AigonError (exit 2) where nobody has run."""
-    home, name = known_home(main.common_dir), feature.name_for_people
-    listed = candidates.of_feature(home, name)
-    found = [_candidate(feature, each, candidates.records(home, each)) for each in listed if home]
+    home, name = find_home(main.common_dir), feature.name_for_people
+    listed = records.find_candidates(home, name)
+    found = [_candidate(feature, each, records.candidate_records(home, each)) for each in listed if home]
     if not found and home:
-        found = [Contestant(SOLO, "", feature.name, records_of(home, name), own_files(feature, ""))]
+        found = [Contestant(SOLO, "", feature.name, locate_records(home, name), own_files(feature, ""))]
     if not any(_has_run(each.records) for each in found):
         hint = f"aigon feature-implement {name} --loop --agent ONE --agent OTHER"
         raise usage(f"Nobody has run feature {name} yet, so there is nothing to compare", where=feature.path, hint=hint)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from aigon.compare.rules.evaluation import Evaluation
 from aigon.compare.views.page import page
 from aigon.errors import AigonError
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
 from aigon.git.path_commits import commit_paths
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import open_own_git

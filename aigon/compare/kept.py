@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aigon.compare.rules.evaluation import Evaluation
-from aigon.files.store import write_atomic
-from aigon.journal.account import Proposed
+from aigon.files.atomic import write_atomic
+from aigon.journal.account import Recommendation
 
 
 def remember(home: Path, found: Evaluation) -> None:
@@ -24,7 +24,7 @@ def remember(home: Path, found: Evaluation) -> None:
     write_atomic(file, json.dumps(document).encode() + b"\n")
 
 
-def remembered(home: Path | None, feature: str, tips: Mapping[str, str]) -> Proposed | None:
+def remembered(home: Path | None, feature: str, tips: Mapping[str, str]) -> Recommendation | None:
     """The proposal, where the candidates are the same and stand where they stood; None otherwise."""
     if home is None:
         return None
@@ -32,7 +32,7 @@ def remembered(home: Path | None, feature: str, tips: Mapping[str, str]) -> Prop
         document = json.loads(_file(home, feature).read_bytes())
         if document["tips"] != dict(tips) or document["so_far"]:
             return None
-        return Proposed(document["kind"], str(document["label"]), tuple(map(str, document["reasons"])))
+        return Recommendation(document["kind"], str(document["label"]), tuple(map(str, document["reasons"])))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

@@ -19,14 +19,13 @@ from aigon.compare.new_tests_stand import Stand, stand_of
 from aigon.compare.new_tests_warm import warmed
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit, environment
-from aigon.files.home import repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room
 from aigon.isolation.dependencies import Bytecode
-from aigon.journal.records import Records
-from aigon.journal.run_id import new_run_id
+from aigon.journal.records import Records, new_run_id
 from aigon.model.criteria import Spec
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
@@ -69,7 +68,7 @@ class Bench:
         `stop` ends what runs at once; without one nothing does.
         """
         run_id = f"compare-{new_run_id()}"
-        home = repository_home(checkout.common_dir)
+        home = ensure_home(checkout.common_dir)
         with _scratch(home) as folder:
             git = TrustedGit(checkout, folder / "git", folder / "objects")
             protection = guarding.protection_of(checkout.root, config, NO_SPEC, ())
@@ -173,7 +172,7 @@ def _scratch(home: Path) -> Iterator[Path]:
 
 def _taken(home: Path, number: int, held: ExitStack) -> bool:
     try:
-        held.enter_context(lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
+        held.enter_context(hold_lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
     except AigonError:
         return False
     return True

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
 from aigon.job.results import Result
 from aigon.model.checks import CheckStatus, Problem, TestResult
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from aigon.compare.new_tests_bench import Bench
 from aigon.errors import AigonError
 from aigon.journal.events import Event
-from aigon.journal.history import history
+from aigon.journal.history import build_history
 from aigon.journal.records import Records
-from aigon.journal.sink import events
+from aigon.journal.replay import read_events
 from aigon.judge.pairwise import Anonymizer, build_anonymizer
 from aigon.secrets import redaction
 
@@ -32,7 +32,7 @@ def _of(label: str, records: Records) -> Iterator[str]:
     if candidate := records.candidate():
         agent, _, model = candidate.agent.partition(":")
         yield from (candidate.label, candidate.agent, agent, model, candidate.branch)
-    past = history(_journals(records))
+    past = build_history(_journals(records))
     for run in past.runs:
         yield from (run.started.agent, run.started.label, run.started.branch)
     for turn in past.turns:
@@ -42,7 +42,7 @@ def _of(label: str, records: Records) -> Iterator[str]:
 def _journals(records: Records) -> Iterator[Sequence[Event]]:
     for path in records.journals():
         try:
-            yield events(path)
+            yield read_events(path)
         except (AigonError, OSError):
             continue
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aigon.compare.new_tests_bench import Bench
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.git.diff import diff_trees
 from aigon.judge import selection
 from aigon.judge.pairwise import Anonymizer, Pair, anonymize_diff
@@ -33,7 +33,7 @@ def pair_of(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownChan
     """What is compared, in this order, with delimiters that nobody could foresee."""
     text = _without_frontmatter(spec.raw.decode("utf-8", "replace"))
     criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)
-    template = resource("templates", "prompts", "pairwise.md").read_text(encoding="utf-8")
+    template = find_resource("templates", "prompts", "pairwise.md").read_text(encoding="utf-8")
     return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), new_mark(), template)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from aigon.compare.rules.entry import Entry
-from aigon.journal.events import Event, IterationFinished, RunFinished, RunStarted, Spent, TurnEnded
-from aigon.journal.history import History, history
+from aigon.journal.events import Event, IterationFinished, MoneySpent, RunFinished, RunStarted, TurnEnded
+from aigon.journal.history import History, build_history
 from aigon.journal.records import Records
-from aigon.journal.sink import events
+from aigon.journal.replay import read_events
 from aigon.model.turns import CostStatus
 from aigon.proof.frozen import Frozen
 from aigon.proof.frozen import load as frozen_of
@@ -23,7 +23,7 @@ class Told:
     @property
     def whole(self) -> History:
         """All runs."""
-        return history(self.runs)
+        return build_history(self.runs)
 
     @property
     def current(self) -> tuple[Event, ...]:
@@ -33,12 +33,12 @@ class Told:
 
 def told(records: Records) -> Told:
     """What the journals say. Raises AigonError (exit 7) for a damaged one."""
-    return Told(tuple(found for path in records.journals() if (found := tuple(events(path)))))
+    return Told(tuple(found for path in records.journals() if (found := tuple(read_events(path)))))
 
 
 def with_record(entry: Entry, found: Told, records: Records) -> Entry:
     """The entry with what the records tell of it."""
-    whole, now = found.whole, history([found.current])
+    whole, now = found.whole, build_history([found.current])
     looked, judged = _commits(found.current)
     look = now.last.look if now.last else None
     frozen = frozen_of(records.frozen)
@@ -62,7 +62,7 @@ def with_record(entry: Entry, found: Told, records: Records) -> Entry:
 
 def _with_costs(entry: Entry, found: Told, whole: History) -> Entry:
     """A cost that one turn kept to itself is not known; neither is one of a turn that broke off."""
-    asked = [event for run in found.runs for event in run if isinstance(event, TurnEnded | Spent)]
+    asked = [event for run in found.runs for event in run if isinstance(event, TurnEnded | MoneySpent)]
     statuses: set[CostStatus] = {e.turn.cost_status if isinstance(e, TurnEnded) else e.status for e in asked}
     known = whole.spend.unknown == 0 and not _broken_off(found)
     return replace(

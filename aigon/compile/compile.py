@@ -14,14 +14,14 @@ from aigon.compile.proposals import Proposal
 from aigon.compile.rules.rules import propose
 from aigon.compile.surroundings import surroundings
 from aigon.errors import environment, usage
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.seat import hold_checkout
 from aigon.model.criteria import Spec
 from aigon.proof.vacuity import absent_files
 from aigon.run.prepare import Prepared, prepare
-from aigon.spec.annotating import annotated, takes_annotation
+from aigon.spec.document import annotate, can_annotate
 
 TIMEOUT = 60.0
 """Seconds for each command unless a person says otherwise: a look that takes longer is no look."""
@@ -44,7 +44,7 @@ def compile_spec(
     spec = prepared.spec
     _require_known(only, spec, prepared.feature.path)
     chosen = [c for c in spec.criteria if not only or c.number in only]
-    open_ = [c for c in chosen if c.kind == "judge" and takes_annotation(spec, c.number)]
+    open_ = [c for c in chosen if c.kind == "judge" and can_annotate(spec, c.number)]
     project = ProjectOnDisk(checkout.root, prepared.env)
     texts = [criterion.text for criterion in spec.criteria]
     around = surroundings(project, prepared.checks.checks, prepared.check_env["PATH"], texts)
@@ -68,7 +68,7 @@ def write(checkout: Checkout, compilation: Compilation, numbers: Sequence[int]) 
         return
     where = compilation.feature.path
     file = (checkout.root / where).resolve()
-    data = annotated(compilation.spec, wanted)
+    data = annotate(compilation.spec, wanted)
     with hold_checkout(checkout):
         if file.read_bytes() != compilation.spec.raw:
             hint = f"Run it again: aigon spec-compile {compilation.feature.name_for_people}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from aigon.model.criteria import CriterionKind, find_bound_checks
-from aigon.spec.annotation import Annotation, metric_parts
+from aigon.spec.annotation import Annotation, split_metric
 
 Confidence = Literal["sure", "likely", "guess"]
 CONFIDENCES: tuple[Confidence, ...] = ("sure", "likely", "guess")
@@ -33,7 +33,7 @@ class Proposal:
         """What a shell runs for it; empty where a check, a judge or a person decides."""
         if self.kind == "verify":
             return self.command or ""
-        return metric_parts(self.command or "")[0] if self.kind == "metric" else ""
+        return split_metric(self.command or "")[0] if self.kind == "metric" else ""
 
     def weaker(self, why: str) -> "Proposal":
         """No more than a guess, for this reason too."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from aigon.compile.compiled import Compilation, Row
 from aigon.compile.model_call import Model
 from aigon.compile.proposals import Proposal
-from aigon.journal import amounts
+from aigon.journal.spending import format_cost
 from aigon.model.criteria import Criterion
-from aigon.spec.annotating import comment
-from aigon.text.quoting import clean, folded
+from aigon.spec.document import render_comment
+from aigon.text.quoting import clean, fold
 
 VACUOUS = "passes already, so it cannot show that the feature was built"
 _TEXT = 160
@@ -59,7 +59,7 @@ def _criterion(row: Row) -> dict[str, object]:
 
 def text(compilation: Compilation) -> str:
     """A paragraph for each criterion: what it says, what is proposed, how that stands now, and why it is proposed."""
-    head = f"{folded(compilation.spec.title) or compilation.feature.name_for_people}  ({compilation.feature.path})"
+    head = f"{fold(compilation.spec.title) or compilation.feature.name_for_people}  ({compilation.feature.path})"
     rows = [line for row in compilation.rows for line in ("", *_row(row))]
     return "\n".join([head, _source(compilation), *rows])
 
@@ -73,10 +73,10 @@ def _source(compilation: Compilation) -> str:
     model = compilation.model
     if model is None:
         return "Proposed by plain rules: no judge's model was asked."
-    cost = amounts.cost(model.answer.cost, model.answer.cost_status)
+    cost = format_cost(model.answer.cost, model.answer.cost_status)
     asked = f"{model.backend} ({model.name}), cost {cost}"
     if model.answer.failure:
-        return f"Proposed by plain rules, because {asked}, gave no proposals: {folded(model.answer.failure)}"
+        return f"Proposed by plain rules, because {asked}, gave no proposals: {fold(model.answer.failure)}"
     return f"Proposed by {asked}; by plain rules where it says so."
 
 
@@ -97,7 +97,7 @@ def _proposed(row: Row) -> Iterator[str]:
 
 
 def _title(criterion: Criterion) -> str:
-    return f"{criterion.number:3}. {folded(criterion.text, _TEXT)}"
+    return f"{criterion.number:3}. {fold(criterion.text, _TEXT)}"
 
 
 def _how(made: Proposal | None, criterion: Criterion) -> str:
@@ -106,11 +106,11 @@ def _how(made: Proposal | None, criterion: Criterion) -> str:
         return f"as it is: {now}"
     if made.kind == "judge":
         return f"Keep as judge: {clean(made.reason)}."
-    return f"propose: {comment(made.annotation)}"
+    return f"propose: {render_comment(made.annotation)}"
 
 
 def _now(row: Row) -> str:
-    detail = folded(row.standing.detail)
+    detail = fold(row.standing.detail)
     match row.standing.base:
         case "green":
             return f"{VACUOUS} ({detail})"

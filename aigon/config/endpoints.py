@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from aigon.config import endpoint_references
-from aigon.text import durations
+from aigon.text import amounts
 
 if TYPE_CHECKING:
     from pydantic_core import PydanticCustomError
@@ -35,7 +35,7 @@ def _parse_seconds(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise make_error("has to be a duration such as 90, 90s or 2m")
     try:
-        return durations.seconds(value)
+        return amounts.parse_duration(value)
     except ValueError as error:
         raise make_error(str(error)) from None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from aigon.text.documents import Node
+from aigon.text.documents import DocumentNode
 
 WantedMechanism = Literal["auto", "bwrap", "landlock", "none"]
 Mechanism = Literal["bwrap", "landlock", "none"]
@@ -52,7 +52,7 @@ class SandboxPaths:
     sockets: tuple[str, ...] = ()
 
 
-def read_sandbox_paths(document: Node) -> SandboxPaths:
+def read_sandbox_paths(document: DocumentNode) -> SandboxPaths:
     """The places in a document. Raises AigonError (usage) that names file and key for one that is malformed."""
     names = ("write", "read", "never", "sockets")
     fields = document.fields(names, required=names)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aigon.config.models import Config, parse_configuration
 from aigon.errors import usage
-from aigon.files import bounded
+from aigon.files import atomic
 
 ReadFile = Callable[[str], bytes | None]
 """A file of the project by its path; None where there is none."""
@@ -52,7 +52,9 @@ def get_user_file() -> Path:
 
 def _read_file(path: Path) -> bytes:
     try:
-        return bounded.content(path, MAX_FILE_BYTES, "The file", hint="aigon reads no file of a project that is larger")
+        return atomic.read_bounded(
+            path, MAX_FILE_BYTES, "The file", hint="aigon reads no file of a project that is larger"
+        )
     except OSError as error:
         raise usage(f"The configuration cannot be read: {error.strerror}", where=str(path)) from error
 

@@ -15,9 +15,9 @@ from pydantic.alias_generators import to_camel
 
 from aigon.config.endpoints import Endpoints
 from aigon.errors import AigonError, usage
-from aigon.text import durations
-from aigon.text.quoting import clipped
-from aigon.text.size_limit import MIB, too_large
+from aigon.text import amounts
+from aigon.text.amounts import MIB, size_error
+from aigon.text.quoting import clip
 
 MAX_CONFIG_BYTES = MIB
 """Bytes of a configuration: a thousand requests of endpoints, the most there may be, have half of it."""
@@ -28,7 +28,7 @@ MAX_ITERATIONS = 20
 
 
 def _parse_duration(value: str | float) -> float:
-    return durations.seconds(value)
+    return amounts.parse_duration(value)
 
 
 def _expand_path(value: object) -> object:
@@ -328,7 +328,7 @@ def parse_configuration(sources: Sequence[tuple[str, bytes]]) -> Config:
 def _parse_document(name: str, content: bytes) -> dict[str, Any]:
     if len(content) > MAX_CONFIG_BYTES:
         hint = "Keep in it what aigon reads; documents of an API have files of their own"
-        raise too_large("The configuration", len(content), MAX_CONFIG_BYTES, where=name, hint=hint)
+        raise size_error("The configuration", len(content), MAX_CONFIG_BYTES, where=name, hint=hint)
     try:
         text = content.decode("utf-8-sig")
         document = json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=_refuse_constant)
@@ -411,7 +411,7 @@ def _describe_validation_error(name: str, error: Any, document: Mapping[str, Any
         return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
     if error["type"] == "missing":
         return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
-    value = clipped(json.dumps(_get_value(document, path), default=str), MAX_SHOWN_CHARS)
+    value = clip(json.dumps(_get_value(document, path), default=str), MAX_SHOWN_CHARS)
     said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
     return usage(f"Bad value for '{key}': {said}", where=name, hint=f"It is {value}")
 

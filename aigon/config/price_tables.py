@@ -10,10 +10,9 @@ from typing import Any
 
 from aigon.config.prices import MILLION, Price, PriceGroup, PriceTable, find_price, merge_tables
 from aigon.errors import usage
-from aigon.files import bounded
-from aigon.files.resources import resource
-from aigon.text.documents import Node, nearest
-from aigon.text.yaml import LARGEST, parsed
+from aigon.files import atomic
+from aigon.files.resources import find_resource
+from aigon.text.documents import LARGEST_DOCUMENT, DocumentNode, parse_yaml, suggest
 
 MAX_DOLLARS_PER_MILLION = 10_000.0
 """US dollars per million tokens. The dearest model is two orders below: more is a slip of the decimal point."""
@@ -22,12 +21,12 @@ _RATES = ("input", "output", "cache_write", "cache_read")
 
 def read_price_table(content: bytes, file: str) -> PriceTable:
     """The table in a YAML document. Raises AigonError (usage) that names file and key for one that is malformed."""
-    fields = parsed(content, file).fields(("as_of", "groups"), required=("as_of", "groups"))
+    fields = parse_yaml(content, file).fields(("as_of", "groups"), required=("as_of", "groups"))
     as_of = _read_day(fields["as_of"])
     return PriceTable(as_of, tuple(_read_group(node, as_of) for node in fields["groups"].items()))
 
 
-def _read_group(node: Node, as_of: str) -> PriceGroup:
+def _read_group(node: DocumentNode, as_of: str) -> PriceGroup:
     fields = node.fields(("provider", "as_of", "source", "prefixes", "aliases", "models"), required=("models",))
     texts = {key: fields[key].text() for key in ("provider", "source") if key in fields}
     return PriceGroup(
@@ -42,13 +41,13 @@ def _read_group(node: Node, as_of: str) -> PriceGroup:
     )
 
 
-def _read_prefixes(node: Node) -> tuple[str, ...]:
+def _read_prefixes(node: DocumentNode) -> tuple[str, ...]:
     if "" in (prefixes := node.texts()):
         raise node.wrong("holds an empty text", "A prefix is what stands before a model's name, such as openai/")
     return prefixes
 
 
-def _read_price(node: Node) -> Price:
+def _read_price(node: DocumentNode) -> Price:
     fields = node.fields((*_RATES, "long", "until"), required=("input", "output"))
     price = replace(_read_rates(fields), until=_read_day(fields["until"]) if "until" in fields else "")
     if "long" not in fields:
@@ -60,14 +59,14 @@ def _read_price(node: Node) -> Price:
     return replace(price, above=above, long=_read_rates(long))
 
 
-def _read_rates(fields: dict[str, Node]) -> Price:
+def _read_rates(fields: dict[str, DocumentNode]) -> Price:
     """A cache that has no price of its own costs what input costs: an estimate should rather be too high."""
     given = {name: _read_dollars(fields[name]) for name in _RATES if name in fields}
     plain = given["input"]
     return Price(plain, given["output"], given.get("cache_write", plain), given.get("cache_read", plain))
 
 
-def _read_dollars(node: Node) -> float:
+def _read_dollars(node: DocumentNode) -> float:
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_DOLLARS_PER_MILLION:
         hint = f"US dollars per million tokens, 0 to {MAX_DOLLARS_PER_MILLION:,.0f}"
@@ -75,7 +74,7 @@ def _read_dollars(node: Node) -> float:
     return float(value)
 
 
-def _read_day(node: Node) -> str:
+def _read_day(node: DocumentNode) -> str:
     """A day as ISO 8601. YAML itself makes a date of one that stands without quotes."""
     value = node.value
     try:
@@ -123,7 +122,7 @@ def open_price_files(root: Path) -> ReadFile:
 @cache
 def load_shipped_prices() -> PriceTable:
     """The prices that ship with aigon."""
-    return read_price_table(resource("templates", "prices.yaml").read_bytes(), "templates/prices.yaml")
+    return read_price_table(find_resource("templates", "prices.yaml").read_bytes(), "templates/prices.yaml")
 
 
 def get_user_price_file() -> Path:
@@ -141,7 +140,9 @@ def add_known_prices(table: PriceTable, *models: str) -> PriceTable:
 
 def _read_file(path: Path) -> bytes | None:
     try:
-        return bounded.content(path, LARGEST, "The file of prices", hint=_FEWER) if path.is_file() else None
+        return (
+            atomic.read_bounded(path, LARGEST_DOCUMENT, "The file of prices", hint=_FEWER) if path.is_file() else None
+        )
     except OSError as error:
         raise usage(f"The prices cannot be read: {error.strerror}", where=str(path)) from error
 
@@ -152,7 +153,7 @@ def _require_models(table: PriceTable) -> None:
         for alias, name in group.aliases.items():
             if name not in known:
                 what = f"The alias {alias!r} stands for {name!r}, which has no price"
-                raise usage(what, where=group.file, hint=nearest(name, known))
+                raise usage(what, where=group.file, hint=suggest(name, known))
 
 
 def _ask_genai_prices(model: str) -> PriceGroup | None:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from aigon.errors import usage
-from aigon.files.resources import resource
-from aigon.files.store import write_atomic
-from aigon.text.documents import nearest
+from aigon.files.atomic import write_atomic
+from aigon.files.resources import find_resource
+from aigon.text.documents import suggest
 
 SCHEMA_FOLDER = ".aigon/schemas"
 """Where `aigon config schema --write` puts a copy for editors, which git ignores."""
@@ -16,14 +16,14 @@ _SUFFIX = ".schema.json"
 
 def list_schemas() -> tuple[str, ...]:
     """What there is a schema for: config, ecosystem, profile, spec (its frontmatter)."""
-    files = resource("templates", "schemas").glob(f"*{_SUFFIX}")
+    files = find_resource("templates", "schemas").glob(f"*{_SUFFIX}")
     return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in files))
 
 
 def load_schema(name: str) -> dict[str, Any]:
     """The schema called `name`. Raises AigonError (exit 2) for none such, naming the nearest."""
     if name not in list_schemas():
-        raise usage(f"There is no schema {name!r}", where="aigon config schema", hint=nearest(name, list_schemas()))
+        raise usage(f"There is no schema {name!r}", where="aigon config schema", hint=suggest(name, list_schemas()))
     found: dict[str, Any] = json.loads(_content(name))
     return found
 
@@ -38,4 +38,4 @@ def write_schemas(root: Path) -> tuple[str, ...]:
 
 
 def _content(name: str) -> bytes:
-    return resource("templates", "schemas", f"{name}{_SUFFIX}").read_bytes()
+    return find_resource("templates", "schemas", f"{name}{_SUFFIX}").read_bytes()

@@ -8,7 +8,7 @@ from aigon.done.choice import Chosen, named_by
 from aigon.done.merge import Landing, Prove
 from aigon.done.place import detached, park, standing_on
 from aigon.errors import AigonError, Exit, usage
-from aigon.files.runtime_files import is_runtime
+from aigon.files.home import is_runtime
 from aigon.git.path_commits import clear_index
 from aigon.git.person import Checkout
 from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check
@@ -20,7 +20,7 @@ from aigon.model.candidates import Candidate
 from aigon.run.prepare import prepare
 from aigon.secrets.leaks import HOW_TO_ALLOW
 from aigon.spec.features import ROOT
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ def _wish(main: Checkout, others: Sequence[Candidate], text: str) -> Wish:
     whose, path = _split(main, others, text)
     tip = main.commit_of(f"refs/heads/{whose.branch}")
     if tip is None:
-        raise usage(f"The branch {whose.branch} is gone", where=f"--adopt {folded(text)}")
+        raise usage(f"The branch {whose.branch} is gone", where=f"--adopt {fold(text)}")
     clean = posixpath.normpath(path) if path else ""
     if not path or clean.startswith(("../", "/")) or clean in (".", ".."):
         raise usage(
-            f"'{folded(text)}' names no file of the repository", where="--adopt", hint="--adopt cx:tests/test_x.py"
+            f"'{fold(text)}' names no file of the repository", where="--adopt", hint="--adopt cx:tests/test_x.py"
         )
     return Wish(whose, tip, clean)
 
@@ -69,7 +69,7 @@ def _split(main: Checkout, others: Sequence[Candidate], text: str) -> tuple[Cand
                 return each, text[len(name) + 1 :]
     who, colon, path = text.partition(":")
     if not colon:
-        raise usage(f"'{folded(text)}' does not say whose file it is", where="--adopt", hint="--adopt AGENT:PATH")
+        raise usage(f"'{fold(text)}' does not say whose file it is", where="--adopt", hint="--adopt AGENT:PATH")
     return named_by(main, others, who), path
 
 
@@ -101,12 +101,12 @@ def _entries(main: Checkout, wish: Wish) -> tuple[Entry, ...]:
     rows = (row.partition("\t") for row in out.split("\0") if row)
     split = ((head.split(), path) for head, _, path in rows)
     found = tuple(Entry(head[0], head[2], path) for head, path in split)
-    where = f"--adopt {wish.whose.label}:{folded(wish.path)}"
+    where = f"--adopt {wish.whose.label}:{fold(wish.path)}"
     if not found:
         hint = f"git ls-tree -r --name-only {wish.whose.branch} lists what there is"
-        raise usage(f"{wish.whose.label} has no {folded(wish.path)}", where=where, hint=hint)
+        raise usage(f"{wish.whose.label} has no {fold(wish.path)}", where=where, hint=hint)
     if own := [entry.path for entry in found if _is_own(entry.path)]:
-        raise usage(f"{folded(own[0])} is aigon's own, and is not adopted", where=where, hint="Name other files")
+        raise usage(f"{fold(own[0])} is aigon's own, and is not adopted", where=where, hint="Name other files")
     return found
 
 
@@ -146,13 +146,13 @@ def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> 
     )
     if found:
         hint = f"Take it out on that branch; where it is none, {HOW_TO_ALLOW}"
-        raise usage(found[0].sentence, where=f"--adopt {folded(found[0].path)}", hint=hint)
+        raise usage(found[0].sentence, where=f"--adopt {fold(found[0].path)}", hint=hint)
 
 
 def _dropped(landing: Landing, asked: Sequence[Wish], commit: str, error: AigonError) -> AigonError:
     """Nothing of it stays but what is parked."""
     ref = park(landing.main, landing.chosen.branch, commit)
-    names = ", ".join(f"{wish.whose.label}:{folded(wish.path, 80)}" for wish in asked)
+    names = ", ".join(f"{wish.whose.label}:{fold(wish.path, 80)}" for wish in asked)
     what = f"With {names} adopted, {landing.chosen.branch} is not proven, so it was dropped and nothing was merged"
     hint = f"It is kept as {ref}. Without it: {landing.chosen.again}"
     return AigonError(what, where=error.where, hint=hint, code=Exit.STOPPED)

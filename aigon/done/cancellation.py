@@ -5,22 +5,22 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from aigon.errors import AigonError, environment, usage
-from aigon.files.home import repository_home
-from aigon.files.store import lock, make_lasting
+from aigon.files.atomic import make_lasting
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing, commit_as_asked
 from aigon.job.branch import SAVED_ASIDE
 from aigon.job.branch import list_saved_work as list_parked
 from aigon.job.spec_locations import SpecLocation, locate_spec
-from aigon.journal import candidates
-from aigon.journal.records import records_of
-from aigon.journal.run_id import new_run_id
+from aigon.journal import records
+from aigon.journal.records import locate_records, new_run_id
 from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
 from aigon.run.feature_stages import require_committing
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
-from aigon.spec.stages import moved_to
+from aigon.spec.files import moved_to_stage
 from aigon.worktrees.cleanup import remove_safely
 
 OPENABLE = ("cancelled", "done", "paused")
@@ -54,7 +54,7 @@ def cancel(main: Checkout, wanted: str, how: Committing) -> Closing:
     parked = _parked_refs(main)
     with _alone_with(main, feature) as works:
         _remove_worktrees(main, works)
-        with _spec_here(main, place) as here, moved_to(main.root, here, "cancelled") as (moved, paths):
+        with _spec_here(main, place) as here, moved_to_stage(main.root, here, "cancelled") as (moved, paths):
             commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): cancel {feature.slug}", how)
     there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
     return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
@@ -80,7 +80,7 @@ def reopen(main: Checkout, wanted: str, how: Committing) -> Closing:
             for name in _branches(feature, works):
                 _park_branch(main, feature, name)
             _put_records_aside(main, feature, works)
-        with moved_to(main.root, feature, "backlog" if feature.id else "inbox") as (moved, paths):
+        with moved_to_stage(main.root, feature, "backlog" if feature.id else "inbox") as (moved, paths):
             commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): reopen {feature.slug}", how)
     there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
     return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
@@ -95,13 +95,13 @@ def _require_own_folder(feature: Feature) -> None:
 @contextmanager
 def _alone_with(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, ...]]:
     """Hold the locks of every loop on the feature; yields its candidates. Raises AigonError (exit 7) if one runs."""
-    home, name = repository_home(main.common_dir), feature.name_for_people
-    works = candidates.of_feature(home, name)
+    home, name = ensure_home(main.common_dir), feature.name_for_people
+    works = records.find_candidates(home, name)
     places = [home / "locks" / f"arena-{name}.lock", *(loop_lock(home, name, each.label) for each in works)]
     with ExitStack() as held:
         for place in (loop_lock(home, name), *places):
             try:
-                held.enter_context(lock(place, f"Feature {name}"))
+                held.enter_context(hold_lock(place, f"Feature {name}"))
             except AigonError as error:
                 error.hint = f"aigon stop {name}, and wait for its end   or   aigon stop {name} --now"
                 raise
@@ -122,7 +122,7 @@ def _spec_here(main: Checkout, place: SpecLocation) -> Iterator[Feature]:
     """Yield the feature as this work tree has it; a spec that only its branch has is written here first."""
     here: Feature | None = None
     with suppress(AigonError):
-        here = files.locate(main.root, place.feature.name_for_people)
+        here = files.locate_feature(main.root, place.feature.name_for_people)
     if here:
         yield here
         return
@@ -149,10 +149,10 @@ def _park_branch(main: Checkout, feature: Feature, name: str) -> None:
 
 def _put_records_aside(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:
     """Let the next run begin anew: what earlier ones left is kept in a folder of its own."""
-    home = repository_home(main.common_dir)
+    home = ensure_home(main.common_dir)
     aside = home / CLOSED / new_run_id()
     for label in ("", *(each.label for each in works)):
-        folder = records_of(home, feature.name_for_people, label).folder
+        folder = locate_records(home, feature.name_for_people, label).folder
         if folder.exists():
             make_lasting(aside)
             folder.rename(aside / folder.name)

@@ -12,16 +12,15 @@ from aigon.done.proven import standing
 from aigon.done.request import Request
 from aigon.done.spec import refuse_done
 from aigon.errors import AigonError, Exit, usage
-from aigon.files.home import repository_home
+from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job import branch
-from aigon.journal import candidates
-from aigon.journal.records import Records, records_of
+from aigon.journal.records import Records, candidate_records, locate_records
 from aigon.model.candidates import Candidate, find_candidate, format_run_command
 from aigon.run.seating import has_run_solo_last, list_known_candidates, resolve_agents
 from aigon.spec import files
-from aigon.spec.features import ROOT, Feature, feature_at
-from aigon.text.quoting import folded
+from aigon.spec.features import ROOT, Feature, parse_feature_path
+from aigon.text.quoting import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +65,20 @@ def choose(main: Checkout, request: Request, here: Candidate | None) -> Chosen:
 
     Raises AigonError: 2 for an agent without a worktree, 3 where none of several is proven, 4 where several are.
     """
-    home = repository_home(main.common_dir)
+    home = ensure_home(main.common_dir)
     found = list_known_candidates(main, request.wanted)
     if found and not (has_run_solo_last(main, found) and not request.agent and here is None):
         _refuse_done(main, of(home, found[0]), request)
         return of(home, _one(main, home, found, request, here))
     if request.agent:
-        what = f"Feature {folded(request.wanted)} has no worktree of {folded(request.agent)}"
-        raise usage(what, where=folded(request.wanted), hint="aigon worktrees lists what there is")
+        what = f"Feature {fold(request.wanted)} has no worktree of {fold(request.agent)}"
+        raise usage(what, where=fold(request.wanted), hint="aigon worktrees lists what there is")
     return _solo(main, home, request.wanted)
 
 
 def of(home: Path, candidate: Candidate) -> Chosen:
     """A candidate's work."""
-    records = candidates.records(home, candidate)
+    records = candidate_records(home, candidate)
     return Chosen(candidate.feature, candidate.branch, home, records, candidate)
 
 
@@ -96,11 +95,11 @@ def _refuse_done(main: Checkout, chosen: Chosen, request: Request) -> None:
 def _solo(main: Checkout, home: Path, wanted: str) -> Chosen:
     """By its branch where it has one: its spec may stand only there."""
     own = branch.find_branch(main, wanted)
-    feature = (feature_at(f"/{own}.md") if own else None) or files.locate(main.root, wanted)
+    feature = (parse_feature_path(f"/{own}.md") if own else None) or files.locate_feature(main.root, wanted)
     if main.commit_of(f"refs/heads/{feature.name}") is None:
         refuse_done(main, "HEAD", feature)
         raise usage(f"There is no branch {feature.name}", where=feature.path, hint=f"aigon feature-setup {feature.id}")
-    return Chosen(feature.name_for_people, feature.name, home, records_of(home, feature.name_for_people))
+    return Chosen(feature.name_for_people, feature.name, home, locate_records(home, feature.name_for_people))
 
 
 def _one(main: Checkout, home: Path, found: Sequence[Candidate], request: Request, here: Candidate | None) -> Candidate:
@@ -120,8 +119,8 @@ def named_by(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candida
             return one
     if one := find_candidate(found, wanted):
         return one
-    listed = ", ".join(f"{each.label} ({folded(each.agent, 80)})" for each in found)
-    raise usage(f"'{folded(wanted)}' is none of the agents of feature {found[0].feature}", hint=f"There are: {listed}")
+    listed = ", ".join(f"{each.label} ({fold(each.agent, 80)})" for each in found)
+    raise usage(f"'{fold(wanted)}' is none of the agents of feature {found[0].feature}", hint=f"There are: {listed}")
 
 
 def _proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Candidate:

@@ -15,12 +15,12 @@ from aigon.done.request import Done, Request
 from aigon.done.spec import is_done, refuse_done, spec_at
 from aigon.done.unfinished import Unfinished
 from aigon.errors import AigonError, Exit, usage
-from aigon.files.home import repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.seat import checkout_lock, hold_checkout, open_main_checkout
-from aigon.journal.other_homes import command_elsewhere, describe_search
+from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.loop.drive import Observer
 from aigon.model.candidates import Candidate, describe_missing_failing_criterion
 from aigon.process.running import loop_lock
@@ -36,7 +36,7 @@ def finish(here: Checkout, request: Request, observers: Sequence[Observer] = ())
     require_person("feature-done", yes=True)
     _require_possible(request)
     with open_main_checkout(here) as (main, candidate), hold_checkout(main):
-        errand = Errand(main, repository_home(main.common_dir), request, observers)
+        errand = Errand(main, ensure_home(main.common_dir), request, observers)
         earlier = unfinished.settle(main, errand.home)
         clear(errand.home)
         current = branch.require_sound(main)
@@ -112,7 +112,7 @@ def _alone_with(errand: Errand, chosen: Chosen, landing: Landing, current: str) 
     """Nobody else works on it, and that it began is noted, until everything is back or the target has it."""
     place = Path(chosen.candidate.path) if chosen.candidate else None
     with ExitStack() as held:
-        held.enter_context(lock(loop_lock(errand.home, chosen.name, chosen.label), f"Feature {chosen.name}"))
+        held.enter_context(hold_lock(loop_lock(errand.home, chosen.name, chosen.label), f"Feature {chosen.name}"))
         if place and place != errand.main.root:
             held.enter_context(checkout_lock(errand.home, place))
         note = Unfinished(chosen.name, chosen.label, chosen.branch, landing.target, landing.onto, current)

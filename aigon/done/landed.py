@@ -17,7 +17,7 @@ from aigon.done.request import Done, Request
 from aigon.done.spec import done_commit
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.loop.drive import Observer
 
 FORCED = "not proven (--force)"
@@ -65,7 +65,7 @@ def requested(errand: Errand, proven: Landing) -> Done:
 def _adopted(errand: Errand, landing: Landing) -> tuple[Landing, tuple[str, ...]]:
     """The tip with what is wanted of others upon it, and what that is."""
     chosen = landing.chosen
-    others = [each for each in candidates.of_feature(errand.home, chosen.name) if each != chosen.candidate]
+    others = [each for each in records.find_candidates(errand.home, chosen.name) if each != chosen.candidate]
     asked = wishes(errand.main, chosen, others, errand.request.adopt)
     names = tuple(f"{wish.whose.label}:{wish.path}" for wish in asked)
     return (adopt(landing, asked, _prover(errand)) if asked else landing), names

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from aigon.done.request import Left
-from aigon.files.store import is_held
+from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
 from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
@@ -37,7 +37,7 @@ def winner(main: Checkout, candidate: Candidate, *, keep: bool) -> Left:
 
 def running(home: Path, candidate: Candidate) -> bool:
     """Whether somebody holds the lock on a candidate's loop."""
-    return bool(is_held(loop_lock(home, candidate.feature, candidate.label)))
+    return bool(is_locked(loop_lock(home, candidate.feature, candidate.label)))
 
 
 def kept(main: Checkout, candidate: Candidate, tip: str | None) -> str:

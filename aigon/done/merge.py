@@ -11,7 +11,7 @@ from aigon.errors import AigonError, environment
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job import branch
 from aigon.spec.features import Feature
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 IN_PLACE = ("-c", "merge.directoryRenames=false")
 """A spec that goes to done takes no other along: git holds the folder for renamed where it was the only one there."""
@@ -155,7 +155,7 @@ def put_back(landing: Landing) -> None:
 def conflicting(landing: Landing, conflicts: list[str], error: AigonError) -> AigonError:
     """Both sides changed the same: an agent, or a person, has to bring them together on the feature's branch."""
     chosen, target = landing.chosen, landing.target
-    listed = ", ".join(folded(path, 200) for path in conflicts[:SHOWN]) or target
+    listed = ", ".join(fold(path, 200) for path in conflicts[:SHOWN]) or target
     resume = chosen.resume(landing.main)
     hint = (
         f"Merge {target} into {chosen.branch} ({chosen.bring(target)}), resolve and commit, then `{resume}`, "

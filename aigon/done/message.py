@@ -5,7 +5,7 @@ from aigon.errors import AigonError
 from aigon.journal.state import State, replay
 from aigon.loop.commit_message import render_squash_message
 from aigon.model.criteria import Spec
-from aigon.spec.document import parse
+from aigon.spec.document import parse_spec
 
 
 def squash_message(landing: Landing) -> str:
@@ -31,7 +31,7 @@ def title_of(landing: Landing) -> str:
 def _spec(landing: Landing) -> Spec | None:
     raw = landing.main.ask("show", f"{landing.tip}:{landing.feature.path}")
     try:
-        return parse((raw or "").encode("utf-8", "surrogateescape"))
+        return parse_spec((raw or "").encode("utf-8", "surrogateescape"))
     except AigonError:
         return None
 

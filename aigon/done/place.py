@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aigon.errors import AigonError, environment
 from aigon.git.person import NO_HOOKS, Checkout
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 MARK = "without-branch"
 """In the git directory of a checkout: `feature-done` took the branch away for a moment, and HEAD is its own."""
@@ -29,7 +29,7 @@ def standing_on(main: Checkout, branch: str) -> Iterator[Checkout]:
 def detached(place: Checkout, branch: str, commit: str) -> Iterator[None]:
     """`place`, which has `branch`, with `commit` checked out: no branch moves before that is known to be good."""
     if changed := place.changed():
-        where = f"{place.root}: {', '.join(folded(path) for path in changed[:5])}"
+        where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
         raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")
     mark = place.git_dir / "aigon" / MARK
     mark.parent.mkdir(exist_ok=True)

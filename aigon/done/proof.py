@@ -16,7 +16,7 @@ from aigon.job.demand import find_proof
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.world import World
-from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.durations import load_durations
 from aigon.journal.state import replay
 from aigon.loop.drive import Observer, Recorder
 from aigon.model.failures import describe_first_problems
@@ -118,7 +118,7 @@ def _opened(
         keeps=False,
         rooms=folder / "rooms",
         frozen=folder / "frozen.json",
-        durations=earlier_durations(chosen.home),
+        durations=load_durations(chosen.home),
     )
     complaints = workspace.snapshot()
     return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)

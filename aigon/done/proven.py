@@ -8,7 +8,7 @@ from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import Records
 from aigon.journal.state import State, replay
 from aigon.model.outcomes import Met, NeedsHuman, describe_outcome
-from aigon.spec.features import ROOT, feature_at
+from aigon.spec.features import ROOT, parse_feature_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,6 @@ def _only_the_spec(main: Checkout, proven: str, tip: str) -> bool:
     if len(rows) != 2 or {row[4] for row in rows} != {"D", "A"}:
         return False
     gone, come = sorted(rows, key=lambda row: row[4], reverse=True)
-    old, new = feature_at(gone[5]), feature_at(come[5])
+    old, new = parse_feature_path(gone[5]), parse_feature_path(come[5])
     same = (gone[0].lstrip(":"), gone[2]) == (come[1], come[3])
     return bool(same and old and new and gone[5].startswith(f"{ROOT}/") and come[5] == old.at("done"))

@@ -8,7 +8,7 @@ from aigon.done.place import move
 from aigon.errors import AigonError, usage
 from aigon.git import forge
 from aigon.git.person import Checkout
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 TITLE = 120
 """Characters of a title that forges show whole."""
@@ -27,7 +27,7 @@ def open_request(landing: Landing, old: str, *, verify: bool) -> str:
     _pushed(landing, old, remote, verify)
     if there := _address(listed):
         return there
-    title = folded(f"feat(feature-{landing.chosen.name}): {title_of(landing)}", TITLE)
+    title = fold(f"feat(feature-{landing.chosen.name}): {title_of(landing)}", TITLE)
     said = forge.run_gh(
         main.root,
         *("pr", "create", "--head", branch, "--base", landing.target, "--title", title, "--body-file", "-"),
@@ -75,4 +75,4 @@ def body_of(landing: Landing) -> str:
     try:
         return markdown(landing.main, landing.chosen.name)
     except AigonError as error:
-        return f"There is no report on this feature: {folded(error.what)}.\n"
+        return f"There is no report on this feature: {fold(error.what)}.\n"

@@ -4,7 +4,7 @@ from aigon.errors import AigonError, usage
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping
 from aigon.spec import features, files
-from aigon.spec.features import ROOT, Feature, feature_at
+from aigon.spec.features import ROOT, Feature, parse_feature_path
 
 
 def spec_at(main: Checkout, commit: str, name: str, wanted: str) -> Feature:
@@ -12,9 +12,9 @@ def spec_at(main: Checkout, commit: str, name: str, wanted: str) -> Feature:
     listed = main.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", f"{ROOT}/").split("\0")
     paths = [path for path in listed if path and path.split("/")[-2] not in files.NOT_STAGES]
     try:
-        return features.find(paths, name)
+        return features.find_feature(paths, name)
     except AigonError:
-        return files.locate(main.root, wanted)
+        return files.locate_feature(main.root, wanted)
 
 
 def is_done(main: Checkout, commit: str, feature: Feature) -> bool:
@@ -48,7 +48,7 @@ def done_commit(main: Checkout, tip: str, feature: Feature) -> tuple[Feature, st
     tree = git.run("write-tree", index=index).decode().strip()
     message = f"docs(feature-{feature.id}): done\n"
     commit = git.run("commit-tree", tree, "-p", tip, "-F", "-", stdin=message.encode()).decode().strip()
-    moved = feature_at(target)
+    moved = parse_feature_path(target)
     assert moved is not None, "a feature's path parses back"
     return moved, commit
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aigon.done.place import MARK, back_on, park
 from aigon.errors import AigonError, environment
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
 from aigon.git.person import NO_HOOKS, Checkout
 
 FILE = "merging.json"

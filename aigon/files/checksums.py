@@ -1,19 +1,26 @@
 """Records that are one JSON object with a sum over it: a flipped bit in a name or a hash is damage like half a file."""
 
+import contextlib
+import errno
 import json
+import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
+
+from aigon.errors import AigonError, environment
+from aigon.files.atomic import make_lasting, sync_folder
 
 SUM = "sum"
 
 
-def summed(document: Mapping[str, Any]) -> bytes:
+def dump_with_sum(document: Mapping[str, Any]) -> bytes:
     """The document with its sum, as one line of JSON."""
     return json.dumps({**document, SUM: _sum(document)}).encode() + b"\n"
 
 
-def unsummed(data: bytes) -> dict[str, Any]:
+def load_with_sum(data: bytes) -> dict[str, Any]:
     """The document without its sum. Raises ValueError for a damaged one; one without a sum is from an older version."""
     try:
         document = json.loads(data)
@@ -29,3 +36,124 @@ def unsummed(data: bytes) -> dict[str, Any]:
 
 def _sum(document: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(document, sort_keys=True).encode()):08x}"
+
+
+class JournalFile:
+    """An append-only file of checksummed lines: eight hex digits of CRC-32, a space, one JSON document."""
+
+    def __init__(self, path: Path) -> None:
+        make_lasting(path.parent)
+        self._cut_torn_end(path)
+        new = not path.exists()
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.path = path
+        if new:  # else a power cut could take the name of what is flushed line by line
+            sync_folder(path.parent)
+
+    def append(self, document: str, *, durable: bool) -> None:
+        """Append one line; with `durable` it is on disk when this returns, and all before it are too."""
+        self._follow()
+        line = format_line(document)
+        written = os.write(self._fd, line)
+        if written < len(line):  # a full disk: half a line must not stay
+            os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
+        if durable:
+            os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+
+    def _follow(self) -> None:
+        """The file may have been replaced by its own copy (put back after an agent wrote to it): go on in that one."""
+        with contextlib.suppress(OSError):  # gone altogether: what is written is refused, or put back, elsewhere
+            there, held = os.stat(self.path), os.fstat(self._fd)  # noqa: PTH116 - on the hot path
+            if (there.st_ino, there.st_dev) != (held.st_ino, held.st_dev):
+                new = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+                os.close(self._fd)
+                self._fd = new
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    @staticmethod
+    def _cut_torn_end(path: Path) -> None:
+        """A line without its end was being written when the machine stopped: it never counted."""
+        if path.exists() and _is_torn(path):
+            os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether the last line of a file has no end."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"
+
+
+def read_documents(path: Path) -> list[dict[str, object]]:
+    """The documents of a journal, oldest first; a torn last line, which never counted, is left out.
+
+    Raises AigonError (exit 7) for a line that is damaged: nothing is guessed.
+    """
+    return list(iterate_documents(path))
+
+
+def iterate_documents(path: Path) -> Iterator[dict[str, object]]:
+    """The same one by one: a journal of a thousand iterations takes up 40 MB when it is read at once.
+
+    Raises AigonError (exit 7) when it comes to a line that is damaged.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            document = _document(line[:-1])
+            if document is None:
+                raise damage_error("The journal of this run", f"{path}:{number}")
+            yield document
+
+
+def parse_lines(data: bytes) -> list[dict[str, object] | None]:
+    """What each whole line of a journal holds; None for one whose sum is wrong, or that is no JSON object."""
+    return [_document(line) for line in data.split(b"\n")[:-1]]
+
+
+def _document(line: bytes) -> dict[str, object] | None:
+    checksum, _, data = line.partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(data):
+        return None
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def format_line(document: str) -> bytes:
+    """A document as a line of a journal."""
+    data = document.encode("utf-8", "replace")
+    return b"%08x %s\n" % (zlib.crc32(data), data)
+
+
+def damage_error(what: str, where: str, feature: str = "", how: str = "damaged") -> AigonError:
+    """That a record is damaged, or `how` else it is, and how it is mended. Its journal or file is left as it is."""
+    hint = f"aigon doctor --repair{f' {feature}' if feature else ''}"
+    return environment(
+        f"{what} is {how}", where=where, hint=f"{hint}   # keeps what there is, and makes of it what can be made"
+    )
+
+
+def read_journal_end(path: Path, size: int, mark: bytes) -> list[bytes]:
+    """The JSON documents with `mark` in the last `size` bytes of a journal, oldest first; none where it is unreadable.
+
+    For what is better known than not: what is damaged, or not whole, is left out without a word.
+    """
+    try:
+        with path.open("rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - size)
+            file.seek(start)
+            lines = file.read(size).split(b"\n")[1 if start else 0 : -1]
+    except OSError:
+        return []
+    parts = (line.partition(b" ") for line in lines if mark in line)
+    return [data for checksum, _, data in parts if checksum == b"%08x" % zlib.crc32(data)]

@@ -19,11 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import Exit, environment
-from aigon.files import bounded
-from aigon.files.error_words import is_lack
-from aigon.files.store import write_atomic
-from aigon.files.system_errors import refusal
-from aigon.files.volumes import existing
+from aigon.files import atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.system_errors import explain_os_error, is_shortage, nearest_existing
 
 NOTE = "home.json"
 """In the folder of the repository's id."""
@@ -43,7 +41,7 @@ def state_home() -> Path:
     return user_state_path("aigon")
 
 
-def repository_home(common_dir: Path) -> Path:
+def ensure_home(common_dir: Path) -> Path:
     """The folder for the repository whose git directory is `common_dir`; made on first use.
 
     Raises AigonError (exit 7) when it cannot be written.
@@ -55,12 +53,12 @@ def repository_home(common_dir: Path) -> Path:
         if not os.access(home, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(home))
     except OSError as error:
-        if is_lack(error.errno):
-            raise refusal("aigon's records cannot be written", error) from error
-        place = existing(Path(os.fsdecode(error.filename or repos)))
+        if is_shortage(error.errno):
+            raise explain_os_error("aigon's records cannot be written", error) from error
+        place = nearest_existing(Path(os.fsdecode(error.filename or repos)))
         if place.is_relative_to(common_dir):
             refused = OSError(error.errno, error.strerror, str(place))
-            raise refusal("The repository's git directory cannot be written", refused) from error
+            raise explain_os_error("The repository's git directory cannot be written", refused) from error
         raise environment(
             f"The state folder cannot be written: {error.strerror}",
             where=str(place),
@@ -69,12 +67,12 @@ def repository_home(common_dir: Path) -> Path:
     return home
 
 
-def known_home(common_dir: Path) -> Path | None:
+def find_home(common_dir: Path) -> Path | None:
     """The folder for a repository that has one already; nothing is made."""
     return _known(state_home() / "repos", common_dir)
 
 
-def git_directory(home: Path, git_dir: Path, common_dir: Path) -> Path:
+def own_git_directory(home: Path, git_dir: Path, common_dir: Path) -> Path:
     """aigon's own git directory for one checkout.
 
     A linked worktree has one to itself: it has an index of its own, and loops in two of them must not share one.
@@ -133,30 +131,30 @@ def _is_id(one: Path, other: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Noted:
+class _HomeNote:
     """Where a repository was seen last, None where nothing says, and the state homes that know it."""
 
     git_dir: Path | None = None
     state_homes: tuple[str, ...] = ()
 
 
-def _noted(common_dir: Path) -> _Noted:
+def _noted(common_dir: Path) -> _HomeNote:
     """What the repository's own note says; nothing where it is damaged."""
     try:
         return _read((common_dir / "aigon" / NOTE).read_bytes())
     except OSError:
-        return _Noted()
+        return _HomeNote()
 
 
-def _read(note: bytes) -> _Noted:
+def _read(note: bytes) -> _HomeNote:
     try:
         known = json.loads(note)
-        return _Noted(Path(known["git_dir"]), tuple(map(str, known["state_homes"]))[:HOMES])
+        return _HomeNote(Path(known["git_dir"]), tuple(map(str, known["state_homes"]))[:HOMES])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return _Noted()
+        return _HomeNote()
 
 
-def names(note: bytes | None, common_dir: Path) -> bool:
+def is_note_current(note: bytes | None, common_dir: Path) -> bool:
     """Whether a repository's note says that the repository is where it is."""
     return note is not None and _read(note).git_dir == common_dir
 
@@ -165,7 +163,7 @@ def _note(common_dir: Path) -> None:
     """Keep the note true. Nothing but a hint and the detection of copies rests on it, so it may fail to be written."""
     known, here = _noted(common_dir), str(state_home())
     homes = known.state_homes if here in known.state_homes else (here, *known.state_homes)[:HOMES]
-    if known != (true := _Noted(common_dir, homes)):
+    if known != (true := _HomeNote(common_dir, homes)):
         content = json.dumps({"git_dir": str(true.git_dir), "state_homes": true.state_homes})
         with contextlib.suppress(OSError):
             write_atomic(common_dir / "aigon" / NOTE, content.encode() + b"\n")
@@ -176,7 +174,9 @@ def _name(marker: Path) -> str:
 
     An agent can write to it, and to forged records it must not lead.
     """
-    name = os.fsdecode(bounded.content(marker, 4096, "The repository's id", hint=_FIX, code=Exit.ENVIRONMENT)).strip()
+    name = os.fsdecode(
+        atomic.read_bounded(marker, 4096, "The repository's id", hint=_FIX, code=Exit.ENVIRONMENT)
+    ).strip()
     if not name or "/" in name or "\0" in name or name in (".", "..") or len(os.fsencode(name)) > 255:
         raise environment("The repository's id is damaged", where=str(marker), hint=_FIX)
     return name
@@ -220,3 +220,16 @@ def _described(home: Path) -> Path | None:
 
 def _describe(home: Path, common_dir: Path) -> None:
     write_atomic(home / "repository.json", json.dumps({"git_dir": str(common_dir)}).encode() + b"\n", lasting=True)
+
+
+STOP_FILES = (".aigon/STOP", "EMERGENCY_STOP_RALPH")
+"""In the main checkout they stop every loop of the repository."""
+
+# Without an end: a temporary file that a kill left beside a state file has the same beginning.
+IGNORED_LINES = (".aigon/loop-state-*", ".aigon/runs/", ".aigon/reports/", *STOP_FILES)
+"""The lines of a .gitignore that keep them out: `aigon init` writes them, and every snapshot is taken with them."""
+
+
+def is_runtime(path: str) -> bool:
+    """Whether a path of the work tree is such a file."""
+    return path.startswith((".aigon/runs/", ".aigon/reports/", ".aigon/loop-state-")) or path in STOP_FILES

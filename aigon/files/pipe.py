@@ -21,12 +21,12 @@ def write_line(stream: TextIO, text: str) -> bool:
     except OSError as error:
         if error.errno not in _NOBODY:
             raise
-        lead_nowhere(stream)
+        discard_output(stream)
         return False
     return True
 
 
-def lead_nowhere(stream: TextIO) -> None:
+def discard_output(stream: TextIO) -> None:
     """Let what `stream` still holds go to the null device.
 
     Otherwise the interpreter fails to flush it at its end, complains, and exits with 120 whatever the run's outcome.

@@ -6,12 +6,12 @@ A wheel holds them in `aigon/_data/`; an editable install and a checkout have th
 from pathlib import Path
 
 from aigon.errors import AigonError, Exit, usage
-from aigon.files import bounded
+from aigon.files import atomic
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def resource(*parts: str) -> Path:
+def find_resource(*parts: str) -> Path:
     """The file or folder `parts` lead to. Raises AigonError (internal) when it is not there."""
     data = _PACKAGE / "_data"
     # Never the folder beside an installed package: `templates` in site-packages would be somebody else's.
@@ -22,28 +22,28 @@ def resource(*parts: str) -> Path:
     return path
 
 
-def profiles(folder: Path | None = None) -> dict[str, bytes]:
+def read_profiles(folder: Path | None = None) -> dict[str, bytes]:
     """The YAML documents in `folder` by path without suffix (`library`, `ecosystems/python`).
 
     Without `folder` the shipped ones; a folder that does not exist holds none. Raises AigonError (exit 2).
     """
-    root = resource("profiles") if folder is None else folder
+    root = find_resource("profiles") if folder is None else folder
     found = [path for path in sorted(root.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
-    return {path.relative_to(root).with_suffix("").as_posix(): document(path) for path in found}
+    return {path.relative_to(root).with_suffix("").as_posix(): read_document(path) for path in found}
 
 
-def document(path: Path) -> bytes:
+def read_document(path: Path) -> bytes:
     """The bytes of a YAML document. Raises AigonError (exit 2) for one that is too large, or cannot be read."""
-    from aigon.text.yaml import LARGEST
+    from aigon.text.documents import LARGEST_DOCUMENT
 
     try:
-        return bounded.content(path, LARGEST, "The document", hint="Keep in it what aigon reads")
+        return atomic.read_bounded(path, LARGEST_DOCUMENT, "The document", hint="Keep in it what aigon reads")
     except OSError as error:
         hint = "Check its permissions"
         raise usage(f"The document cannot be read: {error.strerror}", where=str(path), hint=hint) from None
 
 
-def agent_kinds(folder: Path | None = None) -> dict[str, Path]:
+def find_agent_types(folder: Path | None = None) -> dict[str, Path]:
     """The YAML files in `folder` by name without suffix; without `folder` the shipped ones. No folder, no files."""
-    root = resource("templates", "agents") if folder is None else folder
+    root = find_resource("templates", "agents") if folder is None else folder
     return {path.stem: path for path in sorted(root.glob("*.y*ml")) if path.suffix in (".yaml", ".yml")}

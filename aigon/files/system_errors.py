@@ -1,28 +1,77 @@
-"""Errors of the system, and of git, about room or the right to write: what lacks where, and what to do."""
+"""Errors of the system, and of git, about room or the right to write: what is lacking where, and what to do."""
 
 import errno
 import os
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from aigon.errors import AigonError, environment
-from aigon.files import error_words
-from aigon.files.error_words import Lacking
-from aigon.files.volumes import existing, look, mounted
+from aigon.errors import AigonError, Exit, environment
 from aigon.model.resources import Volume, format_bytes
+
+ERROR_NUMBERS: Mapping[str, int] = {
+    "No space left on device": errno.ENOSPC,
+    "Out of diskspace": errno.ENOSPC,
+    "Disk quota exceeded": errno.EDQUOT,
+    "Read-only file system": errno.EROFS,
+    "File too large": errno.EFBIG,
+    "Cannot allocate memory": errno.ENOMEM,
+    "Input/output error": errno.EIO,
+}
+"""How git words the errors of the system under LC_ALL=C, by strerror(3); "Out of diskspace" is its own for a write
+that wrote nothing (write-or-die and csum-file)."""
+
+
+class ResourceShortage(AigonError):
+    """The machine lacks room, or the right to write. It says nothing about the work: never taken for a failed check."""
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint, code=Exit.ENVIRONMENT)
+
+
+def find_error_number(text: str) -> int | None:
+    """The number of the error that a program's words name, None where they name none of these."""
+    return next((number for words, number in ERROR_NUMBERS.items() if words in text), None)
+
+
+def is_shortage(number: int | None) -> bool:
+    """Whether an error of the system is about room or the right to write."""
+    return number in ERROR_NUMBERS.values()
+
+
+def explain_shortage(number: int, mounted: str) -> tuple[str, str]:
+    """What is wrong and what to do, for an error on the file system that is mounted there; "" is unknown."""
+    there = f" on {mounted}" if mounted else " on the disk"
+    disk = mounted or "the disk"
+    match number:
+        case errno.ENOSPC:
+            return f"no space is left{there}", f"Make room{there} (`df -h` and `df -i` show what is full)"
+        case errno.EDQUOT:
+            return f"the disk quota{there} is used up", f"Make room{there} (`quota` shows what is allowed)"
+        case errno.EROFS:
+            again = f" (mount -o remount,rw {mounted}; `dmesg` says why it is not)" if mounted else ""
+            return f"{disk} is read-only", f"Make {disk} writable again{again}"
+        case errno.EFBIG:
+            return "a file may not be as large as it would be", "Raise the limit on the size of files (ulimit -f)"
+        case errno.ENOMEM:
+            return "no memory is left", "Make room in memory"
+        case _:
+            return f"reading or writing failed{there}", f"Repair {disk} (`dmesg` says what is wrong with it)"
+
 
 AGAIN = "then run again (add --resume if the run had started)"
 
 
-def refusal(what: str, error: OSError) -> AigonError:
+def explain_os_error(what: str, error: OSError) -> AigonError:
     """`what` is wrong because of an error of the system."""
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
-    if not error_words.is_lack(error.errno):
+    if not is_shortage(error.errno):
         do = "Fix the problem"
         if error.errno in (errno.EACCES, errno.EPERM) and path:
-            place = shlex.quote(str(existing(Path(path))))
+            place = shlex.quote(str(nearest_existing(Path(path))))
             do = f"Get the right to write there (`ls -ld {place}` shows whose it is)"
         return environment(f"{what}: {error.strerror or error}", where=path, hint=f"{do}, {AGAIN}")
     number = error.errno or 0
@@ -37,18 +86,18 @@ def _usual() -> tuple[Path, ...]:
     return (here, here / ".aigon", state_home(), Path(tempfile.gettempdir()))
 
 
-def of_git(what: str, said: str, places: Sequence[Path]) -> AigonError | None:
+def explain_git_error(what: str, said: str, places: Sequence[Path]) -> AigonError | None:
     """`what` is wrong because git, in its own words, lacked something in one of these places; None where it did not."""
-    number = error_words.said(said)
+    number = find_error_number(said)
     if number is None:
         return None
     return _lacking(what, number, _where(number, places), said.splitlines()[0])
 
 
-def _lacking(what: str, number: int, place: Path | None, where: str) -> Lacking:
-    wrong, do = error_words.explained(number, str(mounted(place)) if place else "")
+def _lacking(what: str, number: int, place: Path | None, where: str) -> ResourceShortage:
+    wrong, do = explain_shortage(number, str(find_mount(place)) if place else "")
     free = _free(place) if place and number == errno.ENOSPC else ""
-    return Lacking(f"{what}: {wrong}{free}", where=where, hint=f"{do}, {AGAIN}")
+    return ResourceShortage(f"{what}: {wrong}{free}", where=where, hint=f"{do}, {AGAIN}")
 
 
 def _free(place: Path) -> str:
@@ -64,8 +113,86 @@ def _where(number: int, places: Sequence[Path]) -> Path | None:
         return next((place for place, volume in seen if volume.problem), None)
     if number == errno.ENOSPC:
         return next((place for place, volume in seen if volume.full), None)
-    return places[0] if len({existing(place).stat().st_dev for place in places}) == 1 else None
+    return places[0] if len({nearest_existing(place).stat().st_dev for place in places}) == 1 else None
 
 
 def _look(place: Path) -> Volume:
-    return look(Volume(str(place), "", ""))
+    return measure_volume(Volume(str(place), "", ""))
+
+
+BLOCK = 4096
+"""Bytes of a trial: one block of nearly every file system."""
+
+
+def find_volumes(places: Mapping[str, Path], scratch: str = "") -> tuple[Volume, ...]:
+    """The file systems of these folders, by what they hold, each once, told apart by their device number.
+
+    The first of its folders stands for one. One that holds nothing but what is called `scratch` is marked so.
+    """
+    held: dict[int, list[str]] = {}
+    for name, path in places.items():
+        with suppress(OSError):
+            held.setdefault(nearest_existing(path).stat().st_dev, []).append(name)
+    return tuple(measure_volume(_volume(places[names[0]], names, scratch)) for names in held.values())
+
+
+def _volume(place: Path, names: Sequence[str], scratch: str) -> Volume:
+    return Volume(str(place), ", ".join(names), str(find_mount(place)), scratch=[*names] == [scratch])
+
+
+def nearest_existing(path: Path) -> Path:
+    """`path`, or the nearest folder above it that is there."""
+    return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
+
+
+def find_mount(path: Path) -> Path:
+    """Where the file system of `path` is mounted, as far as device numbers say."""
+    place = nearest_existing(path).resolve()
+    with suppress(OSError):
+        device = place.stat().st_dev
+        while place.parent != place and place.parent.stat().st_dev == device:
+            place = place.parent
+    return place
+
+
+def measure_volume(volume: Volume) -> Volume:
+    """The file system as it is now. One that does not say how large it is, or how many files fit, is not known."""
+    try:
+        there = os.statvfs(nearest_existing(Path(volume.place)))
+    except OSError:
+        return replace(volume, free=None, files=None, problem="")
+    return replace(
+        volume,
+        free=there.f_bavail * there.f_frsize if there.f_blocks else None,
+        files=there.f_favail if there.f_files else None,
+        problem=explain_shortage(errno.EROFS, "it")[0] if there.f_flag & os.ST_RDONLY else "",
+    )
+
+
+def probe_volume(volume: Volume, folder: Path) -> Volume:
+    """The file system with what writing one block in `folder` came to, if that is on it: quotas show in no number."""
+    if not _is_on(volume, folder):
+        return volume
+    trial = folder / f".room.{os.getpid()}.tmp"
+    try:
+        with trial.open("wb") as file:
+            file.write(b"\0" * BLOCK)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            return replace(volume, free=0)
+        return volume if volume.problem else replace(volume, problem=_why(error))
+    finally:
+        with suppress(OSError):
+            trial.unlink()
+    return volume
+
+
+def _is_on(volume: Volume, folder: Path) -> bool:
+    try:
+        return folder.is_dir() and nearest_existing(Path(volume.place)).stat().st_dev == folder.stat().st_dev
+    except OSError:
+        return False
+
+
+def _why(error: OSError) -> str:
+    return explain_shortage(error.errno or 0, "it")[0] if error.errno in (errno.EDQUOT, errno.EROFS) else str(error)

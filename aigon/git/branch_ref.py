@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from aigon.files.store import sync_folder
+from aigon.files.atomic import sync_folder
 from aigon.git.trusted import TrustedGit
 from aigon.process.syscalls import call
 

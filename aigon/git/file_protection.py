@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.errors import environment
-from aigon.files.displaced import copy_aside, displace, real_folders
-from aigon.files.store import write_atomic
+from aigon.files.atomic import copy_aside, make_real_folders, move_aside, write_atomic
 from aigon.git.file_state import HIDDEN, NOTHING, FileState, Mark, list_names, read_mark, read_state, reread_state
 
 Opinion = Callable[[Path, bytes | None, bytes | None], str | None]
@@ -118,7 +117,7 @@ class FileProtection:
             return ()
         gone = tuple(f"{folder}{os.sep}" for folder in self._now.passing if not os.path.lexists(folder))
         try:
-            unlinked = [self._edited(each, "changed", "a link", displace(each, self._displaced)) for each in linked]
+            unlinked = [self._edited(each, "changed", "a link", move_aside(each, self._displaced)) for each in linked]
             paths = sorted(path for path in self._kept if not path.startswith(gone))
             return (*unlinked, *(edited for path in paths for edited in self._mended(path, self._kept[path])))
         except OSError as error:
@@ -131,7 +130,7 @@ class FileProtection:
             return
         place = Path(path)
         if now == HIDDEN:
-            real_folders(place.parent, self._root(place), self._displaced)
+            make_real_folders(place.parent, self._root(place), self._displaced)
         there = _read_state(path, kept)
         if there and kept.same(there):
             self._kept[path] = there  # looked into: from here on its mark proves it, unless it is fresh itself
@@ -144,16 +143,16 @@ class FileProtection:
         """Anything else in a kept folder's place gives way; of what is new in it, what is not let be."""
         found = read_mark(os.fspath(place))[0]
         if found and not stat.S_ISDIR(found):
-            yield self._edited(place, "changed" if kept.mode else "added", "", displace(place, self._displaced))
+            yield self._edited(place, "changed" if kept.mode else "added", "", move_aside(place, self._displaced))
         if kept.is_folder and not place.is_dir():
-            real_folders(place, self._root(place), self._displaced)
+            make_real_folders(place, self._root(place), self._displaced)
         if kept.is_folder and stat.S_IMODE(place.stat().st_mode) != stat.S_IMODE(kept.mode):
             place.chmod(stat.S_IMODE(kept.mode))
         for name in sorted(list_names(place) - kept.names if place.is_dir() else ()):
             new = _read_state(os.fspath(place / name), FileState(NOTHING))
             said = self._opinion(place / name, None, new.data) if new and new.is_file else ""
             if said is not None:
-                yield self._edited(place / name, "added", said, displace(place / name, self._displaced))
+                yield self._edited(place / name, "added", said, move_aside(place / name, self._displaced))
 
     def _file(self, place: Path, kept: FileState, there: FileState | None) -> Iterator[FileEdit]:
         said = self._said(place, kept, there)
@@ -173,14 +172,14 @@ class FileProtection:
         """The old file is there at every moment that the new one is not."""
         aside = None
         if not kept.mode:
-            return displace(place, self._displaced)
-        real_folders(place.parent, self._root(place), self._displaced)
+            return move_aside(place, self._displaced)
+        make_real_folders(place.parent, self._root(place), self._displaced)
         if kept.is_file and there and there.is_file and there.data == kept.data:
             place.chmod(stat.S_IMODE(kept.mode))
             return None
         if os.path.lexists(place):
             plain = there is not None and kept.is_file and (there.is_file or stat.S_ISLNK(there.mode))
-            aside = (copy_aside if plain else displace)(place, self._displaced)
+            aside = (copy_aside if plain else move_aside)(place, self._displaced)
         if kept.is_file:
             write_atomic(place, kept.data)
             place.chmod(stat.S_IMODE(kept.mode))

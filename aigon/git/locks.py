@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.errors import environment
-from aigon.files.displaced import displace
-from aigon.files.file_holders import command_of, holder, pids
+from aigon.files.atomic import move_aside
+from aigon.files.locks import describe_holder, list_pids, read_command_line
 from aigon.git.repository import find_repository
 
 MARK = b"held by aigon\n"
@@ -85,7 +85,7 @@ def _link(draft: Path, lock: Path) -> None:
         if time.monotonic() > limit:
             hint = "Let it finish; if none is running, remove that file. Then run again, with --resume after a turn"
             what = "Another git command holds the index of this checkout"
-            who = holder(lock)
+            who = describe_holder(lock)
             raise environment(what, where=f"{lock}, held by {who}" if who else str(lock), hint=hint)
         time.sleep(0.05)
 
@@ -166,11 +166,11 @@ class GitLocks:
 
     def _settle(self, lock: Path, identity: LockIdentity) -> str:
         name = os.path.relpath(lock, self.root)
-        if who := holder(lock) or self._living_git():
+        if who := describe_holder(lock) or self._living_git():
             return f"git's lock {name} came during the turn, and {who} may hold it: it is left"
         if _identify_lock(lock) != identity:
             return f"git's lock {name} came during the turn, and somebody is using it: it is left"
-        place = displace(lock, self.displaced)
+        place = move_aside(lock, self.displaced)
         return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
 
     def _found(self) -> Iterator[tuple[Path, LockIdentity]]:
@@ -184,7 +184,7 @@ class GitLocks:
         """A git that works in this repository. While it waits for an editor or a hook it holds a lock it has closed."""
         repository = find_repository(self.root)
         places = {str(path) for path in (self.root, self.common_dir, repository.root, *repository.worktrees)}
-        return next((f"pid {pid} ({command_of(pid)})" for pid in pids() if _is_git_in(pid, places)), "")
+        return next((f"pid {pid} ({read_command_line(pid)})" for pid in list_pids() if _is_git_in(pid, places)), "")
 
 
 def _find_ref_locks(folder: Path) -> Iterator[Path]:

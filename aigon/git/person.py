@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, environment
-from aigon.files.system_errors import of_git
+from aigon.files.system_errors import explain_git_error
 
 if TYPE_CHECKING:
     import git
@@ -139,7 +139,7 @@ class Checkout:
         except git.GitCommandError as error:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
             what = f"git {name_command(arguments)} failed"
-            lack = of_git(what, said, (self.root, self.common_dir, self.git_dir))
+            lack = explain_git_error(what, said, (self.root, self.common_dir, self.git_dir))
             raise lack or environment(
                 what, where=str(self.root), hint=said or _describe_status(error.status)
             ) from error

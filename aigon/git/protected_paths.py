@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aigon.files.home import NOTE, names
+from aigon.files.home import NOTE, is_note_current
 from aigon.git.file_protection import Opinion, ProtectedPaths
 from aigon.git.trusted import TrustedGit
 
@@ -104,7 +104,7 @@ def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
     here = git.git_dir if git.git_dir != git.common_dir else None
 
     def said(path: Path, before: bytes | None, after: bytes | None) -> str | None:
-        if path == git.common_dir / "aigon" / NOTE and names(after, git.common_dir):
+        if path == git.common_dir / "aigon" / NOTE and is_note_current(after, git.common_dir):
             return None  # an aigon of another state home added that one
         elsewhere = path.is_relative_to(others) and here not in path.parents
         if shared and elsewhere and _is_worktrees_own(path, after):

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.files.displaced import displace, real_folders
-from aigon.files.store import write_atomic
+from aigon.files.atomic import make_real_folders, move_aside, write_atomic
 from aigon.git.refs import NOBODY, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 
@@ -122,15 +121,15 @@ class RefProtection:
         """
         for folder in self._folders():
             if folder.is_symlink() and folder not in self._linked:
-                displace(folder, self._displaced)
+                move_aside(folder, self._displaced)
         if not self._files.folder.is_dir():
-            real_folders(self._files.folder, self._git.common_dir, self._displaced)
+            make_real_folders(self._files.folder, self._git.common_dir, self._displaced)
         after, packed = self._read(), self._files.packed
         if packed.data == self._packed.data and packed.mode == self._packed.mode:
             return after
         rubbish = packed.mode and parse_packed_refs(packed.data) is None
         if rubbish:
-            displace(self._files.packed_file, self._displaced)
+            move_aside(self._files.packed_file, self._displaced)
         if self._packed.mode and (rubbish or not packed.mode):
             write_atomic(self._files.packed_file, self._packed.data)
         self._salvage(packed.data)
@@ -190,7 +189,7 @@ class RefProtection:
     def _clear(self, ref: str) -> None:
         place = self._files.path_of(ref)
         if os.path.lexists(place):
-            displace(place, self._displaced)
+            move_aside(place, self._displaced)
 
     def _cleared_way(self, ref: str) -> bool:
         """Put aside what is no ref and stands in the file's place or in that of a folder on the way to it."""
@@ -199,7 +198,7 @@ class RefProtection:
         found = [folder for folder in above if os.path.lexists(folder) and not folder.is_dir()]
         found += [place] if place.is_dir() else []
         for obstacle in found:
-            displace(obstacle, self._displaced)
+            move_aside(obstacle, self._displaced)
         return bool(found)
 
 

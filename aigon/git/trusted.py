@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.files.runtime_files import IGNORED_LINES
-from aigon.files.system_errors import of_git
+from aigon.files.home import IGNORED_LINES
+from aigon.files.system_errors import explain_git_error
 from aigon.git.person import Checkout, Identity, name_command
 from aigon.process import run as process
 
@@ -102,7 +102,7 @@ class TrustedGit:
 
     def failed(self, what: str, said: str, code: int = 1) -> AigonError:
         """`what` is wrong, by what a git said that ended with `code`: in plain words where room is what it lacked."""
-        if lack := of_git(what, said, self.places):
+        if lack := explain_git_error(what, said, self.places):
             return lack
         if code < 0:
             how = f"git was killed ({signal.strsignal(-code)})"

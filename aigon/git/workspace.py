@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.files.store import write_atomic, write_whole
-from aigon.files.system_errors import of_git
+from aigon.files.atomic import write_atomic, write_whole
+from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
 from aigon.git.blind_spots import find_obstacles, is_sparse, parse_hidden
 from aigon.git.branch_ref import BranchRef
@@ -126,7 +126,9 @@ class Workspace:
         lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
         if code not in (0, 1):
             raise self.trusted.failed("The work tree cannot be staged", "\n".join(lines), code)
-        if code and (lack := of_git("The work tree cannot be staged", "\n".join(lines), self.trusted.places)):
+        if code and (
+            lack := explain_git_error("The work tree cannot be staged", "\n".join(lines), self.trusted.places)
+        ):
             raise lack  # what git left out for want of room is nobody's fault
         self._leave_out([path for path, blob in self._staged(self._left).items() if blob == self._left[path]])
         nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
@@ -301,7 +303,7 @@ class Workspace:
         where = said.splitlines()[0] if said else ""
         own = self.ref.remove_own_lock(commit)
         if (self.tip() or "0" * len(old)) == old:
-            if lack := of_git(f"git could not move the branch {self.branch}", said, self.trusted.places):
+            if lack := explain_git_error(f"git could not move the branch {self.branch}", said, self.trusted.places):
                 return lack
             what = f"git could not move the branch {self.branch} to the checkpoint"
             return environment(what, where=where, hint=_RESUME if own else self._in_the_way())
@@ -356,7 +358,7 @@ class Workspace:
                 return ref
             if "exists" not in said and "unable to resolve" not in said and "reference already" not in said:
                 break
-        lack = of_git("Work could not be parked", said, self.trusted.places)
+        lack = explain_git_error("Work could not be parked", said, self.trusted.places)
         raise lack or environment("Work could not be parked", where=ref, hint=said)
 
     def obstacles(self, commit: str) -> tuple[str, ...]:

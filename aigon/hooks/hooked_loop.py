@@ -27,7 +27,7 @@ from aigon.hooks.hook import (
 from aigon.hooks.notifications import NotifySink, NotifyTarget
 from aigon.job.world import World
 from aigon.journal.events import (
-    CheckpointIntended,
+    CommitIntended,
     Event,
     HookRan,
     IterationFinished,
@@ -100,7 +100,7 @@ def _run_before(passing: HookedRun, event: Event, state: State) -> Steps:
             again, passing.begun = event.number == passing.begun, event.number
             points = (*(() if again else ("before_iteration",)), "before_agent", CONTEXT_POINT)
             state = yield from _run_points(passing, points, event, state)
-        case CheckpointIntended():
+        case CommitIntended():
             passing.looked = True
             state = yield from _run_points(passing, ("after_checks",), replace(event.finished, checkpoint=""), state)
         case IterationFinished() if not passing.looked:

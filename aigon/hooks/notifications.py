@@ -9,11 +9,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from aigon.journal.amounts import spent
 from aigon.journal.events import Event, RunFinished
+from aigon.journal.spending import describe_spend
 from aigon.journal.state import State
 from aigon.model.outcomes import describe_outcome
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
     from urllib.error import HTTPError
@@ -114,7 +114,7 @@ def _tell_safely(target: NotifyTarget, body: bytes, seconds: float) -> str:
 
 def _log_failure(target: NotifyTarget, why: str) -> None:
     if why:
-        logging.getLogger("aigon").warning("%s could not be told how the run ended: %s", target.name, folded(why))
+        logging.getLogger("aigon").warning("%s could not be told how the run ended: %s", target.name, fold(why))
 
 
 def build_document(event: RunFinished, state: State) -> dict[str, object]:
@@ -124,10 +124,10 @@ def build_document(event: RunFinished, state: State) -> dict[str, object]:
     total = started.criteria_total if started else 0
     feature = started.feature_id if started else ""
     slug = started.slug if started else ""
-    tally = f"exit code {event.exit_code}, {met} of {total} criteria proven, {spent(state.spend)}"
+    tally = f"exit code {event.exit_code}, {met} of {total} criteria proven, {describe_spend(state.spend)}"
     return {
         "schema_version": SCHEMA_VERSION,
-        "text": folded(f"aigon, feature {feature} {slug}: {describe_outcome(event.outcome)} ({tally})", MAX_TEXT_CHARS),
+        "text": fold(f"aigon, feature {feature} {slug}: {describe_outcome(event.outcome)} ({tally})", MAX_TEXT_CHARS),
         "feature": feature,
         "slug": slug,
         "run": started.run_id if started else "",

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.files.error_words import Lacking
-from aigon.files.system_errors import of_git
+from aigon.files.system_errors import ResourceShortage, explain_git_error
 from aigon.git import blind_spots
 from aigon.git.trusted import IMPORTED, TrustedGit
 from aigon.process import run as process
@@ -65,7 +64,7 @@ class _Source:
         if code:
             said = err.decode(errors="replace").strip()
             what = "The files to prove could not be exported"
-            raise of_git(what, said, (*self.git.places, cwd or self.worktree)) or environment(
+            raise explain_git_error(what, said, (*self.git.places, cwd or self.worktree)) or environment(
                 f"{what}: an object of the repository is missing or damaged",
                 where=str(self.worktree),
                 hint=f"Run `git fsck --full`. git said: {said or f'exit {code}'}",
@@ -212,7 +211,7 @@ def _write_submodule(source: _Source, path: str, commit: str, folder: Path) -> t
     inner = _Source(source.git, source.worktree / path, objects, settings)
     try:
         _write(inner, commit, folder)
-    except Lacking:
+    except ResourceShortage:
         raise
     except AigonError:
         shutil.rmtree(folder, ignore_errors=True)

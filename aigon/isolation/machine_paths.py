@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from aigon.config.grants import Grants, SandboxPaths, is_inside, read_sandbox_paths
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.git.repository import find_repository
-from aigon.text.yaml import parsed
+from aigon.text.documents import parse_yaml
 
 _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_DATA_HOME", "~/.local/share"),
         ("XDG_STATE_HOME", "~/.local/state"))  # fmt: skip
@@ -21,8 +21,8 @@ _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_
 @cache
 def load_sandbox_data() -> SandboxPaths:
     """What ships with aigon."""
-    file = resource("templates", "sandbox.yaml")
-    return read_sandbox_paths(parsed(file.read_bytes(), str(file)))
+    file = find_resource("templates", "sandbox.yaml")
+    return read_sandbox_paths(parse_yaml(file.read_bytes(), str(file)))
 
 
 def find_home(env: Mapping[str, str]) -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from aigon.errors import environment
-from aigon.files.error_words import Lacking, explained
-from aigon.files.system_errors import refusal
+from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
 from aigon.git.workspace import Content, Tip, Workspace
 from aigon.job.results import Result
 from aigon.model.changes import Concern, FileChange
@@ -16,7 +15,7 @@ from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Verdict
 from aigon.model.resources import Volume, find_full_volume, format_bytes
 from aigon.process.meter import Meter
-from aigon.text.fingerprints import combined, fingerprint
+from aigon.text.fingerprints import combine_fingerprints, fingerprint
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class Assessment:
         """One name for the failing fingerprints and the criteria that are not met."""
         failing = (name for finding in self.findings for name in finding.fingerprints)
         open_ = (f"criterion {v.criterion}: {fingerprint(v.reason)}" for v in self.verdicts if v.status != "met")
-        return combined([*failing, *open_])
+        return combine_fingerprints([*failing, *open_])
 
     @property
     def score(self) -> tuple[int, ...]:
@@ -132,10 +131,10 @@ def require_room(meter: Meter, look: Assessment) -> None:
     meter.sample()
     if not look.complete or _green(look):
         return
-    if isinstance(meter.trouble, Lacking):
+    if isinstance(meter.trouble, ResourceShortage):
         raise meter.trouble
     if isinstance(meter.trouble, OSError):
-        raise refusal("The checks could not run, so nothing was decided", meter.trouble)
+        raise explain_os_error("The checks could not run, so nothing was decided", meter.trouble)
     if volume := find_full_volume(meter.least):
         raise _broken(volume)
 
@@ -145,9 +144,9 @@ def _green(look: Assessment) -> bool:
     return passed and all(verdict.status == "met" for verdict in look.verdicts)
 
 
-def _broken(volume: Volume) -> Lacking:
-    what, do = explained(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
+def _broken(volume: Volume) -> ResourceShortage:
+    what, do = explain_shortage(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
     least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
     said = f"Checks failed while {what}{least}, so nothing was decided"
     again = "then run again with --resume: the work is looked at anew, and no turn is paid for that"
-    return Lacking(said, where=f"{volume.place} ({volume.holds})", hint=f"{do}, {again}")
+    return ResourceShortage(said, where=f"{volume.place} ({volume.holds})", hint=f"{do}, {again}")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
 from aigon.job.results import Result, decode_result, encode_result
 from aigon.process.capacity import wait_for_lock
 from aigon.process.stop import Stop

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aigon.errors import environment
-from aigon.files.home import repository_home
+from aigon.files.home import ensure_home
 from aigon.git.path_commits import commit_as_person
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
@@ -48,7 +48,7 @@ def commit_as_asked(checkout: Checkout, paths: Sequence[str], message: str, how:
 
 def open_own_git(checkout: Checkout) -> TrustedGit:
     """aigon's own git for this checkout."""
-    return TrustedGit(checkout, repository_home(checkout.common_dir) / OWN_DIRECTORY)
+    return TrustedGit(checkout, ensure_home(checkout.common_dir) / OWN_DIRECTORY)
 
 
 def require_clean(checkout: Checkout) -> None:

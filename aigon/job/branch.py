@@ -9,8 +9,8 @@ from pathlib import Path
 from aigon.agents.command_file import is_unedited_command
 from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment, usage
-from aigon.files.runtime_files import IGNORED_LINES, is_runtime
-from aigon.files.runtime_files import STOP_FILES as STOP_FILES
+from aigon.files.home import IGNORED_LINES, is_runtime
+from aigon.files.home import STOP_FILES as STOP_FILES
 from aigon.git import repository
 from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.locks import remove_dead_lock
@@ -18,7 +18,7 @@ from aigon.git.path_commits import FIRST_COMMIT, commit_paths
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit, refuse_unsupported
 from aigon.job.free_space import require_writable
-from aigon.spec.features import ROOT, Feature, feature_at, is_called
+from aigon.spec.features import ROOT, Feature, is_named, parse_feature_path
 
 
 def require_sound(checkout: Checkout) -> str:
@@ -179,12 +179,12 @@ def restore_branch_on_error(checkout: Checkout, before: str) -> Iterator[None]:
 def find_branch(checkout: Checkout, wanted: str) -> str | None:
     """Return the one branch of a feature, by its ID (padded or not), slug, title, name or the path of its spec."""
     path = wanted.removeprefix("./")
-    given = feature_at(path) if path.startswith(f"{ROOT}/") else None
+    given = parse_feature_path(path) if path.startswith(f"{ROOT}/") else None
     found = [
         name
         for name in repository.list_feature_branches(checkout.common_dir)
-        if (feature := feature_at(f"/{name}.md"))
-        and (is_called(feature, wanted) or (given and given.slug == feature.slug and given.id in ("", feature.id)))
+        if (feature := parse_feature_path(f"/{name}.md"))
+        and (is_named(feature, wanted) or (given and given.slug == feature.slug and given.id in ("", feature.id)))
     ]
     return found[0] if len(found) == 1 else None
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from aigon.model.checks import OWN_ROLES, Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.model.outcomes import VALIDATION_SKIPPED, Met, NeedsHuman
-from aigon.text.counting import list_criteria
+from aigon.text.amounts import list_criteria
 
 IN_PLACE = "proved in place, not in a clean room"
 ACCEPTED = "every criterion passed before the first turn, which --accept-passing accepted"

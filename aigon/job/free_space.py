@@ -6,8 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from aigon.files.system_errors import refusal
-from aigon.files.volumes import existing, tried, volumes
+from aigon.files.system_errors import explain_os_error, find_volumes, nearest_existing, probe_volume
 from aigon.model.resources import Volume
 from aigon.process.meter import Meter
 
@@ -24,7 +23,7 @@ def list_volumes(root: Path, objects: Path, home: Path, folder: Path) -> tuple[V
         # As agents and checks have it: Python itself goes elsewhere without a word where nothing can be written there.
         TEMPORARY: Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
     }
-    return volumes(places, TEMPORARY)
+    return find_volumes(places, TEMPORARY)
 
 
 def require_writable(what: str, *folders: Path) -> None:
@@ -33,15 +32,15 @@ def require_writable(what: str, *folders: Path) -> None:
     A run asks before it enters the branch: what was committed there could not be taken away again, and would be in the
     way of the next run.
     """
-    for place in map(existing, folders):
+    for place in map(nearest_existing, folders):
         if not os.access(place, os.W_OK | os.X_OK):
             number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
-            raise refusal(what, OSError(number, os.strerror(number), str(place)))
+            raise explain_os_error(what, OSError(number, os.strerror(number), str(place)))
 
 
 def measure_volumes(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
     """What they have left now; where folders of aigon's `own` are, a block is written to see that it can be."""
     now = meter.now()
     for folder in own:
-        now = tuple(tried(volume, folder) for volume in now)
+        now = tuple(probe_volume(volume, folder) for volume in now)
     return now

@@ -9,7 +9,7 @@ from aigon.job.demand import Demand
 from aigon.job.escalation import EscalationStep
 from aigon.job.options import Limits, Waits
 from aigon.journal.attempt import Attempt
-from aigon.journal.decisions import Decision
+from aigon.journal.decisions import HumanDecision
 from aigon.model.checks import Check
 from aigon.model.criteria import DEFAULT_PROMISE, Spec
 from aigon.model.judging import JudgeSettings
@@ -68,7 +68,7 @@ class Job:
     stop_on_first_failure: bool = False
     auto_check: bool = True
     use_cache: bool = True
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[HumanDecision, ...] = ()
     protection: Protection = field(default_factory=Protection)
     proof: ProofPlan = ProofPlan()
     fallback: tuple[tuple[EscalationStep, ...], ...] = ()

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.files.store import is_held, keep_damaged, write_atomic
-from aigon.journal import candidates
-from aigon.journal.records import records_of
-from aigon.journal.spending import LATELY, affordable
+from aigon.files.atomic import keep_damaged, write_atomic
+from aigon.files.locks import is_locked
+from aigon.journal import records
+from aigon.journal.records import locate_records
+from aigon.journal.spending import LATELY, is_affordable
 from aigon.journal.state import replay
 from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
@@ -152,7 +153,7 @@ class Ledger:
             aside = sum(account.reserved for account in accounts.values())
             self.elsewhere = aside + sum(account.spent for account in accounts.values())
             need = own.per_turn if own.per_turn is not None else self._reckoned(own, accounts)
-            fits = turn and affordable(self._limit, own.spent + self.elsewhere, need)
+            fits = turn and is_affordable(self._limit, own.spent + self.elsewhere, need)
             write_accounts(self._path, {**accounts, self._label: replace(own, reserved=need if fits else 0.0)})
             self._written = True
         return Settlement(self.elsewhere, aside, need)
@@ -226,15 +227,15 @@ def open_ledger(home: Path, arena: Path, candidate: Candidate, limit: float | No
 
 def _others(home: Path, feature: str) -> OtherAccounts:
     return OtherAccounts(
-        labels=lambda: tuple(each.label for each in candidates.of_feature(home, feature) if each.mode == "arena"),
-        runs=lambda label: is_held(loop_lock(home, feature, label)) is True,
+        labels=lambda: tuple(each.label for each in records.find_candidates(home, feature) if each.mode == "arena"),
+        runs=lambda label: is_locked(loop_lock(home, feature, label)) is True,
         told=lambda label: _told(home, feature, label),
     )
 
 
 def _told(home: Path, feature: str, label: str) -> Account:
     """What the journal of a candidate's current run says. Raises AigonError where it is damaged."""
-    state = replay(records_of(home, feature, label).each())
+    state = replay(locate_records(home, feature, label).each())
     costs = [one.usd for one in state.paid[-LATELY:]]
     spent = state.spend.plus(None) if state.turn_open else state.spend
     return Account(spent.usd, 0.0, spent.unknown, sum(costs) / len(costs) if costs else None)

@@ -8,9 +8,9 @@ from aigon.config.models import MAX_ITERATIONS, Config
 from aigon.errors import usage
 from aigon.job.demand import Demand
 from aigon.job.escalation import EscalationStep
-from aigon.journal.choices import Step
+from aigon.journal.events import EscalationStep as Step
 from aigon.model.criteria import Spec
-from aigon.spec.document import known_failures
+from aigon.spec.document import read_known_failures
 
 Source = Literal["environment", "run"]
 """What gives an option its value where no flag does: a variable, or the run that is resumed."""
@@ -176,4 +176,4 @@ def resolve_demand(config: Config, spec: Spec, options: Options) -> Demand:
     """What proven means for this spec."""
     in_place = config.proof.mode == "in-place"
     skip, accept = bool(options.skip_validation), bool(options.accept_passing)
-    return Demand(spec.criteria, known_failures(spec), skip, in_place, accept)
+    return Demand(spec.criteria, read_known_failures(spec), skip, in_place, accept)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.files.home import known_home, repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home, find_home
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.model.candidates import Candidate
 
 
@@ -40,7 +40,7 @@ class Seat:
 @contextmanager
 def open_main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate | None]]:
     """The checkout that keeps people's files, and whose worktree `checkout` is where aigon made it for an agent."""
-    here = candidates.at(known_home(checkout.common_dir), checkout.root)
+    here = records.find_candidate_at(find_home(checkout.common_dir), checkout.root)
     if here is None:
         yield checkout, None
         return
@@ -58,7 +58,7 @@ def open_worktree(main: Checkout, candidate: Candidate) -> Iterator[Seat]:
 def checkout_lock(home: Path, root: Path) -> AbstractContextManager[None]:
     """Hold the lock on the checkout at `root`. Raises AigonError (exit 7), naming the holder, when it is taken."""
     place = hashlib.sha256(str(root).encode()).hexdigest()[:12]
-    return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")
+    return hold_lock(home / "locks" / f"checkout-{place}.lock", "This checkout")
 
 
 @contextmanager
@@ -81,4 +81,4 @@ def hold_set_up_lock(home: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 def hold_checkout(checkout: Checkout) -> AbstractContextManager[None]:
     """Be the only aigon in a checkout: a loop there would take another verb's commits and files for its agent's."""
-    return checkout_lock(repository_home(checkout.common_dir), checkout.root)
+    return checkout_lock(ensure_home(checkout.common_dir), checkout.root)

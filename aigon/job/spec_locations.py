@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.errors import AigonError, usage
-from aigon.files import bounded
-from aigon.files.home import known_home
+from aigon.files import atomic
+from aigon.files.home import find_home
 from aigon.git import repository
 from aigon.git.repository import read_checked_out_branch
 from aigon.model.criteria import Spec
 from aigon.spec import features
 from aigon.spec import files as specs
-from aigon.spec.document import LARGEST, TOO_MUCH, parse
-from aigon.spec.features import FOLDERS, ROOT, Feature, feature_at
+from aigon.spec.document import LARGEST, TOO_MUCH, parse_spec
+from aigon.spec.features import FOLDERS, ROOT, Feature, parse_feature_path
 
 UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
 """The stages that a feature goes through, in order. In any other stage nobody works on it."""
@@ -33,7 +33,7 @@ class SpecLocation:
         """Return the bytes of the spec. Raises AigonError (exit 2) if it is too large, OSError if it is not there."""
         if self.branch:
             return self.content
-        return bounded.content(self.root / self.feature.path, LARGEST, "The spec", hint=TOO_MUCH)
+        return atomic.read_bounded(self.root / self.feature.path, LARGEST, "The spec", hint=TOO_MUCH)
 
     def files(self, path: str) -> bytes | None:
         """Return a file of the project: the spec from its branch, any other from the work tree."""
@@ -46,14 +46,14 @@ class SpecLocation:
     def parse(self) -> Spec:
         """Return the spec, which has at least one criterion. Raises AigonError (exit 2) otherwise."""
         if self.branch:
-            return specs.parsed(self.content, self.feature.path)
-        return specs.read_file(self.root / self.feature.path, self.feature.path)
+            return specs.parse_runnable_spec(self.content, self.feature.path)
+        return specs.read_spec_file(self.root / self.feature.path, self.feature.path)
 
     @property
     def title(self) -> str:
         """The title of the spec, for lists; the feature's slug if the spec cannot be read."""
         try:
-            return parse(self.read()).title or self.feature.slug
+            return parse_spec(self.read()).title or self.feature.slug
         except (AigonError, OSError, ValueError):
             return self.feature.slug
 
@@ -63,7 +63,7 @@ def locate_spec(root: Path, common_dir: Path, wanted: str) -> SpecLocation:
     if wanted.endswith(".md") and (found := specs.locate_path(root, wanted)):
         return SpecLocation(found, root)
     places = list_spec_locations(root, common_dir)
-    feature = features.choose([each.feature for each in places], wanted)
+    feature = features.choose_feature([each.feature for each in places], wanted)
     return next(each for each in places if each.feature == feature)
 
 
@@ -76,7 +76,7 @@ def find_feature_here(root: Path, common_dir: Path, wanted: str) -> Feature:
     if not place.branch:
         return place.feature
     with suppress(AigonError):
-        here = specs.locate(root, wanted)
+        here = specs.locate_feature(root, wanted)
         if here.stage == place.feature.stage or _is_branch_of(read_checked_out_branch(root), here):
             return here
     raise usage(
@@ -92,7 +92,7 @@ def require_open_feature(root: Path, common_dir: Path, wanted: str) -> None:
         feature = locate_spec(root, common_dir, wanted).feature
     except AigonError:  # what is wrong with the name is for others to say
         return
-    specs.refuse_over(feature)
+    specs.refuse_closed(feature)
 
 
 def find_feature_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
@@ -108,7 +108,7 @@ def choose_next_id(root: Path, common_dir: Path) -> str:
     names = [each.feature.name for each in list_spec_locations(root, common_dir)]
     for remote in (False, True):
         names += repository.list_feature_branches(common_dir, remote=remote)
-    if home := known_home(common_dir):
+    if home := find_home(common_dir):
         names += [f"feature-{path.name}-x" for path in home.glob("features/*") if path.name.isdecimal()]
     return features.next_id(f"{ROOT}/{name}.md" for name in names)
 
@@ -116,13 +116,13 @@ def choose_next_id(root: Path, common_dir: Path) -> str:
 def find_checked_out_feature(root: Path) -> Feature | None:
     """Return the feature whose branch is checked out at `root`."""
     head = read_checked_out_branch(root)
-    listed = (specs.feature_of(path) for path in specs.spec_paths(root))
+    listed = (specs.feature_for_path(path) for path in specs.spec_paths(root))
     return next((each for each in listed if head and _is_branch_of(head, each)), None)
 
 
 def list_spec_locations(root: Path, common_dir: Path) -> list[SpecLocation]:
     """Return every feature once: as the work tree at `root` has it, or its branch if it is further on there."""
-    here = [SpecLocation(specs.feature_of(path), root) for path in specs.spec_paths(root)]
+    here = [SpecLocation(specs.feature_for_path(path), root) for path in specs.spec_paths(root)]
     branches = repository.list_feature_branches(common_dir)
     if not branches:
         return here
@@ -142,13 +142,13 @@ def list_spec_locations(root: Path, common_dir: Path) -> list[SpecLocation]:
 
 def find_merge_target(common_dir: Path, feature: Feature | None) -> str:
     """Return the branch that a feature will be merged into, as its record has it; "" if that is not known."""
-    home = known_home(common_dir) if feature else None
+    home = find_home(common_dir) if feature else None
     if feature is None or home is None:
         return ""
-    from aigon.journal.records import records_of
+    from aigon.journal.records import locate_records
 
     try:
-        origin = records_of(home, feature.name_for_people).origin()
+        origin = locate_records(home, feature.name_for_people).origin()
     except AigonError:  # a damaged record is for those to report who need it
         return ""
     return origin.branch if origin else ""
@@ -174,7 +174,11 @@ def _list_on_branches(root: Path, branches: Sequence[str], base: str) -> list[Sp
     files = [(base, f"{folder}/{name}") for (_, folder), names in listed.items() for name in names]
     files += [(branch, f"{folder}/{branch}.md") for branch in branches if branch != base for folder in folders]
     contents = repository.read_branch_files(root, files).items()
-    return [SpecLocation(found, root, branch, text) for (branch, path), text in contents if (found := feature_at(path))]
+    return [
+        SpecLocation(found, root, branch, text)
+        for (branch, path), text in contents
+        if (found := parse_feature_path(path))
+    ]
 
 
 class _SpecLocations:

@@ -18,7 +18,7 @@ from aigon.job.base_assessments import BaselineResults
 from aigon.job.free_space import measure_volumes
 from aigon.job.ledger import Ledger
 from aigon.job.partial import RollbackPolicy
-from aigon.journal.check_durations import Durations
+from aigon.journal.durations import Durations
 from aigon.model.resources import Probe
 from aigon.process import orphans
 from aigon.process.capacity import CheckSlots, measure_memory, read_file_size_limit

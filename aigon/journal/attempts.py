@@ -1,16 +1,25 @@
-"""The iterations of a run, folded from its events."""
+"""The attempts of a run, folded from its events, and those that failed."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from aigon.journal.attempt import Attempt
-from aigon.journal.attempt_assessment import looked
-from aigon.journal.events import Event, IterationFinished, IterationStarted, Notice, RolledBack, TurnEnded, Waiting
+from aigon.journal.attempt import Attempt, add_assessment
+from aigon.journal.events import (
+    Event,
+    IterationFinished,
+    IterationStarted,
+    Notice,
+    RolledBack,
+    RunStarted,
+    TurnEnded,
+    Waiting,
+)
 from aigon.model.assessments import MAX_LINE_CHARS
-from aigon.model.turns import CostStatus, Turn
-from aigon.text.quoting import folded
+from aigon.model.turns import TEMPORARY_ENDS, CostStatus, Turn
+from aigon.text.quoting import fold
 
 NOTES = 10
 """Notes on what was put back that are kept of one."""
@@ -57,7 +66,7 @@ class Attempts:
             case Notice(level="warning") if self.now:
                 return replace(self, notes=(*self.notes, event.text)[:_HELD])
             case IterationFinished(number=0):
-                return replace(self, base=looked(Attempt(0), event, ()))
+                return replace(self, base=add_assessment(Attempt(0), event, ()))
             case IterationFinished():
                 return self._judged(event)
             case RolledBack():
@@ -94,7 +103,7 @@ class Attempts:
             model=turn.model or since.now.model,
             end=turn.end,
             exit_code=turn.exit_code,
-            detail=folded(turn.detail, MAX_LINE_CHARS),
+            detail=fold(turn.detail, MAX_LINE_CHARS),
             duration=sum(each.duration for each in turns),
         )
         return replace(since, now=_priced(now, turns), turns=turns, settled=len(since.notes))
@@ -110,10 +119,10 @@ class Attempts:
             earlier = tuple(each for each in self.done if each.number < event.number)
             later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
         looks = (self.base, *earlier) if self.base else earlier
-        return Attempts(self.base, (*earlier, looked(attempt, event, looks), *later))
+        return Attempts(self.base, (*earlier, add_assessment(attempt, event, looks), *later))
 
 
-def attempts(events: Iterable[Event]) -> tuple[Attempt, ...]:
+def fold_attempts(events: Iterable[Event]) -> tuple[Attempt, ...]:
     """What a journal's events tell of each iteration, oldest first; the look at the base is none."""
     return reduce(Attempts.apply, events, Attempts()).all
 
@@ -151,8 +160,56 @@ def _priced(attempt: Attempt, turns: Sequence[Turn]) -> Attempt:
 
 def _put_back(notes: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:
     """The notes in which aigon says what it undid, less those that quote the agent's own words."""
-    heard = [folded(text, 40).rstrip("…") for turn in turns for text in (turn.said, turn.detail)]
+    heard = [fold(text, 40).rstrip("…") for turn in turns for text in (turn.said, turn.detail)]
     words = [text for text in heard if len(text) >= _QUOTED]
-    lines = [folded(note, 10 * MAX_LINE_CHARS) for note in notes if _UNDONE.search(note)]
+    lines = [fold(note, 10 * MAX_LINE_CHARS) for note in notes if _UNDONE.search(note)]
     own = [line for line in lines if not any(text in line for text in words)]
-    return tuple(folded(line, MAX_LINE_CHARS) for line in own[:NOTES])
+    return tuple(fold(line, MAX_LINE_CHARS) for line in own[:NOTES])
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt that failed, the `number`th of the feature (from 1), in the run `run_id`.
+
+    `times` is how often its failure came in all, `nth` which of these times it is (from 1); 0 where it has no name.
+    `label` tells the agents of an arena apart, and is empty in solo mode.
+    """
+
+    number: int
+    run_id: str
+    attempt: Attempt
+    nth: int = 0
+    times: int = 0
+    label: str = ""
+
+
+def list_failures(runs: Iterable[Sequence[Event]]) -> tuple[tuple[FailedAttempt, ...], int]:
+    """The failed attempts over the `runs` of a feature, oldest first, and how many attempts there were.
+
+    One has failed whose look found something red or open, or whose turn did not end as it should.
+    """
+    every = [(*_identify_run(events), attempt) for events in runs for attempt in fold_attempts(events)]
+    times = Counter(attempt.fingerprint for _, _, attempt in every if attempt.fingerprint)
+    seen: Counter[str] = Counter()
+    found: list[FailedAttempt] = []
+    for number, (run_id, label, attempt) in enumerate(every, 1):
+        seen[attempt.fingerprint] += 1
+        name = attempt.fingerprint
+        if has_failed(attempt):
+            found.append(FailedAttempt(number, run_id, attempt, seen[name] if name else 0, times[name], label))
+    return tuple(found), len(every)
+
+
+def has_failed(attempt: Attempt) -> bool:
+    """Whether an attempt failed. One that was only held up, or that is still under way, has not."""
+    if attempt.fingerprint:
+        return True
+    return attempt.tries > 0 and attempt.end not in ("finished", None, *TEMPORARY_ENDS)
+
+
+def _identify_run(events: Sequence[Event]) -> tuple[str, str]:
+    """The id of a run, and the label of its agent, where it has one."""
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    if started is None:
+        return "", ""
+    return started.run_id, started.label if started.mode != "solo" else ""

@@ -7,18 +7,18 @@ Of equals the earliest is the best: what came after it has to show something for
 
 from collections.abc import Callable, Iterable
 
-from aigon.journal.amounts import many
 from aigon.journal.attempt import Attempt
 from aigon.journal.events import IterationFinished
 from aigon.model.checks import OWN_ROLES, Finding
 from aigon.model.failures import has_failed
+from aigon.text.amounts import format_count
 
-Worth = tuple[int, int, int, int]
-Order = Callable[[IterationFinished, IterationFinished | None], Worth]
+Rating = tuple[int, int, int, int]
+RateAssessment = Callable[[IterationFinished, IterationFinished | None], Rating]
 
 
-def best(
-    looks: Iterable[IterationFinished], base: IterationFinished | None, order: Order | None = None
+def find_best(
+    looks: Iterable[IterationFinished], base: IterationFinished | None, order: RateAssessment | None = None
 ) -> IterationFinished | None:
     """The best of `looks`, oldest first; None where none is better than the first, which is where the run began.
 
@@ -26,7 +26,7 @@ def best(
     """
     known = list(looks)
     # `max` keeps the first of equals.
-    found = max(known, key=lambda look: (order or worth)(look, base), default=None)
+    found = max(known, key=lambda look: (order or rate_assessment)(look, base), default=None)
     return None if found is None or found is known[0] else found
 
 
@@ -36,43 +36,43 @@ def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
     return bool(later) and not any(later)
 
 
-def worth(look: IterationFinished, base: IterationFinished | None) -> Worth:
+def rate_assessment(look: IterationFinished, base: IterationFinished | None) -> Rating:
     """Orders looks: the greater the better."""
     # aigon's own checks are no progress of the project's: some run only where all else is proven.
     own = [finding for finding in look.findings if finding.role not in OWN_ROLES]
     green = sum(finding.status == "pass" for finding in own)
     passed = sum(finding.counts.passed for finding in own if finding.counts)
-    return (0 if reviews(look) else proven(look), -lost(look, base), green, passed)
+    return (0 if count_reviews(look) else count_passed_criteria(look), -count_regressions(look, base), green, passed)
 
 
-class Worths:
+class CachedRatings:
     """`worth` that looks at the same look once: what the best of a thousand is, is asked in every turn."""
 
     def __init__(self) -> None:
         self._base: IterationFinished | None = None
-        self._known: dict[int, tuple[IterationFinished, Worth]] = {}
+        self._known: dict[int, tuple[IterationFinished, Rating]] = {}
 
-    def __call__(self, look: IterationFinished, base: IterationFinished | None) -> Worth:
+    def __call__(self, look: IterationFinished, base: IterationFinished | None) -> Rating:
         """What it is worth."""
         if base is not self._base:
             self._base, self._known = base, {}
         known = self._known.get(look.number)
         if known is None or known[0] is not look:
-            known = self._known[look.number] = (look, worth(look, base))
+            known = self._known[look.number] = (look, rate_assessment(look, base))
         return known[1]
 
 
-def proven(look: IterationFinished) -> int:
+def count_passed_criteria(look: IterationFinished) -> int:
     """Criteria that were met."""
     return sum(verdict.status == "met" for verdict in look.verdicts)
 
 
-def reviews(look: IterationFinished) -> int:
+def count_reviews(look: IterationFinished) -> int:
     """Integrity findings that a person has to look at."""
     return sum(concern.level == "review" for concern in look.concerns)
 
 
-def lost(look: IterationFinished, base: IterationFinished | None) -> int:
+def count_regressions(look: IterationFinished, base: IterationFinished | None) -> int:
     """What the base had and this look has not: a check that was green and is red or gone, tests that passed.
 
     Of a red check the names of the tests that passed are not known, so as many are lost as the number fell by.
@@ -89,25 +89,25 @@ def _lost(before: Finding, now: Finding | None) -> int:
     return max(fewer, 0) + int(before.status == "pass" and has_failed(now))
 
 
-def name(look: IterationFinished) -> str:
+def name_assessment(look: IterationFinished) -> str:
     """`iteration 2`, or where the run began."""
     return f"iteration {look.number}" if look.number else "the base"
 
 
-def how_far(look: IterationFinished, base: IterationFinished | None = None) -> str:
+def describe_progress(look: IterationFinished, base: IterationFinished | None = None) -> str:
     """`3 of 4 proven`, and what speaks against it."""
-    against = [f"{reviews(look)} to review"] if reviews(look) else []
-    against += [f"{many(gone, 'regression')} from the base"] if (gone := lost(look, base)) else []
-    return ", ".join([f"{proven(look)} of {len(look.verdicts)} proven", *against])
+    against = [f"{count_reviews(look)} to review"] if count_reviews(look) else []
+    against += [f"{format_count(gone, 'regression')} from the base"] if (gone := count_regressions(look, base)) else []
+    return ", ".join([f"{count_passed_criteria(look)} of {len(look.verdicts)} proven", *against])
 
 
-def compared(look: IterationFinished, other: IterationFinished, base: IterationFinished | None) -> str:
+def explain_better(look: IterationFinished, other: IterationFinished, base: IterationFinished | None) -> str:
     """Why `look` is better than the later `other`, on the first thing that tells them apart."""
-    mine, theirs = worth(look, base), worth(other, base)
+    mine, theirs = rate_assessment(look, base), rate_assessment(other, base)
     if mine == theirs:
         return "nothing more was proven after it"
     at = next(number for number in range(len(mine)) if mine[number] != theirs[number])
     if at < 2:
-        return f"{name(other)} has {how_far(other, base)}"
+        return f"{name_assessment(other)} has {describe_progress(other, base)}"
     what = ("checks green", "tests passed")[at - 2]
-    return f"{name(other)} has {theirs[at]} {what} instead of {mine[at]}"
+    return f"{name_assessment(other)} has {theirs[at]} {what} instead of {mine[at]}"

@@ -1,7 +1,7 @@
 """Events as JSON documents and back.
 
-Writing happens several times per iteration, so it is a small recursion over the dataclasses; reading happens on a
-resume and in views, and is checked by pydantic, which is imported only then.
+Writing happens several times per iteration, so it is a small recursion over the dataclasses. Reading happens on a
+resume and in views; pydantic checks it and is imported only then.
 """
 
 import json
@@ -17,6 +17,7 @@ from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused,
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
+
 
 OUTCOMES: Mapping[str, type[Outcome]] = {
     "met": Met,
@@ -46,10 +47,10 @@ def dumps(event: Event) -> str:
 
     Pure ASCII, so that no reader finds a line end inside it (U+2028 and U+0085 are ones to some).
     """
-    return compact(encode(event))
+    return dump_compact(encode(event))
 
 
-def compact(document: Mapping[str, object]) -> str:
+def dump_compact(document: Mapping[str, object]) -> str:
     """A document of plain values as one line of JSON in ASCII."""
     return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
@@ -152,3 +153,21 @@ def _explained(event: object, error: "ValidationError") -> str:
             return f"the event {event!r} has a field `{field}` that is not known here; {_NEWER}"
         case _:
             return f"the event {event!r} is malformed at `{field}`: {first['msg']}"
+
+
+SCHEMA_VERSION = 1
+
+
+def to_ndjson(event: Event) -> dict[str, object]:
+    """What stands on the line of `event`.
+
+    It is the event as in the journal, but for the end of a run: there `outcome` is the status word, next to
+    `exit_code`, and `outcome_detail` has what else the outcome says, and `success` says whether it is met.
+    """
+    fields = encode(event)
+    outcome = fields.get("outcome")
+    if isinstance(outcome, dict):
+        detail = dict(outcome)
+        kind = detail.pop("kind")
+        fields |= {"outcome": kind, "outcome_detail": detail, "success": kind == "met"}
+    return {"schema_version": SCHEMA_VERSION, **fields}

@@ -8,7 +8,7 @@ from aigon.model.criteria import Criterion, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class HumanDecision:
     """An approval or rejection of one criterion, of the code in `commit`, whose content `content` names.
 
     It holds for that criterion's text and that code. When either changes, the criterion is open again: nobody has
@@ -25,21 +25,21 @@ class Decision:
     at: str
 
 
-def decision_of(document: Mapping[str, object]) -> Decision:
+def parse_decision(document: Mapping[str, object]) -> HumanDecision:
     """The decision in a document. Raises ValueError, with what is wrong, for what is none."""
     number = document.get("criterion")
-    for name in fields(Decision):
+    for name in fields(HumanDecision):
         value = document.get(name.name)
         if not isinstance(value, int if name.name == "criterion" else str) or isinstance(value, bool):
             raise ValueError(f"'{name.name}'")
-    if extra := set(document) - {field.name for field in fields(Decision)}:
+    if extra := set(document) - {field.name for field in fields(HumanDecision)}:
         raise ValueError(f"'{sorted(extra)[0]}'")
     if document["decision"] not in ("approve", "reject"):
         raise ValueError("'decision'")
-    return Decision(number, **{key: value for key, value in document.items() if key != "criterion"})  # type: ignore[arg-type]
+    return HumanDecision(number, **{key: value for key, value in document.items() if key != "criterion"})  # type: ignore[arg-type]
 
 
-def applying(decisions: Iterable[Decision], criterion: Criterion, content: str) -> Decision | None:
+def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, content: str) -> HumanDecision | None:
     """The last of `decisions`, oldest first, on this criterion that speaks of this content.
 
     Their order is that of the record: clocks are put back, and times with offsets do not sort as text.
@@ -49,7 +49,7 @@ def applying(decisions: Iterable[Decision], criterion: Criterion, content: str) 
     return fitting[-1] if fitting else None
 
 
-def verdict(decision: Decision) -> Verdict:
+def decision_verdict(decision: HumanDecision) -> Verdict:
     """The verdict that a person's decision amounts to."""
     who = f"{decision.who} on {decision.at[:10]} ({decision.commit[:8]})"
     if decision.decision == "approve":
@@ -57,7 +57,7 @@ def verdict(decision: Decision) -> Verdict:
     return Verdict(decision.criterion, "unmet", "approval", f"rejected by {who}", decision.why)
 
 
-def ticked_by_a_person(criteria: Iterable[Criterion], decisions: Iterable[Decision]) -> tuple[str, ...]:
+def find_human_ticks(criteria: Iterable[Criterion], decisions: Iterable[HumanDecision]) -> tuple[str, ...]:
     """The texts of `human` items that stand ticked and that aigon itself did not tick for an approval of other code."""
     approved = {d.text for d in decisions if d.decision == "approve"}
     return tuple(c.text for c in criteria if c.kind == "human" and c.checked and c.text not in approved)

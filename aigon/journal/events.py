@@ -1,20 +1,62 @@
 """The one stream of typed events that leaves the loop.
 
-A run is the fold of its events: `aigon.journal.state.State.apply` turns them into where the run stands, the journal
+A run is the fold of its events: `aigon.journal.state.State.apply` turns them into the state of the run, and the journal
 keeps them. `at` is wall-clock time as ISO 8601 with offset, for people; nothing is decided by it.
-Events marked DURABLE are on disk before the loop takes its next step.
+Events in DURABLE are on disk before the loop takes its next step.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.journal.choices import Choices
+from aigon.config.grants import WantedMechanism
 from aigon.model.changes import Concern, FileChange
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise, Verdict
 from aigon.model.outcomes import Outcome
 from aigon.model.resources import ResourceUse
 from aigon.model.turns import CostStatus, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationStep:
+    """One rung of an agent's escalation ladder, for `turns` turns (0: all that follow)."""
+
+    agent: str
+    model: str = ""
+    effort: str = ""
+    turns: int = 0
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Values under the names of the options that set them, in seconds and US dollars; None where nothing was set.
+
+    `line_up` holds the ladder of the agent, then those of the agents that stand in for it. `model` is the one that was
+    asked for by name, beside what the ladder says. `judge_model` and `judge_agent` belong to `judge`. `profile` and
+    `validation_script` are kept only if they were named for the run: the configuration's own are read anew.
+    """
+
+    line_up: tuple[EscalationStep, ...] = ()
+    model: str | None = None
+    judge: str | None = None
+    judge_model: str | None = None
+    judge_agent: str | None = None
+    sandbox: WantedMechanism | None = None
+    profile: str | None = None
+    validation_script: str | None = None
+    skip_validation: bool | None = None
+    accept_passing: bool | None = None
+    max_iterations: int | None = None
+    max_cost: float | None = None
+    max_time: float | None = None
+    iteration_timeout: float | None = None
+    idle_timeout: float | None = None
+    max_wait: float | None = None
+    max_consecutive_failures: int | None = None
+    promises: tuple[str, ...] | None = None
+    on_partial: Literal["keep", "rollback", "ask"] | None = None
+
 
 HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
 
@@ -143,7 +185,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
+class SavedAside:
     """Something that did not go into the branch was kept under `ref` instead of destroyed."""
 
     at: str
@@ -195,7 +237,7 @@ class IterationFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointIntended:
+class CommitIntended:
     """The commit object exists; `branch` is about to move from `old` to `commit`. DURABLE.
 
     `finished` is the look that the commit holds: after a crash, the ref says whether it happened.
@@ -228,7 +270,7 @@ class RolledBack:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordMended:
+class RecordRepaired:
     """The record was damaged and is written anew up to here; `lost` lines of it tell nothing any more. DURABLE.
 
     They were of between `since` and `until` ("" where nothing says). `number` is the highest number that an iteration
@@ -249,7 +291,7 @@ class RecordMended:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class MoneySpent:
     """Money that went to something else than an agent turn (the judge). US dollars; None is unknown."""
 
     at: str
@@ -318,15 +360,15 @@ Event = (
     | IterationStarted
     | TurnEnded
     | Waiting
-    | Parked
-    | CheckpointIntended
+    | SavedAside
+    | CommitIntended
     | IterationFinished
     | RolledBack
-    | RecordMended
-    | Spent
+    | RecordRepaired
+    | MoneySpent
     | Notice
     | HookRan
     | RunFinished
 )
 
-DURABLE = (RunStarted, IterationStarted, TurnEnded, Parked, CheckpointIntended, RolledBack, RecordMended, RunFinished)
+DURABLE = (RunStarted, IterationStarted, TurnEnded, SavedAside, CommitIntended, RolledBack, RecordRepaired, RunFinished)

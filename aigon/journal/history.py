@@ -11,17 +11,17 @@ from aigon.journal.events import (
     HookRan,
     IterationFinished,
     IterationStarted,
+    MoneySpent,
     Notice,
-    Parked,
-    RecordMended,
+    RecordRepaired,
     RolledBack,
     RunFinished,
     RunStarted,
-    Spent,
+    SavedAside,
     TurnEnded,
     Waiting,
 )
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Turn, Usage
@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class IterationRecord:
     """An iteration: its turns (several where one was held up, none at the base) and the look that ended it.
 
     `run_id` is the run that it belongs to, `invocation` its place in `History.runs` (a resume has one of its own, and
@@ -62,7 +62,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRecord:
     """One invocation of the loop: how it began and, once it has, how it ended; `heard` is when it last said a word."""
 
     started: RunStarted
@@ -78,10 +78,10 @@ class History:
     how far those amounts are known. `texts` are the criteria by number, as they were last judged.
     """
 
-    runs: tuple[Run, ...] = ()
-    steps: tuple[Step, ...] = ()
+    runs: tuple[RunRecord, ...] = ()
+    steps: tuple[IterationRecord, ...] = ()
     spend: Spend = field(default_factory=Spend)
-    parked: tuple[Parked, ...] = ()
+    parked: tuple[SavedAside, ...] = ()
     notices: tuple[Notice, ...] = ()
     hooks: tuple[HookRan, ...] = ()
     waits: tuple[Waiting, ...] = ()
@@ -89,7 +89,7 @@ class History:
     statuses: frozenset[CostStatus] = frozenset()
 
     @property
-    def latest(self) -> tuple[Step, ...]:
+    def latest(self) -> tuple[IterationRecord, ...]:
         """The steps of the last run with its resumes, those that were undone too."""
         first = max((at for at, step in enumerate(self.steps) if step.number == 0), default=0)
         begun = [at for at, run in enumerate(self.runs) if not run.started.resumed]
@@ -97,7 +97,7 @@ class History:
         return tuple(step for step in self.steps[first:] if step.invocation >= fresh)
 
     @property
-    def current(self) -> tuple[Step, ...]:
+    def current(self) -> tuple[IterationRecord, ...]:
         """The steps of the last run that the branch is made of now."""
         return tuple(step for step in self.latest if not step.undone)
 
@@ -117,12 +117,12 @@ class History:
         return self.finished.outcome if self.finished else None
 
     @property
-    def base(self) -> Step | None:
+    def base(self) -> IterationRecord | None:
         """The look at the base."""
         return next((step for step in self.steps if step.number == 0), None)
 
     @property
-    def last(self) -> Step | None:
+    def last(self) -> IterationRecord | None:
         """The last look at what the branch holds."""
         return next((step for step in reversed(self.steps) if not step.undone), None)
 
@@ -141,9 +141,9 @@ class History:
 
 
 @dataclass(slots=True)
-class _Reader:
-    runs: list[Run] = field(default_factory=list)
-    steps: dict[int, Step] = field(default_factory=dict)
+class _HistoryReader:
+    runs: list[RunRecord] = field(default_factory=list)
+    steps: dict[int, IterationRecord] = field(default_factory=dict)
     turns: dict[int, list[Turn]] = field(default_factory=dict)
     efforts: dict[int, str] = field(default_factory=dict)
     asked: dict[str, Finding] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class _Reader:
     unpaid: bool = False
     spend: Spend = field(default_factory=Spend)
     statuses: set[CostStatus] = field(default_factory=set)
-    parked: list[Parked] = field(default_factory=list)
+    parked: list[SavedAside] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     hooks: list[HookRan] = field(default_factory=list)
     waits: list[Waiting] = field(default_factory=list)
@@ -166,7 +166,7 @@ class _Reader:
                 self.turns.setdefault(turn.number, []).append(turn)
                 self.unpaid = False
                 self._pay(turn.cost, turn.cost_status)
-            case Spent():
+            case MoneySpent():
                 self._pay(event.cost, event.status)
             case CheckFinished() if _ASKED.fullmatch(event.finding.check):
                 self._answered(event)
@@ -179,10 +179,10 @@ class _Reader:
             case RolledBack():
                 for number in [each for each in self.steps if each > event.number]:
                     self.steps[number] = replace(self.steps[number], undone=True)
-            case RecordMended():
+            case RecordRepaired():
                 self.spend, self.unpaid = self.spend.plus(event.usd), False
                 self._pay(None, "unknown")
-            case Parked():
+            case SavedAside():
                 self.parked.append(event)
             case Notice():
                 self.notices.append(event)
@@ -201,7 +201,7 @@ class _Reader:
 
     def _begin(self, event: RunStarted) -> None:
         """What an earlier run spent is known by its journal, or, where that is gone, by what this one was told."""
-        self.runs.append(Run(event, heard=event.at))
+        self.runs.append(RunRecord(event, heard=event.at))
         if self.unpaid:  # broken off: it may have cost something, and nobody knows what
             self._pay(None, "unknown")
         self.unpaid = False
@@ -217,11 +217,11 @@ class _Reader:
             self.asked, self.asked_at = {}, event.number
         self.asked[event.finding.check] = event.finding
 
-    def _step(self, look: IterationFinished) -> Step:
+    def _step(self, look: IterationFinished) -> IterationRecord:
         number, before = look.number, self.steps.get(look.number)
         if before and not look.checkpoint:  # nothing to commit: the commit that is there holds what was looked at
             look = replace(look, checkpoint=before.look.checkpoint)
-        return Step(
+        return IterationRecord(
             self.runs[-1].started.run_id if self.runs else "",
             look,
             tuple(self.turns.get(number, ())),
@@ -232,10 +232,10 @@ class _Reader:
         )
 
 
-def history(journals: Iterable[Sequence[Event]]) -> History:
+def build_history(journals: Iterable[Sequence[Event]]) -> History:
     """The history that the journals of a feature's runs tell, oldest journal first."""
-    reader = _Reader()
-    steps: list[Step] = []
+    reader = _HistoryReader()
+    steps: list[IterationRecord] = []
     for events in journals:
         reader.steps, reader.turns, reader.efforts = {}, {}, {}
         reader.asked, reader.asked_at = {}, 0

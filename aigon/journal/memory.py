@@ -1,14 +1,152 @@
-"""What was tried and what came of it: SCRATCHPAD.md for whoever looks, and the part that the next turn is given.
+"""What was tried and what came of it, in words: for SCRATCHPAD.md and for the prompt of the next turn.
 
-Both hold facts of the journal only, never what an agent said.
+Both hold facts of the journal only, never what an agent said. What a repository or a tool chose (names of files, lines
+of output) is a code span on a line that aigon began, so that it starts no heading, box or list of its own.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from aigon.journal.amounts import estimated_tokens
-from aigon.journal.attempt import Attempt
-from aigon.journal.attempt_words import line, section, title
+from aigon.journal.attempt import Attempt, ReturnedFailures, describe_checks
+from aigon.journal.state import State
+from aigon.model.assessments import CheckSummary, Complaint, RemainingCriterion
+from aigon.model.changes import FileChange
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.turns import TEMPORARY_ENDS
+from aigon.text.amounts import estimate_tokens, format_duration
+from aigon.text.quoting import code_span
+
+FILES, LISTED, NOTES = 8, 8, 5
+"""What is listed of one attempt; the rest is counted."""
+LONGEST = 160
+"""Characters of one text of others."""
+
+
+def render_title(attempt: Attempt) -> str:
+    """`Iteration 3: better than before`."""
+    return f"Iteration {attempt.number}: {_progress(attempt)}"
+
+
+def render_section(attempt: Attempt) -> str:
+    """What was tried, what came of it and why, as a list; no line break at its end."""
+    return "\n".join(_section(attempt))
+
+
+def render_line(attempt: Attempt) -> str:
+    """The same in a line."""
+    reached = f"proven {attempt.proven} of {attempt.criteria}, {describe_checks(attempt.checks)}"
+    parts = [describe_changes(attempt, 3), reached] if attempt.judged else [describe_ending(attempt)]
+    parts += (
+        [f"red: {_listed([code_span(check.title, 40) for check in attempt.failing], 4)}"] if attempt.failing else []
+    )
+    parts += [f"open: {_listed([str(each.criterion) for each in attempt.open], 10)}"] if attempt.open else []
+    return "; ".join([*parts, *_same(attempt)])
+
+
+def _progress(attempt: Attempt) -> str:
+    if not attempt.judged:
+        return "not looked at"
+    if attempt.better:
+        return "better than before"
+    return "no better than before" if attempt.score == attempt.best else "worse than the best before"
+
+
+def _section(attempt: Attempt) -> Iterator[str]:
+    yield f"- Turn: {_who(attempt)}, {describe_ending(attempt)}"
+    if attempt.judged:
+        yield f"- Changed: {describe_changes(attempt, FILES)}"
+        yield f"- Came to: {_reached(attempt)}"
+    yield from (text for check in attempt.failing[:LISTED] for text in _failed(check))
+    yield from _rest(len(attempt.failing) - LISTED, "failing check", "failing checks")
+    yield from (f"- {_open(each)}" for each in attempt.open[:LISTED])
+    yield from _rest(len(attempt.open) - LISTED, "open criterion", "open criteria")
+    yield from (f"- Came back: {_back(each)}" for each in attempt.returned[:LISTED])
+    yield from (f"- Again: {text}" for text in _same(attempt))
+    yield from (f"- Undone by aigon: {code_span(note, LONGEST)}" for note in attempt.notes[:NOTES])
+
+
+def _who(attempt: Attempt) -> str:
+    how = [code_span(attempt.model, 60)] if attempt.model else []
+    how += [f"effort {code_span(attempt.effort, 20)}"] if attempt.effort else []
+    how += [f"rung {attempt.rung + 1} of {attempt.rungs}"] if attempt.rungs > 1 else []
+    return (code_span(attempt.agent, 60) or "nobody") + (f" ({', '.join(how)})" if how else "")
+
+
+def describe_ending(attempt: Attempt) -> str:
+    """How the turn ended, in aigon's own words: `finished after 1m 12s`."""
+    if not attempt.tries:
+        return "no turn"
+    if attempt.end is None:
+        return "broken off"
+    exited = f" (exit code {attempt.exit_code})" if attempt.end == "failed" and attempt.exit_code is not None else ""
+    tries = f", at try {attempt.tries}" if attempt.tries > 1 else ""
+    return f"{attempt.end.replace('_', ' ')}{exited} after {format_duration(attempt.duration)}{tries}"
+
+
+def describe_changes(attempt: Attempt, most: int) -> str:
+    """Return `2 files (+3 -1): ...`, of which at most `most` are named."""
+    if not attempt.changed:
+        return "no file"
+    files = f"{attempt.changed} file{'s' if attempt.changed > 1 else ''} (+{attempt.added} -{attempt.removed})"
+    return f"{files}: {_listed([_file(change) for change in attempt.changes], most, attempt.changed)}"
+
+
+def _file(change: FileChange) -> str:
+    how = {"A": "new, ", "D": "gone, "}.get(change.status, "")
+    size = "binary" if change.added < 0 or change.removed < 0 else f"+{change.added} -{change.removed}"
+    return f"{code_span(change.path, LONGEST) or 'a file without a name'} ({how}{size})"
+
+
+def _listed(texts: Sequence[str], most: int, total: int | None = None) -> str:
+    shown, rest = texts[:most], (len(texts) if total is None else total) - len(texts[:most])
+    return ", ".join(shown) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _reached(attempt: Attempt) -> str:
+    tests = sum(check.counts.passed for check in attempt.checks if check.counts)
+    passed = (
+        [f"{tests} test{'' if tests == 1 else 's'} passed"] if any(check.counts for check in attempt.checks) else []
+    )
+    return ", ".join(
+        [f"{attempt.proven} of {attempt.criteria} criteria proven", describe_checks(attempt.checks), *passed]
+    )
+
+
+def _failed(check: CheckSummary) -> Iterator[str]:
+    yield f"- Failed: {code_span(check.title, 80) or 'a check'}: {code_span(check.summary, LONGEST) or check.status}"
+    yield from (f"  - {_complaint(each)}" for each in check.complaints)
+
+
+def _complaint(complaint: Complaint) -> str:
+    at = f" in {code_span(complaint.where, LONGEST)}" if complaint.where else ""
+    times = f", {complaint.times} times" if complaint.times > 1 else ""
+    return f"{code_span(complaint.text, LONGEST) or 'it said nothing'}{at}{times}"
+
+
+def _open(each: RemainingCriterion) -> str:
+    reason = code_span(each.reason, LONGEST) or "no reason given"
+    return f"Criterion {each.criterion}, {VERDICT_WORDS[each.status]}: {reason}"
+
+
+def _rest(number: int, one: str, many: str) -> Iterator[str]:
+    if number > 0:
+        yield f"- And {number} more {one if number == 1 else many}"
+
+
+def _back(each: ReturnedFailures) -> str:
+    names = f": {', '.join(code_span(name, LONGEST) for name in each.names)}" if each.names else ""
+    many = f"{each.number} failure{'s' if each.number > 1 else ''}"
+    return f"{many} of {code_span(each.title, 80) or 'a check'}, gone in between{names}"
+
+
+def _same(attempt: Attempt) -> list[str]:
+    same = [("the same failure as", attempt.again), ("the same files as", attempt.same_tree)]
+    return [f"{what} {_named(number)}" for what, number in same if number is not None]
+
+
+def _named(number: int) -> str:
+    return f"in iteration {number}" if number else "on the base"
+
 
 WHOLE = 30
 """Attempts that SCRATCHPAD.md tells whole: what was tried long ago is not worth writing anew each time."""
@@ -17,7 +155,7 @@ SHORT = 8
 REMEMBERED = 256
 """Attempts whose words are kept: those that a prompt has room for are worded once, and not anew for every turn."""
 
-Told = Callable[[Attempt], str]
+AttemptRenderer = Callable[[Attempt], str]
 _HEAD = """\
 # Scratchpad: what was tried, and what came of it
 
@@ -32,11 +170,11 @@ _INTRO = (
 
 def scratchpad(attempts: Sequence[Attempt]) -> str:
     """SCRATCHPAD.md."""
-    return "\n".join(scratchpad_lines(attempts))
+    return "\n".join(render_scratchpad(attempts))
 
 
-def scratchpad_lines(
-    attempts: Sequence[Attempt], whole: Told | None = None, brief: Told | None = None
+def render_scratchpad(
+    attempts: Sequence[Attempt], whole: AttemptRenderer | None = None, brief: AttemptRenderer | None = None
 ) -> Iterator[str]:
     """The lines of SCRATCHPAD.md, several at once at times: the newest attempts whole, older ones in a line each.
 
@@ -44,28 +182,28 @@ def scratchpad_lines(
     """
     known = list(reversed(attempts))
     yield _HEAD
-    yield from (f"## {(whole or noted)(attempt)}\n" for attempt in known[:WHOLE])
+    yield from (f"## {(whole or render_attempt)(attempt)}\n" for attempt in known[:WHOLE])
     if not known:
         yield "Nothing was tried yet.\n"
     if older := known[WHOLE:]:
         yield "## Before that\n"
-        yield from (f"- {(brief or mentioned)(attempt)}" for attempt in older)
+        yield from (f"- {(brief or summarise_attempt)(attempt)}" for attempt in older)
         yield ""
 
 
 @lru_cache(REMEMBERED)
-def noted(attempt: Attempt) -> str:
+def render_attempt(attempt: Attempt) -> str:
     """An attempt whole: its title, then a list."""
-    return f"{title(attempt)}\n\n{section(attempt)}"
+    return f"{render_title(attempt)}\n\n{render_section(attempt)}"
 
 
 @lru_cache(REMEMBERED)
-def mentioned(attempt: Attempt) -> str:
+def summarise_attempt(attempt: Attempt) -> str:
     """An attempt in a line."""
-    return f"{title(attempt)}; {line(attempt)}"
+    return f"{render_title(attempt)}; {render_line(attempt)}"
 
 
-def recalled(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequence[Attempt] = ()) -> str:
+def render_memory(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequence[Attempt] = ()) -> str:
     """What the next turn is told, in at most `budget_tokens` estimated tokens; no line break at its end.
 
     The newest attempts are told whole, older ones in a line each, the oldest are only counted; `earlier` are those of
@@ -75,10 +213,10 @@ def recalled(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequence[
     known = [attempt for attempt in reversed((*earlier, *attempts)) if attempt.looked_at]
     if len(known) < 2 and not earlier:
         return ""
-    wholes = _prefix((f"### {noted(attempt)}" for attempt in known), budget_tokens)
-    lines = _prefix((f"- {mentioned(attempt)}" for attempt in known), budget_tokens)
+    wholes = _prefix((f"### {render_attempt(attempt)}" for attempt in known), budget_tokens)
+    lines = _prefix((f"- {summarise_attempt(attempt)}" for attempt in known), budget_tokens)
     texts = (_text(wholes[:whole], lines[whole:told], len(known) - told) for whole, told in _plans(wholes, lines))
-    return next((text for text in texts if estimated_tokens(text) <= budget_tokens), "")
+    return next((text for text in texts if estimate_tokens(text) <= budget_tokens), "")
 
 
 def _prefix(texts: Iterable[str], budget: int) -> list[str]:
@@ -88,7 +226,7 @@ def _prefix(texts: Iterable[str], budget: int) -> list[str]:
         if used > budget:
             break
         found.append(text)
-        used += estimated_tokens(text)
+        used += estimate_tokens(text)
     return found
 
 
@@ -103,3 +241,47 @@ def _plans(wholes: Sequence[str], lines: Sequence[str]) -> Iterator[tuple[int, i
 def _text(wholes: Sequence[str], lines: Sequence[str], left: int) -> str:
     older = [f"- and {left} older iteration{'s' if left > 1 else ''}"] if left else []
     return "\n\n".join(part for part in (_INTRO, *wholes, "\n".join([*lines, *older])) if part)
+
+
+_BACK = {
+    "failure": "the same checks fail in the same way and the same criteria are open as after iteration {number}",
+    "tree": "the files are again what they were after iteration {number}",
+}
+
+
+def render_setbacks(state: State, number: int) -> str:
+    """A section of the prompt of iteration `number`; empty when there is nothing to say."""
+    return "\n\n".join(part for part in (_cut_off(state, number), _another_way(state)) if part)
+
+
+def _cut_off(state: State, number: int) -> str:
+    if not _was_held_up(state, number):
+        return ""
+    return (
+        "## A turn before yours was cut off\n\n"
+        "It ran into a limit in the middle of its work. What it had written is in the workspace: look at it "
+        "(`git status`, `git diff`) before you go on from there, or do it over."
+    )
+
+
+def _was_held_up(state: State, number: int) -> bool:
+    """Whether the try before this one, or the last iteration (of an invocation before, too), was held up."""
+    turn, done = state.turn, state.tried.done
+    if turn is not None:
+        return turn.held and turn.number in (number, state.finished)
+    return bool(done) and done[-1].number == state.finished and done[-1].end in TEMPORARY_ENDS
+
+
+def _another_way(state: State) -> str:
+    """Nothing where nobody worked: that a tree is as it was is no wonder then."""
+    last = state.tried.done[-1] if state.tried.done and state.tried.done[-1].end not in TEMPORARY_ENDS else None
+    found = [(last.again, "failure"), (last.same_tree, "tree")] if last else []
+    before, what = next(((number, what) for number, what in found if number), (0, ""))
+    if not what:
+        return ""
+    return (
+        "## Try a different approach\n\n"
+        f"The last iteration led back: {_BACK[what].format(number=before)}. More of the same will not help. Before you "
+        "edit, read the failing code and its test once more, name the assumption that was wrong, and take another way "
+        "than the ones before: another place to change, another design, or a smaller step that you can check by itself."
+    )

@@ -1,11 +1,37 @@
 """What turns cost where a CLI does not say, what the next one is likely to cost, and what a run may."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aigon.config.prices import Price, PriceTable, TokenCounts, find_price
-from aigon.journal.state import Paid
-from aigon.model.turns import ModelUsage, Turn, Usage
+from aigon.model.turns import CostStatus, ModelUsage, Turn, Usage
+from aigon.text.amounts import format_dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """US dollars so far; `unknown` counts the turns and calls that did not say what they cost."""
+
+    usd: float = 0.0
+    unknown: int = 0
+
+    def plus(self, cost: float | None) -> "Spend":
+        """The spend after one more turn or call."""
+        return replace(self, unknown=self.unknown + 1) if cost is None else replace(self, usd=self.usd + cost)
+
+    def and_(self, other: "Spend") -> "Spend":
+        """Both together."""
+        return Spend(self.usd + other.usd, self.unknown + other.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """A turn that said what it cost: of which agent, with which model asked for, in US dollars."""
+
+    agent: str
+    model: str
+    usd: float
+
 
 LATELY = 3
 """Turns that the next one is measured by."""
@@ -22,7 +48,7 @@ turn may well be dearer.
 """
 
 
-def expected(paid: Sequence[Paid], agent: str, model: str) -> float | None:
+def estimate_turn_cost(paid: Sequence[Paid], agent: str, model: str) -> float | None:
     """US dollars that a turn of `agent`, asked for `model`, is likely to cost, by what turns did cost.
 
     The mean of the last three, of the same agent and model, else of the same agent; None without any.
@@ -33,7 +59,7 @@ def expected(paid: Sequence[Paid], agent: str, model: str) -> float | None:
     return sum(costs) / len(costs) if costs else None
 
 
-def affordable(limit: float, taken: float, cost: float) -> bool:
+def is_affordable(limit: float, taken: float, cost: float) -> bool:
     """Whether a turn of this cost fits in what is left of the limit, all in US dollars; nothing does once it is spent.
 
     Sums of shares are a little off: a millionth of a dollar is nobody's money.
@@ -41,7 +67,7 @@ def affordable(limit: float, taken: float, cost: float) -> bool:
     return taken < limit and taken + cost <= limit + 1e-6
 
 
-def priced(turn: Turn, table: PriceTable) -> Turn:
+def price_turn(turn: Turn, table: PriceTable) -> Turn:
     """The turn with an estimate where it told its tokens and not its cost; as it is where there is no price.
 
     A CLI gives the sum of a session: its calls are taken for ones with short prompts, and what was written to a cache
@@ -61,7 +87,7 @@ def _estimate(table: PriceTable, share: ModelUsage) -> float | None:
     return found.price.calls(TokenCounts(usage.input, usage.output, cache_read=usage.cached)) if found else None
 
 
-def range_of(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float, float] | None:
+def estimate_cost_range(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float, float] | None:
     """From the least to the much, in US dollars, that up to `turns` turns cost; None without a price. No promise.
 
     Low is one turn that reads the prompt and answers briefly, high is every turn as long as `SESSION`.
@@ -71,3 +97,23 @@ def range_of(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float
     low = price.call(TokenCounts(prompt_tokens, BRIEF))
     one = replace(SESSION, cache_write=SESSION.cache_write + prompt_tokens)
     return low, max(low, turns * price.calls(one))
+
+
+def format_cost(usd: float | None, status: CostStatus) -> str:
+    """`$0.42 (reported)`, or `unknown`."""
+    return "unknown" if usd is None else f"{format_dollars(usd)} ({status})"
+
+
+def describe_spend(spend: Spend) -> str:
+    """What a run cost so far, and how many of its calls did not say: `$1.20 and 2 calls of unknown cost`."""
+    if not spend.unknown:
+        return format_dollars(spend.usd) if spend.usd else "nothing spent"
+    calls = f"{spend.unknown} call{'s' if spend.unknown > 1 else ''} of unknown cost"
+    return f"{format_dollars(spend.usd)} and {calls}" if spend.usd else calls
+
+
+def format_spend(spend: Spend) -> str:
+    """The same in a few characters, for a view: `$1.20 + unknown`. Empty while no call has ended."""
+    if spend.usd:
+        return format_dollars(spend.usd) + (" + unknown" if spend.unknown else "")
+    return "unknown" if spend.unknown else ""

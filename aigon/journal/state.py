@@ -5,48 +5,24 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from aigon.journal.attempts import Attempts
-from aigon.journal.check_durations import Durations, measured
+from aigon.journal.durations import Durations, add_duration
 from aigon.journal.events import (
     CheckFinished,
-    CheckpointIntended,
+    CommitIntended,
     Event,
     IterationFinished,
     IterationStarted,
-    RecordMended,
+    MoneySpent,
+    RecordRepaired,
     RolledBack,
     RunFinished,
     RunStarted,
-    Spent,
     TurnEnded,
 )
+from aigon.journal.spending import Paid, Spend
 from aigon.model.outcomes import Outcome, Refused
 from aigon.model.resources import PeakUses, update_peak_uses
 from aigon.model.turns import Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """US dollars so far; `unknown` counts the turns and calls that did not say what they cost."""
-
-    usd: float = 0.0
-    unknown: int = 0
-
-    def plus(self, cost: float | None) -> "Spend":
-        """The spend after one more turn or call."""
-        return replace(self, unknown=self.unknown + 1) if cost is None else replace(self, usd=self.usd + cost)
-
-    def and_(self, other: "Spend") -> "Spend":
-        """Both together."""
-        return Spend(self.usd + other.usd, self.unknown + other.unknown)
-
-
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """A turn that said what it cost: of which agent, with which model asked for, in US dollars."""
-
-    agent: str
-    model: str
-    usd: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +54,7 @@ class State:
     used: int = 0
     turn: Turn | None = None
     turn_open: bool = False
-    intended: CheckpointIntended | None = None
+    intended: CommitIntended | None = None
     checkpoint: str = ""
     last: IterationFinished | None = None
     base: IterationFinished | None = None
@@ -90,7 +66,7 @@ class State:
     best: tuple[int, ...] = ()
     stalled: int = 0
     failed_turns: int = 0
-    spend: Spend = Spend()
+    spend: Spend = field(default_factory=Spend)
     outcome: Outcome | None = None
     human_ticks: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
@@ -101,7 +77,7 @@ class State:
     tried: Attempts = field(default_factory=Attempts)
     paid: tuple[Paid, ...] = ()
     unpriced: str = ""
-    earlier: Spend = Spend()
+    earlier: Spend = field(default_factory=Spend)
     durations: Durations = field(default_factory=dict)
     greed: PeakUses = field(default_factory=dict)
     looks: Mapping[int, IterationFinished] = field(default_factory=dict)
@@ -151,12 +127,12 @@ class State:
                 )
             case TurnEnded():
                 return self._turned(event.turn)
-            case Spent():
+            case MoneySpent():
                 return replace(self, spend=self.spend.plus(event.cost))
             case CheckFinished(finding=found):
-                known = measured(self.durations, found.check, found.status, found.duration, cached=found.cached)
+                known = add_duration(self.durations, found.check, found.status, found.duration, cached=found.cached)
                 return self if known is self.durations else replace(self, durations=known)
-            case CheckpointIntended():
+            case CommitIntended():
                 return replace(self, intended=event)
             case IterationFinished(number=0):
                 return replace(self, last=event, base=event, best=event.score)
@@ -166,7 +142,7 @@ class State:
                 return self._after_iteration(event)
             case RolledBack():
                 return self._gone_back(event)
-            case RecordMended():
+            case RecordRepaired():
                 return self._mended(event)
             case RunFinished():
                 return replace(self, outcome=event.outcome)
@@ -193,7 +169,7 @@ class State:
             outcome=None,
         )
 
-    def _mended(self, event: RecordMended) -> "State":
+    def _mended(self, event: RecordRepaired) -> "State":
         """As in the middle of a turn of which nothing is known: what it left is nobody's finished work.
 
         No number is given twice, and the branch goes back to nothing that was meant before.

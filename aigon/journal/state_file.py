@@ -10,22 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from aigon.files.store import write_atomic, write_whole
-from aigon.files.views import write_view
-from aigon.journal.best import Worths, best, is_unchanged_since, proven
+from aigon.files.atomic import write_atomic, write_view, write_whole
+from aigon.journal.best import CachedRatings, count_passed_criteria, find_best, is_unchanged_since
 from aigon.journal.events import (
     CheckStarted,
     Event,
     IterationFinished,
     IterationStarted,
     JudgeAsked,
-    RecordMended,
+    RecordRepaired,
     RunFinished,
     RunStarted,
     TurnEnded,
     Waiting,
 )
-from aigon.journal.state import Spend, State
+from aigon.journal.spending import Spend
+from aigon.journal.state import State
 from aigon.journal.state_document import NEWEST
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
@@ -33,7 +33,7 @@ from aigon.model.criteria import Verdict
 from aigon.model.outcomes import describe_outcome
 from aigon.model.turns import Turn
 
-WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordMended, RunFinished)
+WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordRepaired, RunFinished)
 """Events after which the file is written, beside those with which another phase begins."""
 Phase = Literal["base", "agent", "checks", "judge", "proof", "waiting", "ended"]
 POLLED = ("schema_version", "run_id", "feature_id", "label", "agent", "status", "phase", "iteration", "max_iterations",
@@ -43,7 +43,7 @@ _OF_TURN = ("agent", "model", "turn", "rung", "cost")
 """What is told of an iteration's turn; null where it had none."""
 
 
-class Iterations:
+class EncodedIterations:
     """The iterations of a run as the file tells of them, by number; `texts` is that in JSON, as bytes."""
 
     def __init__(self) -> None:
@@ -76,10 +76,10 @@ class Iterations:
 class StateFileSink:
     """Keeps the state file at `path` up to date; `iterations` are those of earlier invocations."""
 
-    def __init__(self, path: Path, iterations: Iterations | None = None) -> None:
+    def __init__(self, path: Path, iterations: EncodedIterations | None = None) -> None:
         self._path = path
-        self._iterations = iterations or Iterations()
-        self._worths = Worths()
+        self._iterations = iterations or EncodedIterations()
+        self._worths = CachedRatings()
         self._phase: Phase = "base"
 
     @classmethod
@@ -129,7 +129,7 @@ class StateFileSink:
         """Nothing is held open."""
 
 
-def last_written(events: Iterable[Event]) -> int | None:
+def find_last_write(events: Iterable[Event]) -> int | None:
     """Return the place of the last of these events after which the file is written, from 0; None if there is none."""
     phase, last = "base", None
     for at, event in enumerate(events):
@@ -160,7 +160,7 @@ def _phase(event: Event) -> Phase | None:
             return None
 
 
-def _head(event: Event, state: State, worths: Worths, phase: Phase) -> dict[str, object]:
+def _head(event: Event, state: State, worths: CachedRatings, phase: Phase) -> dict[str, object]:
     started, look = state.started, state.last
     assert started is not None, "a run begins with its RunStarted"
     ended = event if isinstance(event, RunFinished) else None
@@ -203,16 +203,16 @@ def _head(event: Event, state: State, worths: Worths, phase: Phase) -> dict[str,
     }
 
 
-def _best(state: State, worths: Worths) -> dict[str, object] | None:
+def _best(state: State, worths: CachedRatings) -> dict[str, object] | None:
     """The checkpoint at which most was proven, of those that the branch can go back to.
 
     Number 0 is where the run began; `latest`: the branch stands there.
     """
     looks = list(state.looks.values())
-    look = best(looks, state.base, worths) or (looks[0] if looks else None)
+    look = find_best(looks, state.base, worths) or (looks[0] if looks else None)
     if look is None:
         return None
-    met, total = proven(look), len(look.verdicts)
+    met, total = count_passed_criteria(look), len(look.verdicts)
     latest = look.number == looks[-1].number or is_unchanged_since(state.tried.done, look.number)
     return {
         "number": look.number,

@@ -21,9 +21,8 @@ from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec
 from aigon.process import run
-from aigon.spec.files import read_file
-from aigon.text.documents import Node
-from aigon.text.yaml import parsed
+from aigon.spec.files import read_spec_file
+from aigon.text.documents import DocumentNode, parse_yaml
 
 FILE = "case.yaml"
 TRUTHS: tuple[Truth, ...] = ("met", "unmet")
@@ -59,10 +58,10 @@ def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
 def load_case(folder: Path) -> LabelledCase:
     """The case in one folder. Raises AigonError (exit 2), naming the file and the key."""
     file = folder / FILE
-    keys = parsed(_read_content(file), str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
+    keys = parse_yaml(_read_content(file), str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
     if not any((folder / name).exists() for name in ("after", "change.diff")) and "delete" not in keys:
         raise usage("The case has no change", where=str(folder), hint="Put changed files into after/, or a change.diff")
-    spec = read_file(folder / "spec.md", str(folder / "spec.md"))
+    spec = read_spec_file(folder / "spec.md", str(folder / "spec.md"))
     return LabelledCase(
         name=folder.resolve().name,
         about=keys["about"].text(),
@@ -81,7 +80,7 @@ def _read_content(file: Path) -> bytes:
         raise usage(f"The case cannot be read: {error.strerror}", where=str(file)) from error
 
 
-def _parse_truth(spec: Spec, node: Node) -> dict[int, Truth]:
+def _parse_truth(spec: Spec, node: DocumentNode) -> dict[int, Truth]:
     """By criterion. Exactly those that a judge decides have to have a label."""
     labels = {key: label.choice(TRUTHS) for key, label in node.pairs().items()}
     asked = {str(criterion.number) for criterion in spec.criteria if criterion.kind == "judge"}
@@ -90,13 +89,13 @@ def _parse_truth(spec: Spec, node: Node) -> dict[int, Truth]:
     return {int(number): label for number, label in labels.items()}
 
 
-def _not_the_same(node: Node, asked: set[str], labels: set[str]) -> AigonError:
+def _not_the_same(node: DocumentNode, asked: set[str], labels: set[str]) -> AigonError:
     odd = ", ".join(sorted(asked ^ labels))
     hint = "A judge decides the criteria without an annotation that no check decides: `aigon spec-show` lists them"
     return node.wrong(f"does not fit the criteria of spec.md that a judge decides: {odd}", hint)
 
 
-def _parse_check(node: Node) -> ObservedCheck:
+def _parse_check(node: DocumentNode) -> ObservedCheck:
     """A check that was green, as everything is when a judge is asked."""
     keys = node.fields(("title", "summary", "output"), ("title",))
     title, summary, output = (keys[key].text() if key in keys else "" for key in ("title", "summary", "output"))

@@ -11,7 +11,7 @@ from aigon.model.changes import FileDiff, Hunk
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 Task = Literal["decide", "refute"]
 
@@ -227,7 +227,7 @@ def _finding(observed: ObservedCheck) -> str:
 
 
 def _output(observed: ObservedCheck) -> str:
-    return plain(observed.output or observed.finding.excerpt).strip()[-_OUTPUT:]
+    return strip_escapes(observed.output or observed.finding.excerpt).strip()[-_OUTPUT:]
 
 
 def render_unified(diff: FileDiff) -> str:

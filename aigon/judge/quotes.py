@@ -11,7 +11,7 @@ from aigon.judge.reply import Quote, bound_text
 from aigon.judge.selection import asks_documentation, asks_removal
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Evidence:
         wanted = source.strip().casefold().removeprefix("check ")
         found = [o for o in self.observed if wanted in (o.finding.check.casefold(), o.finding.title.casefold())]
         texts = [text for o in found for text in (o.output, o.finding.excerpt, o.finding.summary)]
-        return plain("\n".join(texts)) if found else None
+        return strip_escapes("\n".join(texts)) if found else None
 
 
 TOLERANCE = 3

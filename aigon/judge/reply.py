@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _LONGEST_TEXT = 1_000
 """Characters of evidence, and of reason, that are kept of one verdict."""
@@ -15,7 +15,7 @@ _LONGEST_TEXT = 1_000
 
 def bound_text(text: str, characters: int = _LONGEST_TEXT) -> str:
     """On one line, without escape sequences or what changes how other text is shown, and not longer than that."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in plain(text)).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in strip_escapes(text)).split())
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 

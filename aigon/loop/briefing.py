@@ -2,13 +2,12 @@
 
 import os
 
-from aigon.files.views import make_way
+from aigon.files.atomic import make_way
 from aigon.job.demand import is_hollow
 from aigon.job.job import Job
 from aigon.job.world import World
-from aigon.journal.approach import approach
 from aigon.journal.events import IterationFinished
-from aigon.journal.memory import recalled
+from aigon.journal.memory import render_memory, render_setbacks
 from aigon.journal.state import State
 from aigon.loop import prompt
 from aigon.model.turns import TurnRequest
@@ -36,7 +35,7 @@ def render_prompt(job: Job, world: World, state: State, number: int) -> str:
         logs=str(world.iteration_folder(look.number)) if look else str(world.folder),
         validation_skipped=job.demand.skip_validation,
         judge=job.judge.backend if job.judge else "none",
-        approach=approach(state, number),
+        approach=render_setbacks(state, number),
         memory=_memory(job, state),
         promises=job.promises,
     )
@@ -50,7 +49,7 @@ def _digest(job: Job, look: IterationFinished) -> str:
 
 def _memory(job: Job, state: State) -> str:
     """What earlier turns tried; empty while the digest of the last look says it all."""
-    told = recalled(state.tried.all, MEMORY, job.earlier)
+    told = render_memory(state.tried.all, MEMORY, job.earlier)
     return f"## What was tried\n\n{told}" if told else ""
 
 

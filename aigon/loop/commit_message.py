@@ -6,7 +6,7 @@ from typing import Literal
 
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
-from aigon.text.quoting import clipped, folded, item
+from aigon.text.quoting import clip, fold, list_item
 
 Built = Literal["changed", "unchanged", "failed", "ticked"]
 """What an iteration brought: changed files, none, what a failed turn left, or only boxes that a resume ticked."""
@@ -41,7 +41,7 @@ def render_iteration_message(
         "Checks": "validation skipped" if skipped else " ".join(_check(f) for f in findings),
         "Criteria": met,
     }
-    lines = [f"Aigon-{key}: {folded(value, 2000) or 'none'}" for key, value in trailers.items()]
+    lines = [f"Aigon-{key}: {fold(value, 2000) or 'none'}" for key, value in trailers.items()]
     return "\n".join([_subject(feature_id, number, met, findings, skipped, built), "", *lines]) + "\n"
 
 
@@ -52,9 +52,11 @@ def render_squash_message(
 
     `criteria` are the verdicts with the texts of what they are about.
     """
-    name = folded(title, 200)
-    subject = f"feat(feature-{folded(feature_id, 40)}): {name[:1].lower()}{name[1:] or 'done'}"
-    proven = [f"- {item(text, 200)} ({folded(verdict.method, 40)})" for verdict, text in criteria if _is_met(verdict)]
+    name = fold(title, 200)
+    subject = f"feat(feature-{fold(feature_id, 40)}): {name[:1].lower()}{name[1:] or 'done'}"
+    proven = [
+        f"- {list_item(text, 200)} ({fold(verdict.method, 40)})" for verdict, text in criteria if _is_met(verdict)
+    ]
     body = ["Proven by aigon:", *proven, ""] if proven else []
     trailers = {
         "Feature": feature_id,
@@ -62,20 +64,20 @@ def render_squash_message(
         "Checks": " ".join(_check(f) for f in findings),
         "Criteria": f"{len(proven)}/{len(criteria)}",
     }
-    lines = [f"Aigon-{key}: {folded(value, 2000) or 'none'}" for key, value in trailers.items()]
-    return "\n".join([clipped(subject, _SUBJECT), "", *body, *lines]) + "\n"
+    lines = [f"Aigon-{key}: {fold(value, 2000) or 'none'}" for key, value in trailers.items()]
+    return "\n".join([clip(subject, _SUBJECT), "", *body, *lines]) + "\n"
 
 
 def render_adoption_message(feature_id: str, taken: Sequence[tuple[str, str, str]]) -> str:
     """The commit that takes files of other candidates in: label, commit and path of each."""
-    whose = " and ".join(dict.fromkeys(folded(label, 40) for label, _, _ in taken))
-    lines = [f"- {folded(path, 200)}" for _, _, path in taken]
-    trailers = [f"Aigon-Adopted-From: {folded(label, 40)} {commit}" for label, commit, _ in taken]
-    subject = f"feat(feature-{folded(feature_id, 40)}): adopt {len(taken)} of {whose}"
+    whose = " and ".join(dict.fromkeys(fold(label, 40) for label, _, _ in taken))
+    lines = [f"- {fold(path, 200)}" for _, _, path in taken]
+    trailers = [f"Aigon-Adopted-From: {fold(label, 40)} {commit}" for label, commit, _ in taken]
+    subject = f"feat(feature-{fold(feature_id, 40)}): adopt {len(taken)} of {whose}"
     if len(taken) == 1:
-        subject = f"feat(feature-{folded(feature_id, 40)}): adopt {folded(taken[0][2], 200)} of {whose}"
-    feature = f"Aigon-Feature: {folded(feature_id, 2000)}"
-    return "\n".join([clipped(subject, _SUBJECT), "", *lines, "", feature, *dict.fromkeys(trailers)]) + "\n"
+        subject = f"feat(feature-{fold(feature_id, 40)}): adopt {fold(taken[0][2], 200)} of {whose}"
+    feature = f"Aigon-Feature: {fold(feature_id, 2000)}"
+    return "\n".join([clip(subject, _SUBJECT), "", *lines, "", feature, *dict.fromkeys(trailers)]) + "\n"
 
 
 def _is_met(verdict: Verdict) -> bool:
@@ -88,12 +90,12 @@ def _check(finding: Finding) -> str:
 
 def _word(name: str) -> str:
     """A check's name without what separates names in the trailer."""
-    return re.sub(r"[\s=]+", "-", folded(name, 80)) or "unnamed"
+    return re.sub(r"[\s=]+", "-", fold(name, 80)) or "unnamed"
 
 
 def _subject(feature_id: str, number: int, met: str, findings: Sequence[Finding], skipped: bool, built: Built) -> str:
     """The longest wording that fits: the names of the red checks, their number, or no word on them."""
-    scope = f"(feature-{folded(feature_id, 40)})"
+    scope = f"(feature-{fold(feature_id, 40)})"
     if built == "ticked":
         return f"docs{scope}: tick the criteria proven after iteration {number}"
     kind, what = ("feat", "") if built == "changed" else ("chore", f"{_NOTHING[built]}, ")

@@ -22,7 +22,7 @@ from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Interrupted, NeedsHuman, Outcome, Stopped
 from aigon.model.resources import Probe
-from aigon.text.counting import list_criteria
+from aigon.text.amounts import list_criteria
 
 _IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
 

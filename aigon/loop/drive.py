@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from aigon.errors import AigonError
-from aigon.files.system_errors import refusal
+from aigon.files.system_errors import explain_os_error
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.state import State
@@ -53,7 +53,7 @@ class Recorder:
             try:
                 record(event, after)
             except OSError as error:
-                raise refusal("The record of the run cannot be written", error) from error
+                raise explain_os_error("The record of the run cannot be written", error) from error
         self.show(event)
         return after
 
@@ -103,7 +103,7 @@ def drive_loop(loop: Loop, state: State, recorder: Recorder) -> RunFinished:
         _note(error, state, recorder)
         raise
     except OSError as error:  # a full disk, a folder that is gone
-        refused = refusal("The run cannot go on", error)
+        refused = explain_os_error("The run cannot go on", error)
         _note(refused, state, recorder)
         raise refused from error
 

@@ -6,12 +6,12 @@ Grouping by fingerprint with one example each made 34 failing test runs 16 times
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aigon.journal.amounts import duration, estimated_tokens
 from aigon.model.checks import Finding
 from aigon.model.criteria import VERDICT_WORDS, Criterion, Spec, Verdict
 from aigon.model.failures import MAX_FAILURE_LINE_CHARS, FailedCheck, Failure, compare_failed_check, has_failed
 from aigon.model.turns import Turn
-from aigon.text.quoting import code, fenced, folded, item
+from aigon.text.amounts import estimate_tokens, format_duration
+from aigon.text.quoting import code_block, code_span, fold, list_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def render_feedback(
     text = ""
     for level in _LEVELS:
         text = _composed(always, checks, notes, level)
-        if estimated_tokens(text) <= budget:
+        if estimate_tokens(text) <= budget:
             break
     return text
 
@@ -91,7 +91,7 @@ def _opening(findings: Sequence[Finding], before: Sequence[Finding]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(code(name, 120) for name in names[:10]) + (f" and {len(names) - 10} more" * (len(names) > 10))
+    return ", ".join(code_span(name, 120) for name in names[:10]) + (f" and {len(names) - 10} more" * (len(names) > 10))
 
 
 def _shown(check: FailedCheck, level: _Level) -> str:
@@ -100,14 +100,14 @@ def _shown(check: FailedCheck, level: _Level) -> str:
 
 def _block(failure: Failure, level: _Level) -> str:
     lines = failure.lines[-level.lines :] if failure.from_end else failure.lines[: level.lines]
-    body = fenced("\n".join(lines)) if lines else ""
+    body = code_block("\n".join(lines)) if lines else ""
     return "\n".join(part for part in (failure.about, body, _more(failure, level)) if part)
 
 
 def _more(failure: Failure, level: _Level) -> str:
     if not failure.more:
         return ""
-    names = ", ".join(code(name, 120) for name in failure.names[: level.names])
+    names = ", ".join(code_span(name, 120) for name in failure.names[: level.names])
     rest = ", ..." if failure.more > level.names else ""
     return f"and {failure.more} more like it" + (f": {names}{rest}" if names else "")
 
@@ -118,7 +118,7 @@ def _open_criteria(spec: Spec, verdicts: Sequence[Verdict]) -> str:
     if not lines:
         return "Every acceptance criterion is proven."
     title = f"Acceptance criteria not proven: {len(lines)} of {len(spec.criteria)}."
-    return f"{title}\n{fenced(chr(10).join(lines))}"
+    return f"{title}\n{code_block(chr(10).join(lines))}"
 
 
 def _met(verdict: Verdict | None) -> bool:
@@ -128,11 +128,11 @@ def _met(verdict: Verdict | None) -> bool:
 def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
     status = VERDICT_WORDS[verdict.status if verdict else "unclear"]
     reason = (verdict.reason or verdict.evidence) if verdict else "not looked at"
-    return f"{criterion.number}. {folded(criterion.text)}\n   {status}: {folded(reason, REASON) or 'no reason given'}"
+    return f"{criterion.number}. {fold(criterion.text)}\n   {status}: {fold(reason, REASON) or 'no reason given'}"
 
 
 def _notes(notes: Sequence[str], level: _Level) -> str:
-    lines = [f"- {item(note, MAX_FAILURE_LINE_CHARS)}" for note in notes[: level.notes]]
+    lines = [f"- {list_item(note, MAX_FAILURE_LINE_CHARS)}" for note in notes[: level.notes]]
     return "\n".join(["Put back by aigon after the last turn:", *lines]) if lines else ""
 
 
@@ -147,13 +147,14 @@ def _about(turn: Turn | None) -> str:
 
 def _ended(turn: Turn) -> str:
     if turn.end == "timed_out":
-        return f"The last turn was stopped at its time limit, after {duration(turn.duration)}: work in smaller steps."
+        took = format_duration(turn.duration)
+        return f"The last turn was stopped at its time limit, after {took}: work in smaller steps."
     ending = f"exit code {turn.exit_code}" if turn.exit_code is not None else turn.end.replace("_", " ")
     return f"The last turn failed ({ending})."
 
 
 def _path(logs: str) -> str:
-    return f"Full logs: {code(logs, 1000)}" if logs else ""
+    return f"Full logs: {code_span(logs, 1000)}" if logs else ""
 
 
 def _left_out(checks: Sequence[FailedCheck], notes: Sequence[str], level: _Level) -> str:

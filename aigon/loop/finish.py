@@ -9,9 +9,10 @@ from aigon.job.job import Job
 from aigon.job.partial import has_stopped_short
 from aigon.job.world import World
 from aigon.journal import best
-from aigon.journal.amounts import count_checks, duration, many, spent
+from aigon.journal.attempt import describe_checks
 from aigon.journal.events import Event, RunFinished
-from aigon.journal.state import Spend, State
+from aigon.journal.spending import Spend, describe_spend
+from aigon.journal.state import State
 from aigon.loop.issues import list_advice, list_remaining
 from aigon.loop.roll_back import describe_target, find_better, roll_back_if_wanted
 from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
@@ -34,8 +35,8 @@ from aigon.model.outcomes import (
 )
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
-from aigon.text.counting import list_criteria
-from aigon.text.quoting import folded
+from aigon.text.amounts import format_count, format_duration, list_criteria
+from aigon.text.quoting import fold
 
 LINES = 24
 NAMED = 2
@@ -91,7 +92,7 @@ def render_summary(
     top = [*_ending(outcome), _facts(spec, by_number, findings, iterations, spend, elapsed, waited)]
     about, *commands = about_branch.splitlines() or [""]
     branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands, *wrapped]
-    last = [f"Next: {folded(next_command, 2000)}"] if next_command.strip() else []
+    last = [f"Next: {fold(next_command, 2000)}"] if next_command.strip() else []
     body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
     return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"
 
@@ -106,7 +107,7 @@ def _red(finding: Finding) -> list[str]:
 
 def _ending(outcome: Outcome) -> list[str]:
     """How the run ended, on two lines at most."""
-    lines = wrap(folded(describe_outcome(outcome), 4 * COLUMNS), COLUMNS - 2)
+    lines = wrap(fold(describe_outcome(outcome), 4 * COLUMNS), COLUMNS - 2)
     return lines if len(lines) <= 2 else [lines[0], lines[1] + " …"]
 
 
@@ -120,11 +121,11 @@ def _facts(
     waited: float,
 ) -> str:
     met = sum(_met(c, by_number) for c in spec.criteria)
-    facts = [f"{met} of {len(spec.criteria)} criteria proven", count_checks(findings)]
-    facts += [many(iterations, "iteration")] if iterations else []
-    facts += [spent(spend)]
-    facts += [] if elapsed is None else [duration(elapsed)]
-    return " · ".join([*facts, f"waited {duration(waited)}"] if waited >= 1 else facts)
+    facts = [f"{met} of {len(spec.criteria)} criteria proven", describe_checks(findings)]
+    facts += [format_count(iterations, "iteration")] if iterations else []
+    facts += [describe_spend(spend)]
+    facts += [] if elapsed is None else [format_duration(elapsed)]
+    return " · ".join([*facts, f"waited {format_duration(waited)}"] if waited >= 1 else facts)
 
 
 def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
@@ -133,13 +134,13 @@ def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
 
 
 def _open(criterion: Criterion, verdict: Verdict | None) -> str:
-    reason = folded(verdict.reason or verdict.evidence) if verdict else "not looked at"
+    reason = fold(verdict.reason or verdict.evidence) if verdict else "not looked at"
     doubt = "unclear: " if verdict and verdict.status == "unclear" else ""
-    return f"[ ] {criterion.number}. {_cut(folded(criterion.text), 50)}: {doubt}{reason or 'no reason given'}"
+    return f"[ ] {criterion.number}. {_cut(fold(criterion.text), 50)}: {doubt}{reason or 'no reason given'}"
 
 
 def _proven(criterion: Criterion, verdict: Verdict) -> str:
-    return f"[x] {criterion.number}. {_cut(folded(criterion.text), 60)} ({verdict.method.replace(':', ' ')})"
+    return f"[x] {criterion.number}. {_cut(fold(criterion.text), 60)} ({verdict.method.replace(':', ' ')})"
 
 
 def _see_also(
@@ -164,7 +165,7 @@ def _fitted(sections: Sequence[Section], room: int) -> list[str]:
 
 def _section(title: str, rows: Sequence[str], room: int) -> list[str]:
     """The title with the number of rows, and what of them fits in `room`; the last line tells of the rest."""
-    lines = [f"  {folded(row)}" for row in rows]
+    lines = [f"  {fold(row)}" for row in rows]
     if len(rows) > room:
         lines = [*lines[: room - 1], f"  and {len(rows) - room + 1} more"]
     return [f"{title} ({len(rows)})", *lines]
@@ -245,7 +246,11 @@ def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:
 def _about_branch(job: Job, outcome: Outcome, state: State) -> str:
     """Where the branch stands, if that is not where the last iteration ended, or not where it is best."""
     if went := state.rolled_back:
-        far = f"{best.name(state.last)} ({best.how_far(state.last, state.base)})" if state.last else ""
+        far = (
+            f"{best.name_assessment(state.last)} ({best.describe_progress(state.last, state.base)})"
+            if state.last
+            else ""
+        )
         return f"went back to {far}; {_undone(state)} parked as {went.ref}"
     there = find_better(state) if has_stopped_short(outcome, state) else None
     if there is None:

@@ -9,7 +9,7 @@ from aigon.model.checks import OWN_ROLES, Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.model.failures import FailureGroup, format_location, group_problems, has_failed
 from aigon.profiles.profile import CONFIG
-from aigon.text.quoting import code, folded, item
+from aigon.text.quoting import code_span, fold, list_item
 
 KINDS = 10
 """Groups of problems of one check that are issues of their own; the rest is one more."""
@@ -39,15 +39,15 @@ class Issue:
 
     def __str__(self) -> str:
         """The point in one line of plain text."""
-        return folded(self._worded(self.complaint, *filter(None, (self.rule, self.test, self.place))))
+        return fold(self._worded(self.complaint, *filter(None, (self.rule, self.test, self.place))))
 
     def as_markdown(self) -> str:
         """The same for the log: what tools chose stands in code spans."""
-        places = (code(place, 120) for place in (self.rule, self.test, self.place) if place)
-        return self._worded(code(self.complaint), *places)
+        places = (code_span(place, 120) for place in (self.rule, self.test, self.place) if place)
+        return self._worded(code_span(self.complaint), *places)
 
     def _worded(self, complaint: str, *places: str) -> str:
-        about, reason = item(self.about, 80), folded(self.reason)
+        about, reason = list_item(self.about, 80), fold(self.reason)
         where_ = f" ({', '.join(places)})" if places else ""
         times = f", {self.times} times" if self.times > 1 else ""
         said = f"{complaint} ({reason})" if complaint and reason else complaint or reason
@@ -97,14 +97,14 @@ def list_advice(state: State, folders: Mapping[str, str]) -> list[str]:
 
 def _by_hand(finding: Finding, folders: Mapping[str, str]) -> str:
     folder = folders.get(finding.check, ".")
-    return folded(f"cd {shlex.quote(folder)} && {finding.command}" if folder != "." else finding.command, 200)
+    return fold(f"cd {shlex.quote(folder)} && {finding.command}" if folder != "." else finding.command, 200)
 
 
 def _of_check(finding: Finding) -> Iterator[Issue]:
     found = group_problems(finding.problems)
     if not found and has_failed(finding):
         why = finding.summary or f"exit code {finding.exit_code}"
-        yield Issue(finding.title, reason=why, step=f"Make {folded(finding.title, 80)} pass")
+        yield Issue(finding.title, reason=why, step=f"Make {fold(finding.title, 80)} pass")
     yield from (_of_group(finding.title, group) for group in found[:KINDS])
     if len(found) > KINDS:
         yield Issue(finding.title, reason=f"and {len(found) - KINDS} other kinds")
@@ -112,11 +112,11 @@ def _of_check(finding: Finding) -> Iterator[Issue]:
 
 def _of_group(title: str, group: FailureGroup) -> Issue:
     example = group.example
-    complaint = next((line for line in example.message.splitlines() if folded(line)), "no message")
+    complaint = next((line for line in example.message.splitlines() if fold(line)), "no message")
     place, warning = format_location(example), example.severity == "warning"
-    at = code(example.test or place, 120)
-    line = f" ({code(place, 120)})" if example.test and place else ""
-    step = f"Fix {code(complaint, 120)}" + (f" in {at}{line}" if at else f" ({folded(title, 80)})")
+    at = code_span(example.test or place, 120)
+    line = f" ({code_span(place, 120)})" if example.test and place else ""
+    step = f"Fix {code_span(complaint, 120)}" + (f" in {at}{line}" if at else f" ({fold(title, 80)})")
     times = len(group.problems)
     return Issue(title, complaint, "", example.rule, example.test, place, times, warning, "" if warning else step)
 
@@ -128,8 +128,8 @@ def _of_criteria(verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> 
         verdict = known.get(number)
         if verdict and verdict.status == "met":
             continue
-        why = (folded(verdict.reason or verdict.evidence) or "no reason given") if verdict else "not looked at"
+        why = (fold(verdict.reason or verdict.evidence) or "no reason given") if verdict else "not looked at"
         doing = "Have a person decide" if verdict and verdict.method == "human" else "Prove"
-        text = folded(texts.get(number, ""), 120)
+        text = fold(texts.get(number, ""), 120)
         said = f"{text} ({why})" if text else why
         yield Issue(f"Criterion {number}", reason=said, step=f"{doing} criterion {number}{f': {text}' if text else ''}")

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from aigon.git.diff import diff_trees
 from aigon.job.job import Job
 from aigon.job.world import World
-from aigon.journal.events import Event, JudgeAsked, Spent
+from aigon.journal.events import Event, JudgeAsked, MoneySpent
 from aigon.journal.state import State
 from aigon.judge import selection
 from aigon.judge.backends import find_backend
@@ -89,7 +89,7 @@ def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Gene
         question = next(steps)
         while not world.stop.look():
             answer = redact_value(_asked(world, settings, question), world.redact)
-            yield Spent(world.now(), number, "judge", answer.cost, answer.cost_status)
+            yield MoneySpent(world.now(), number, "judge", answer.cost, answer.cost_status)
             question = steps.send(answer)
         return Judgement(())
     except StopIteration as end:

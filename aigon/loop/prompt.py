@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from aigon.errors import usage
 from aigon.model.checks import Check
 from aigon.model.criteria import VERDICT_WORDS, Criterion, Spec, Verdict, find_bound_checks
-from aigon.text.quoting import code, fenced, folded
+from aigon.text.quoting import code_block, code_span, fold
 
 _PLACEHOLDER = re.compile(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
 _BOUND = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*(\S+)", re.DOTALL)
@@ -41,15 +41,17 @@ def fill_template(
     values = {
         "NUMBER": str(number),
         "LIMIT": str(limit),
-        "SPEC": fenced(spec.raw.decode("utf-8", "replace"), "markdown"),
-        "SPEC_PATH": code(spec_path, 1000),
+        "SPEC": code_block(spec.raw.decode("utf-8", "replace"), "markdown"),
+        "SPEC_PATH": code_span(spec_path, 1000),
         "CRITERIA": _criteria(spec.criteria, verdicts, () if validation_skipped else checks, judge),
         "CHECKS": _checks(checks, validation_skipped),
         "APPROACH": approach.strip(),
         "MEMORY": memory.strip(),
         "PROMISE": _completion(promises, limit),
         "DIGEST": f"## What the last look found\n\n{digest.strip()}" if digest.strip() else "",
-        "LOGS": f"The whole output of the last look is in {code(logs, 1000)}." if logs and logs not in digest else "",
+        "LOGS": f"The whole output of the last look is in {code_span(logs, 1000)}."
+        if logs and logs not in digest
+        else "",
     }
     return _filled(template, values).rstrip("\n") + "\n"
 
@@ -67,10 +69,10 @@ def _completion(phrases: Sequence[str], limit: int) -> str:
 
 def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:
     """What decides a criterion, in a phrase for people. `judge` names the judge; empty or `none` is none."""
-    command = folded(criterion.command or "", 500)
+    command = fold(criterion.command or "", 500)
     match criterion.kind:
         case "verify":
-            return f"runs {code(command, 500)}, must exit 0"
+            return f"runs {code_span(command, 500)}, must exit 0"
         case "metric":
             return _metric(command)
         case "check":
@@ -86,15 +88,15 @@ def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str)
 def _metric(command: str) -> str:
     bound = _BOUND.fullmatch(command)
     if bound is None:
-        return f"runs {code(command, 500)}, its number decides"
-    return f"runs {code(bound[1], 500)}, its number must be {bound[2]} {bound[3]}"
+        return f"runs {code_span(command, 500)}, its number decides"
+    return f"runs {code_span(bound[1], 500)}, its number must be {bound[2]} {bound[3]}"
 
 
 def _bound_to(name: str, checks: Sequence[Check]) -> str:
     found = find_bound_checks(name, {c.name: c.role for c in checks})
     if not found:
         return "no such check; unclear"
-    return f"check{'s' if len(found) > 1 else ''} {', '.join(code(n, 80) for n in found)} must be green"
+    return f"check{'s' if len(found) > 1 else ''} {', '.join(code_span(n, 80) for n in found)} must be green"
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
@@ -115,11 +117,11 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _criteria(criteria: Sequence[Criterion], verdicts: Sequence[Verdict], checks: Sequence[Check], judge: str) -> str:
     standing = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
     lines = [
-        f"{c.number}. [{standing.get(c.number, 'not looked at')}] {folded(c.text, 1000)}\n"
+        f"{c.number}. [{standing.get(c.number, 'not looked at')}] {fold(c.text, 1000)}\n"
         f"   decided by: {describe_decision(c, checks, judge)}"
         for c in criteria
     ]
-    return fenced("\n".join(lines))
+    return code_block("\n".join(lines))
 
 
 def _checks(checks: Sequence[Check], skipped: bool) -> str:
@@ -127,14 +129,14 @@ def _checks(checks: Sequence[Check], skipped: bool) -> str:
         return "Validation is skipped in this run: none runs but the commands of the criteria. Run the project's own."
     if not checks:
         return "None that aigon knows of: the criteria alone decide."
-    return fenced("\n".join(_check(c) for c in checks))
+    return code_block("\n".join(_check(c) for c in checks))
 
 
 def _check(check: Check) -> str:
     facts = [f"in {check.cwd}"] if check.cwd != "." else []
     facts += ["at the end only"] if check.when == "final" else []
     facts += [f"cannot run: {check.missing} is missing"] if check.missing else []
-    return f"{folded(check.title, 80)}: {_command(check.argv)}" + (f" ({folded(', '.join(facts))})" if facts else "")
+    return f"{fold(check.title, 80)}: {_command(check.argv)}" + (f" ({fold(', '.join(facts))})" if facts else "")
 
 
 def _command(argv: Sequence[str]) -> str:
@@ -145,4 +147,4 @@ def _command(argv: Sequence[str]) -> str:
             kept.append(word)
         elif word == "{report}" and kept and kept[-1].startswith("-"):
             kept.pop()
-    return folded(shlex.join(kept), 500)
+    return fold(shlex.join(kept), 500)

@@ -9,14 +9,14 @@ from aigon.job.demand import is_forgiven
 from aigon.job.escalation import find_next_step
 from aigon.job.job import Job
 from aigon.job.world import World
-from aigon.journal.events import CheckpointIntended, Event, IterationFinished, Parked
+from aigon.journal.events import CommitIntended, Event, IterationFinished, SavedAside
 from aigon.journal.state import State
 from aigon.loop import commit_message, feedback, iteration_log
 from aigon.loop.guards.availability import AWAY
 from aigon.model.criteria import Promise, find_promises, judge_promises
 from aigon.model.outcomes import Met, Outcome
 from aigon.secrets.redaction import redact_value
-from aigon.spec.document import tick
+from aigon.spec.document import tick_boxes
 
 SHORT, FULL = 2_000, 8_000
 """Estimated tokens of a digest: as a rule, and on a rung of the ladder that asks for all of it."""
@@ -100,7 +100,7 @@ def _ticks_due(job: Job, world: World, draft: IterationFinished, outcome: Outcom
 
 
 def _ticked(job: Job, draft: IterationFinished) -> bytes:
-    return tick(job.spec, {v.criterion: v.status == "met" for v in draft.verdicts})
+    return tick_boxes(job.spec, {v.criterion: v.status == "met" for v in draft.verdicts})
 
 
 def _commit(
@@ -111,7 +111,7 @@ def _commit(
     message = _message(job, world, draft, state)
     commit = world.workspace.commit(files, snapshot.tip.parent, message)
     finished = replace(draft, checkpoint=commit)
-    yield CheckpointIntended(world.now(), draft.number, commit, snapshot.tip.ref, world.workspace.branch, finished)
+    yield CommitIntended(world.now(), draft.number, commit, snapshot.tip.ref, world.workspace.branch, finished)
     world.workspace.publish(commit, snapshot.tip.ref)
     world.own_files.update(files)
     return (yield replace(finished, at=world.now()))
@@ -190,4 +190,4 @@ def _park(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator
     message = f"aigon: parked at an interruption (iteration {state.iteration})\n"
     commit = workspace.commit_tree(workspace.tree(), snapshot.tip.parent, message)
     ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{state.iteration}", commit)
-    return (yield Parked(world.now(), state.iteration, ref, commit, "what was not committed yet"))
+    return (yield SavedAside(world.now(), state.iteration, ref, commit, "what was not committed yet"))

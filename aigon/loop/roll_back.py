@@ -13,7 +13,7 @@ from aigon.job.job import Job
 from aigon.job.partial import has_stopped_short
 from aigon.job.world import World
 from aigon.journal import best
-from aigon.journal.events import Event, IterationFinished, Notice, Parked, RolledBack
+from aigon.journal.events import Event, IterationFinished, Notice, RolledBack, SavedAside
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome
 
@@ -41,14 +41,14 @@ def find_better(state: State) -> IterationFinished | None:
     looks = list(state.looks.values())
     if len(looks) < 2:
         return None
-    found = best.best(looks, state.base) or looks[0]
+    found = best.find_best(looks, state.base) or looks[0]
     unchanged = best.is_unchanged_since(state.tried.done, found.number)
     return None if unchanged or found.number == looks[-1].number else found
 
 
 def describe_target(look: IterationFinished, state: State) -> str:
     """`iteration 2 (3 of 4 proven, 1a2b3c4d5e6f)`."""
-    return f"{best.name(look)} ({best.how_far(look, state.base)}, {look.checkpoint[:12]})"
+    return f"{best.name_assessment(look)} ({best.describe_progress(look, state.base)}, {look.checkpoint[:12]})"
 
 
 def _question(target: IterationFinished, state: State) -> str:
@@ -59,15 +59,15 @@ def _question(target: IterationFinished, state: State) -> str:
 
 
 def _why(target: IterationFinished, state: State) -> str:
-    return best.compared(target, list(state.looks.values())[-1], state.base)
+    return best.explain_better(target, list(state.looks.values())[-1], state.base)
 
 
 def _back(job: Job, world: World, state: State, target: IterationFinished, tip: str) -> Generator[Event, State, State]:
     workspace, number = world.workspace, state.last_number
-    commit = _whole(workspace, tip, f"aigon: parked what came after {best.name(target)}\n")
+    commit = _whole(workspace, tip, f"aigon: parked what came after {best.name_assessment(target)}\n")
     ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-after-best", commit)
-    yield Parked(world.now(), number, ref, commit, f"what came after {best.name(target)}")
-    why = f"{best.how_far(target, state.base)} there; {_why(target, state)}"
+    yield SavedAside(world.now(), number, ref, commit, f"what came after {best.name_assessment(target)}")
+    why = f"{best.describe_progress(target, state.base)} there; {_why(target, state)}"
     event = RolledBack(world.now(), target.number, target.checkpoint, tip, ref, why)
     state = yield event
     moved = _carried_out(workspace, event, tip)
@@ -111,13 +111,15 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
         why = "A person has committed since the last iteration" if target else nothing[to]
         raise usage(f"There is nothing to go back from. {why}", where=f"--resume-from {to}", hint="Leave it out")
     number = state.iteration if state.turn_ended else state.last_number
-    what = f"what came after {best.name(target)}" if to == "best" else f"iteration {number}, which is repeated"
+    what = (
+        f"what came after {best.name_assessment(target)}" if to == "best" else f"iteration {number}, which is repeated"
+    )
     name = "after-best" if to == "best" else "repeated"
     commit = _whole(workspace, tip, f"aigon: parked {what}\n")
     ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{number}-{name}", commit)
-    why = best.how_far(target, state.base) if to == "best" else f"iteration {number} is repeated"
+    why = best.describe_progress(target, state.base) if to == "best" else f"iteration {number} is repeated"
     back = RolledBack(World.now(), target.number, target.checkpoint, tip, ref, why)
-    return [Parked(World.now(), number, ref, commit, what), back]
+    return [SavedAside(World.now(), number, ref, commit, what), back]
 
 
 def finish_going_back(workspace: Workspace, state: State, feature: str) -> list[Event]:
@@ -144,7 +146,7 @@ def _parked_since(workspace: Workspace, event: RolledBack, state: State, feature
     message = "aigon: parked what was there when the branch went back\n"
     commit = workspace.commit_tree(workspace.tree(), event.from_commit, message)
     ref = workspace.keep(f"feature-{feature}/{state.started.run_id}-{state.undone}-going-back", commit)
-    return [Parked(World.now(), state.undone, ref, commit, "what was there when the branch went back")]
+    return [SavedAside(World.now(), state.undone, ref, commit, "what was there when the branch went back")]
 
 
 def restore_work_tree(workspace: Workspace, tip: str, now: str) -> list[Event]:

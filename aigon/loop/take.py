@@ -14,7 +14,7 @@ from aigon.git.workspace import Tip
 from aigon.job.assessment import Snapshot
 from aigon.job.job import Job
 from aigon.job.world import World
-from aigon.journal.events import Event, Notice, Parked
+from aigon.journal.events import Event, Notice, SavedAside
 from aigon.journal.state import State
 from aigon.proof import put_back
 from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
@@ -128,7 +128,7 @@ def _back_on_branch(world: World, job: Job, number: int, notes: list[str]) -> Ge
     notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
     if alone and not workspace.is_ancestor(alone, workspace.tip() or alone):
         ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-detached", alone)
-        yield Parked(world.now(), number, ref, alone, "a commit on a detached HEAD")
+        yield SavedAside(world.now(), number, ref, alone, "a commit on a detached HEAD")
 
 
 def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:
@@ -144,7 +144,7 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
         return Tip(parent, found)
     if found:
         ref = world.workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-branch", found)
-        yield Parked(world.now(), number, ref, found, "the branch as the agent had rewritten it")
+        yield SavedAside(world.now(), number, ref, found, "the branch as the agent had rewritten it")
     notes.append(f"the branch had been rewritten; continuing from {state.checkpoint[:12]}")
     return Tip(state.checkpoint, found or "0" * len(state.checkpoint))
 
@@ -183,4 +183,4 @@ def _park(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> 
     message = f"aigon: parked edits to {', '.join(changed)} (iteration {number})\n"
     commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
     ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-own-files", commit)
-    yield Parked(world.now(), number, ref, commit, f"edits to {', '.join(changed)}")
+    yield SavedAside(world.now(), number, ref, commit, f"edits to {', '.join(changed)}")

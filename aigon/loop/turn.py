@@ -11,13 +11,13 @@ from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
-from aigon.files.displaced import real_folders
+from aigon.files.atomic import make_real_folders
 from aigon.isolation.run_sandbox import explain_refusal
 from aigon.job.escalation import ChosenStep, choose_worker, compute_return
 from aigon.job.job import Job
 from aigon.job.world import Held, World
 from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded, Waiting
-from aigon.journal.spending import priced
+from aigon.journal.spending import price_turn
 from aigon.journal.state import State
 from aigon.loop.briefing import write_briefing as asked
 from aigon.loop.decide import is_turn_barred
@@ -123,7 +123,7 @@ def _turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator
     turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
     redact_files(world.iteration_folder(number), world.redact)
     prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
-    state = yield TurnEnded(world.now(), priced(turn, prices), world.meter.taken())
+    state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.taken())
     if not state.failed_turns:
         for notice in explain_refusal(world.boxed, turn, world.now()):
             state = yield notice
@@ -134,7 +134,7 @@ def _run_folder(world: World, before: str, finished: int) -> None:
     """What aigon writes to is where it was `before`, and leads nowhere else."""
     aside = world.workspace.own / "displaced"
     if os.path.realpath(world.folder) != before:
-        real_folders(world.folder, world.checkout, aside)
+        make_real_folders(world.folder, world.checkout, aside)
     remove_links(world.folder, aside, finished)
 
 

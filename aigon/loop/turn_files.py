@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aigon.files.displaced import displace
+from aigon.files.atomic import move_aside
 
 MOST = 1_000
 """Files that are looked at; programs leave one to three."""
@@ -24,7 +24,7 @@ def remove_links(run: Path, aside: Path, finished: int = -1) -> None:
     for folder, below, names in os.walk(run):
         for name in (*below, *names):
             if not _plain(f"{folder}/{name}"):
-                displace(Path(folder, name), aside)
+                move_aside(Path(folder, name), aside)
         below[:] = [name for name in below if not (name.isdecimal() and int(name) < finished)]
 
 

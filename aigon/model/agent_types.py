@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aigon.text.documents import Node
-from aigon.text.yaml import parsed
+from aigon.text.documents import DocumentNode, parse_yaml
 
 ARGUMENT_GROUPS = ("approval", "model", "effort", "budget", "session", "args")
 """Parts of a command line that are there or not; `{model}` as a whole word of `argv` says where one goes."""
@@ -148,7 +147,7 @@ class AgentType:
 
 def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     """The kind in a YAML document. Raises AigonError (usage) that names file and key for one that is malformed."""
-    fields = parsed(content, file).fields(_KEYS, required=("title",))
+    fields = parse_yaml(content, file).fields(_KEYS, required=("title",))
     texts = {key: fields[key].text() for key in ("title", "program", "tested", "install", "login", "as_root", "note")
              if key in fields}  # fmt: skip
     lists = {key: fields[key].texts() for key in _LISTS if key in fields}
@@ -164,17 +163,17 @@ def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     return AgentType(name=name, reads=reads, **texts, **lists, **words)  # type: ignore[arg-type]
 
 
-def read_text_mapping(node: Node) -> dict[str, str]:
+def read_text_mapping(node: DocumentNode) -> dict[str, str]:
     """A mapping of texts."""
     return {key: value.text() for key, value in node.pairs().items()}
 
 
-def read_escalation_steps(node: Node) -> tuple[EscalationStep, ...]:
+def read_escalation_steps(node: DocumentNode) -> tuple[EscalationStep, ...]:
     """The rungs of a ladder."""
     return tuple(_read_escalation_step(item) for item in node.items())
 
 
-def _read_escalation_step(node: Node) -> EscalationStep:
+def _read_escalation_step(node: DocumentNode) -> EscalationStep:
     fields = node.fields(("turns", "model", "effort", "digest"))
     return EscalationStep(
         fields["turns"].whole() if "turns" in fields else 0,
@@ -184,26 +183,26 @@ def _read_escalation_step(node: Node) -> EscalationStep:
     )
 
 
-def _read_credentials(node: Node) -> Credentials:
+def _read_credentials(node: DocumentNode) -> Credentials:
     fields = node.fields(("env", "files", "more", "when"))
     when = {name: names.texts() for name, names in fields["when"].pairs().items()} if "when" in fields else {}
     return Credentials(**{key: node.texts() for key, node in fields.items() if key != "when"}, when=when)
 
 
-def _read_command_files(node: Node) -> CommandFiles:
+def _read_command_files(node: DocumentNode) -> CommandFiles:
     fields = node.fields(("path", "format", "arguments", "argument", "invoked"), required=("path",))
     texts = {key: fields[key].text() for key in ("path", "arguments", "argument", "invoked") if key in fields}
     kind: Sequence[Literal["markdown", "toml", "skill"]] = ("markdown", "toml", "skill")
     return CommandFiles(**texts, format=fields["format"].choice(kind) if "format" in fields else "markdown")
 
 
-def _read_judge_command(node: Node) -> JudgeCommand:
+def _read_judge_command(node: DocumentNode) -> JudgeCommand:
     fields = node.fields(("argv", "env", "alone"), required=("argv",))
     alone = "alone" in fields and fields["alone"].flag()
     return JudgeCommand(fields["argv"].texts(), read_text_mapping(fields["env"]) if "env" in fields else {}, alone)
 
 
-def _check_placeholders(fields: Mapping[str, Node]) -> None:
+def _check_placeholders(fields: Mapping[str, DocumentNode]) -> None:
     """A misspelt placeholder would reach the program as it stands."""
     import re
 
@@ -215,7 +214,7 @@ def _check_placeholders(fields: Mapping[str, Node]) -> None:
                     raise node.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
 
 
-def _list_words(node: Node) -> Sequence[Node]:
+def _list_words(node: DocumentNode) -> Sequence[DocumentNode]:
     """The words of a list; a text alone is a list of one."""
     return node.items() if isinstance(node.value, list) else (node,)
 

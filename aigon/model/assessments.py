@@ -7,7 +7,7 @@ from sys import intern
 from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.failures import FailureGroup, format_location, group_problems, has_failed, select_errors
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 MAX_LINE_CHARS = 200
 """Characters that are kept of one line of others."""
@@ -66,9 +66,9 @@ def summarise_check(finding: Finding) -> CheckSummary:
     red = has_failed(finding)
     return CheckSummary(
         intern(finding.check),
-        intern(folded(finding.title, 80)),
+        intern(fold(finding.title, 80)),
         finding.status,
-        intern(folded(finding.summary, MAX_LINE_CHARS)),
+        intern(fold(finding.summary, MAX_LINE_CHARS)),
         finding.counts,
         finding.duration,
         finding.cached,
@@ -81,7 +81,7 @@ def summarise_check(finding: Finding) -> CheckSummary:
 def list_remaining_criteria(verdicts: Sequence[Verdict]) -> tuple[RemainingCriterion, ...]:
     """The criteria that are not proven."""
     return tuple(
-        RemainingCriterion(v.criterion, v.status, folded(v.reason or v.evidence, MAX_LINE_CHARS))
+        RemainingCriterion(v.criterion, v.status, fold(v.reason or v.evidence, MAX_LINE_CHARS))
         for v in verdicts
         if v.status != "met"
     )
@@ -93,8 +93,8 @@ def _complaints(finding: Finding) -> tuple[Complaint, ...]:
         return tuple(_complaint(group) for group in found[:MAX_COMPLAINTS])
     last = next((line for line in reversed(finding.excerpt.splitlines()) if line.strip()), "")
     return (
-        (Complaint(folded(last, MAX_LINE_CHARS), "", 1),)
-        if last and folded(last, MAX_LINE_CHARS) not in finding.summary
+        (Complaint(fold(last, MAX_LINE_CHARS), "", 1),)
+        if last and fold(last, MAX_LINE_CHARS) not in finding.summary
         else ()
     )
 
@@ -102,12 +102,12 @@ def _complaints(finding: Finding) -> tuple[Complaint, ...]:
 def _complaint(group: FailureGroup) -> Complaint:
     example = group.example
     return Complaint(
-        _first_line(example), folded(example.test or format_location(example), MAX_LINE_CHARS), len(group.problems)
+        _first_line(example), fold(example.test or format_location(example), MAX_LINE_CHARS), len(group.problems)
     )
 
 
 def _first_line(problem: Problem) -> str:
-    return folded(next((line for line in problem.message.splitlines() if line.strip()), ""), MAX_LINE_CHARS)
+    return fold(next((line for line in problem.message.splitlines() if line.strip()), ""), MAX_LINE_CHARS)
 
 
 def _names(finding: Finding) -> tuple[str, ...]:

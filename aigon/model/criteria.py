@@ -7,7 +7,7 @@ from typing import Literal
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Finding, Role
-from aigon.text.counting import list_criteria
+from aigon.text.amounts import list_criteria
 
 CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
 VerdictStatus = Literal["met", "unmet", "unclear"]

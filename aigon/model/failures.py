@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aigon.model.checks import Finding, Problem
-from aigon.text.fingerprints import fingerprint, normalise, plain
-from aigon.text.quoting import clean, clipped, code, folded
+from aigon.text.fingerprints import fingerprint, normalise, strip_escapes
+from aigon.text.quoting import clean, clip, code_span, fold
 
 MAX_PROBLEMS_READ = 200
 """Problems of one finding that are read. Parsers keep no more, so a longer list may have lost any of them."""
@@ -117,8 +117,8 @@ def _format_heading(finding: Finding, before: Finding | None, base: Finding | No
     facts += ["gave no result"] if finding.status == "error" else []
     facts += [_format_counts(finding, was)] if _count_failed_tests(finding) else []
     facts += ["already red on the base"] if has_failed(base) else []
-    lines = [f"### {folded(finding.title, 80)}: {', '.join(facts)}"]
-    lines += [f"Command: {code(finding.command, MAX_FAILURE_LINE_CHARS)}"] if finding.command.strip() else []
+    lines = [f"### {fold(finding.title, 80)}: {', '.join(facts)}"]
+    lines += [f"Command: {code_span(finding.command, MAX_FAILURE_LINE_CHARS)}"] if finding.command.strip() else []
     lines += (
         [f"Result: {_format_result(finding, was)}"]
         if finding.summary.strip() and not _count_failed_tests(finding)
@@ -140,8 +140,8 @@ def _format_counts(now: Finding, before: Finding | None) -> str:
 def _format_result(now: Finding, before: Finding | None) -> str:
     """What the tool's own summary says, and what it said before: `4 problems`, before `7 problems`."""
     said, then = (
-        code(now.summary, MAX_FAILURE_LINE_CHARS),
-        code(before.summary, MAX_FAILURE_LINE_CHARS) if before else "",
+        code_span(now.summary, MAX_FAILURE_LINE_CHARS),
+        code_span(before.summary, MAX_FAILURE_LINE_CHARS) if before else "",
     )
     return f"{said}, before {then}" if then and then != said else said
 
@@ -170,7 +170,7 @@ def _rank_age(age: str) -> int:
 
 def _describe_group(age: str, group: FailureGroup) -> Failure:
     example, others = group.example, group.problems[1:]
-    known = [code(part) for part in (example.test, format_location(example), example.rule) if part]
+    known = [code_span(part) for part in (example.test, format_location(example), example.rule) if part]
     about = ", ".join(part for part in (*known, age) if part)
     names = dict.fromkeys(p.test or format_location(p) for p in others if p.test or p.file)
     return Failure(about, _split_lines(example.message), len(others), tuple(names))
@@ -182,7 +182,7 @@ def _describe_output(finding: Finding) -> tuple[Failure, ...]:
 
 
 def _split_lines(text: str) -> tuple[str, ...]:
-    return tuple(clipped(line.rstrip(), MAX_FAILURE_LINE_CHARS) for line in clean(text).split("\n") if line.strip())
+    return tuple(clip(line.rstrip(), MAX_FAILURE_LINE_CHARS) for line in clean(text).split("\n") if line.strip())
 
 
 MAX_PROBLEM_CHARS = 200
@@ -196,8 +196,8 @@ def describe_problem(problem: Problem) -> str:
     known = problem.test.startswith(problem.file) if problem.file else True
     parts = (problem.test, problem.rule) if problem.test and known else (place, problem.test, problem.rule)
     named = " ".join(part for part in parts if part)
-    said = plain(problem.message)
-    return folded(f"{named}: {said}" if named else said, MAX_PROBLEM_CHARS)
+    said = strip_escapes(problem.message)
+    return fold(f"{named}: {said}" if named else said, MAX_PROBLEM_CHARS)
 
 
 def describe_first_problems(finding: Finding, most: int) -> list[str]:

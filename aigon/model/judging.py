@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from aigon.model.turns import CostStatus, Usage
-from aigon.text.counting import list_criteria
+from aigon.text.amounts import list_criteria
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
 """The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""

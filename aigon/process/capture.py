@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from aigon.files.views import make_way
+from aigon.files.atomic import make_way
 from aigon.secrets.redaction import find_unfinished_key
 
 HALF = 2 * 1024 * 1024

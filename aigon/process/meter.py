@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.files.volumes import look
+from aigon.files.system_errors import measure_volume
 from aigon.model.resources import ResourceUse, Volume, keep_lowest, measure_disk_use
 from aigon.process.orphans import list_descendants
 
@@ -62,7 +62,7 @@ class Meter:
 
     def now(self) -> tuple[Volume, ...]:
         """The file systems as they are."""
-        return tuple(map(look, self.volumes))
+        return tuple(map(measure_volume, self.volumes))
 
     def sample(self) -> None:
         """Look once."""

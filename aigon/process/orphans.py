@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.process.running import Invocation, StartedProcess, is_alive, read_start
+from aigon.files.locks import read_start
+from aigon.process.running import Invocation, StartedProcess, is_alive
 
 SUBREAPER = sys.platform.startswith("linux")
 """Whether this system gives orphans to whoever asked for them."""

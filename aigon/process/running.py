@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
+
+from aigon.files.locks import identify_machine, read_start
 
 FOLDER = "running"
 StopRequest = Literal["finish", "now"]
@@ -180,19 +181,6 @@ def is_from_earlier_boot(about: Invocation) -> bool:
     )
 
 
-def read_start(pid: int) -> str:
-    """When a process started, in ticks since the boot (seconds since the epoch where there is no /proc).
-
-    "" where it is gone or only waits to be collected.
-    """
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a plain read
-            fields = file.read().rpartition(b")")[2].split()
-        return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
-    except OSError:
-        return "" if Path("/proc/self/stat").exists() else _ask_start(pid)
-
-
 def read_parent(pid: int) -> int | None:
     """The number of a process's parent; None for one that is gone."""
     import psutil
@@ -203,29 +191,9 @@ def read_parent(pid: int) -> int | None:
         return None
 
 
-def _ask_start(pid: int) -> str:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
-    except psutil.Error:
-        return ""
-
-
 def is_alive(one: StartedProcess) -> bool:
     """Whether that very process is still there."""
     return bool(one.start) and read_start(one.pid) == one.start
-
-
-@cache
-def identify_machine() -> str:
-    """This boot of this machine, and, after a stroke, the space of process numbers that this process is in."""
-    boot = space = ""
-    with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - not a path
-    return f"{boot}/{space}"
 
 
 SLACK = 5.0
@@ -238,14 +206,14 @@ def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
     A process number is given out anew after a while; where no lock can be asked, the process has to be as old as the
     run.
     """
-    from aigon.files.store import is_held
+    from aigon.files.locks import is_locked
 
     if state.get("status") != "running" or state.get("host") != socket.gethostname():
         return False
     pid = state.get("pid")
     if not isinstance(pid, int) or pid <= 0 or not _process_exists(pid):
         return False
-    held = is_held(_find_lock(home, state)) if home else None
+    held = is_locked(_find_lock(home, state)) if home else None
     return _is_old_enough(pid, str(state.get("started_at"))) if held is None else held
 
 

@@ -7,8 +7,7 @@ from typing import Literal
 
 from aigon.errors import AigonError, usage
 from aigon.model.checks import Project
-from aigon.text.documents import Node
-from aigon.text.entries import Format, values
+from aigon.text.documents import DocumentNode, Format, find_values
 
 SEARCHED = 200
 """Files that one `text` condition reads at most."""
@@ -142,7 +141,7 @@ def _entry_holds_in(file: str, entry: EntryMatches, project: Project, *, strict:
     if raw is None:
         return False
     try:
-        found = values(entry.format, raw, entry.keys)
+        found = find_values(entry.format, raw, entry.keys)
     except (ValueError, RecursionError) as error:
         if strict:
             raise _unreadable(entry, error) from None
@@ -166,7 +165,7 @@ def _fits(value: object, entry: EntryMatches) -> bool:
     return not entry.matching or any(re.search(entry.matching, text) for text in texts)
 
 
-def parse_condition(node: Node) -> Condition:
+def parse_condition(node: DocumentNode) -> Condition:
     """The condition in a document: a mapping with exactly one key, which names its kind."""
     pairs = node.fields(KINDS)
     if len(pairs) != 1:
@@ -175,25 +174,25 @@ def parse_condition(node: Node) -> Condition:
     return KINDS[kind](child)
 
 
-def _parse_always(node: Node) -> Condition:
+def _parse_always(node: DocumentNode) -> Condition:
     if not node.flag():
         raise node.wrong("can only be true")
     return Always()
 
 
-def _parse_parts(node: Node) -> tuple[Condition, ...]:
+def _parse_parts(node: DocumentNode) -> tuple[Condition, ...]:
     parts = tuple(parse_condition(item) for item in node.items())
     if not parts:
         raise node.wrong("must name at least one condition")
     return parts
 
 
-def _parse_text(node: Node) -> Condition:
+def _parse_text(node: DocumentNode) -> Condition:
     fields = node.fields(("glob", "matching"), required=("glob", "matching"))
     return TextMatches(fields["glob"].texts(), fields["matching"].pattern())
 
 
-def _parse_entry(kind: Format, node: Node) -> Condition:
+def _parse_entry(kind: Format, node: DocumentNode) -> Condition:
     place = ("section", "key") if kind == "ini" else ("key",)
     fields = node.fields(("file", "glob", *place, "matching", "not_matching"), required=(place[0],))
     if ("file" in fields) == ("glob" in fields):
@@ -204,14 +203,14 @@ def _parse_entry(kind: Format, node: Node) -> Condition:
     return EntryMatches(kind, file, _parse_keys(kind, fields), **wanted, patterns=patterns)
 
 
-def _parse_keys(kind: Format, fields: Mapping[str, Node]) -> tuple[str, ...]:
+def _parse_keys(kind: Format, fields: Mapping[str, DocumentNode]) -> tuple[str, ...]:
     if kind != "ini":
         return tuple(fields["key"].text().split("."))
     # Section names hold dots and colons of their own (`tool:pytest`), so they are not split.
     return tuple(fields[name].text() for name in ("section", "key") if name in fields)
 
 
-KINDS: Mapping[str, Callable[[Node], Condition]] = {
+KINDS: Mapping[str, Callable[[DocumentNode], Condition]] = {
     "always": _parse_always,
     "file": lambda node: PathExists(node.inside(), "file"),
     "folder": lambda node: PathExists(node.inside(), "folder"),

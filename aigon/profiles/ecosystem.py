@@ -9,7 +9,7 @@ from aigon.errors import usage
 from aigon.model.checks import ROLES, Project, Role
 from aigon.profiles import protection
 from aigon.profiles.conditions import KINDS, Condition, HasModule, HasTool, holds, parse_condition
-from aigon.text.documents import Node, nearest
+from aigon.text.documents import DocumentNode, suggest
 
 KEYS = (
     "title", "detect", "absent", "fallback", "manifests", "workspace", "variables", "protect", "setup", "caches",
@@ -109,7 +109,7 @@ class Ecosystem:
         return tuple(sorted((c for c in self.roles.values() if c.role == role), key=lambda c: c.name != role))
 
 
-def read_ecosystem(name: str, node: Node) -> Ecosystem:
+def read_ecosystem(name: str, node: DocumentNode) -> Ecosystem:
     """The ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
     fields = node.fields(KEYS, required=("title", "detect", "absent", "roles"))
     variables = _read_variables(fields["variables"]) if "variables" in fields else {}
@@ -131,12 +131,12 @@ def read_ecosystem(name: str, node: Node) -> Ecosystem:
     )
 
 
-def _read_setup(node: Node) -> Setup:
+def _read_setup(node: DocumentNode) -> Setup:
     fields = node.fields(("lock", "argv", "makes"), required=("lock", "argv", "makes"))
     return Setup(fields["lock"].inside(), _read_argv(fields["argv"]), fields["makes"].inside())
 
 
-def read_roles(node: Node, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
+def read_roles(node: DocumentNode, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
     """The choices under `roles:` in an ecosystem or a profile, by the names of their checks."""
     return {name: _read_choice(name, child, variables) for name, child in node.pairs().items()}
 
@@ -146,19 +146,19 @@ def find_role(name: str) -> Role | None:
     return next((role for role in ROLES if name == role or name.startswith(f"{role}-")), None)
 
 
-def _read_variables(node: Node) -> dict[str, tuple[tuple[Condition, str], ...]]:
+def _read_variables(node: DocumentNode) -> dict[str, tuple[tuple[Condition, str], ...]]:
     return {name: tuple(_read_value(item) for item in child.items()) for name, child in node.pairs().items()}
 
 
-def _read_value(node: Node) -> tuple[Condition, str]:
+def _read_value(node: DocumentNode) -> tuple[Condition, str]:
     fields = node.fields(("if", "value"), required=("if", "value"))
     return parse_condition(fields["if"]), fields["value"].text()
 
 
-def _read_choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoice:
+def _read_choice(name: str, node: DocumentNode, variables: tuple[str, ...]) -> RoleChoice:
     role = find_role(name)
     if role is None or not _NAME.fullmatch(name):
-        hint = f"A role, or one more check for it such as 'lint-format'. {nearest(name, ROLES)}"
+        hint = f"A role, or one more check for it such as 'lint-format'. {suggest(name, ROLES)}"
         raise usage(f"Unknown key {node.path!r}", where=node.file, hint=hint)
     required = ("absent", "candidates") if name == role else ("candidates",)
     fields = node.fields(("absent", "timeout", "writes", "candidates"), required=required)
@@ -167,7 +167,7 @@ def _read_choice(name: str, node: Node, variables: tuple[str, ...]) -> RoleChoic
     return RoleChoice(role, fields["absent"].text() if "absent" in fields else "", candidates, name)
 
 
-def _read_candidate(node: Node, shared: Mapping[str, Any], variables: tuple[str, ...]) -> CommandCandidate:
+def _read_candidate(node: DocumentNode, shared: Mapping[str, Any], variables: tuple[str, ...]) -> CommandCandidate:
     fields = node.fields(("if", "argv", "shown", "hint", "needs", *SETTINGS), required=("if", "argv"))
     for key in ("argv", "hint", "needs"):
         if key in fields:
@@ -183,17 +183,19 @@ def _read_candidate(node: Node, shared: Mapping[str, Any], variables: tuple[str,
     )
 
 
-def _read_argv(node: Node) -> tuple[str, ...]:
+def _read_argv(node: DocumentNode) -> tuple[str, ...]:
     argv = node.texts()
     if isinstance(node.value, str) or not argv:
         raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
     return argv
 
 
-def _read_need(node: Node) -> Need:
+def _read_need(node: DocumentNode) -> Need:
     """A need is a condition with `hint`, and with `name` where the condition itself names no tool or module."""
     pairs = node.fields((*KINDS, "name", "hint"), required=("hint",))
-    condition = parse_condition(Node({k: n.value for k, n in pairs.items() if k in KINDS}, node.file, node.path))
+    condition = parse_condition(
+        DocumentNode({k: n.value for k, n in pairs.items() if k in KINDS}, node.file, node.path)
+    )
     if "name" in pairs:
         return Need(pairs["name"].text(), condition, pairs["hint"].text())
     if not isinstance(condition, HasTool | HasModule):
@@ -201,32 +203,32 @@ def _read_need(node: Node) -> Need:
     return Need(condition.name, condition, pairs["hint"].text())
 
 
-def _check_placeholders(node: Node, known: tuple[str, ...]) -> None:
+def _check_placeholders(node: DocumentNode, known: tuple[str, ...]) -> None:
     for name, of in PLACEHOLDER.findall(str(node.value)):
         if (name != "tool") if of else (name not in known):
-            raise node.wrong(f"has the unknown placeholder {{{name}}}", nearest(name, (*known, "tool:NAME")))
+            raise node.wrong(f"has the unknown placeholder {{{name}}}", suggest(name, (*known, "tool:NAME")))
 
 
-def read_settings(fields: Mapping[str, Node]) -> dict[str, Any]:
+def read_settings(fields: Mapping[str, DocumentNode]) -> dict[str, Any]:
     """What `fields` say about how a check is run: the fields of a Candidate and of a Check by their names."""
     return {key: read(fields[key]) for key, read in SETTINGS.items() if key in fields}
 
 
-def _read_env(node: Node) -> dict[str, str]:
+def _read_env(node: DocumentNode) -> dict[str, str]:
     return {name: child.text() for name, child in node.pairs().items()}
 
 
 WHEN: tuple[Literal["each", "final"], ...] = ("each", "final")
-SETTINGS: Mapping[str, Callable[[Node], object]] = {
-    "parser": Node.text,
-    "timeout": Node.seconds,
-    "exclusive": Node.flag,
+SETTINGS: Mapping[str, Callable[[DocumentNode], object]] = {
+    "parser": DocumentNode.text,
+    "timeout": DocumentNode.seconds,
+    "exclusive": DocumentNode.flag,
     "when": lambda node: node.choice(WHEN),
-    "paths": Node.texts,
-    "cwd": Node.inside,
+    "paths": DocumentNode.texts,
+    "cwd": DocumentNode.inside,
     "env": _read_env,
-    "reports": Node.texts,
-    "writes": Node.texts,
+    "reports": DocumentNode.texts,
+    "writes": DocumentNode.texts,
 }
 """How a check is run, as candidates and a project's own `checks` may say it."""
 

@@ -12,8 +12,7 @@ from aigon.profiles import protection
 from aigon.profiles.conditions import Always, Condition, holds, parse_condition
 from aigon.profiles.ecosystem import Ecosystem
 from aigon.profiles.resolution import Absent, Resolution, apply_overrides, choose_check
-from aigon.text.documents import Node, nearest
-from aigon.text.yaml import parsed
+from aigon.text.documents import DocumentNode, parse_yaml, suggest
 
 MERGED = ("ecosystems", "roles", "timeouts", "variables", "caches")
 """Keys whose mappings are put together key by key; of all others the document's own value stands alone."""
@@ -30,12 +29,12 @@ class ProfileDocuments:
         """All of them; a project's own replaces a shipped one of its name."""
         return list({**self.shipped, **self.own})
 
-    def read(self, name: str) -> Node:
+    def read(self, name: str) -> DocumentNode:
         """The document as it counts. Raises AigonError (usage): malformed, or it extends nothing."""
         return self._read(name, name in self.own, ())
 
-    def _read(self, name: str, own: bool, extended_by: tuple[str, ...]) -> Node:
-        node = parsed(self.own[name], f".aigon/profiles/{name}.yaml") if own else self._shipped(name)
+    def _read(self, name: str, own: bool, extended_by: tuple[str, ...]) -> DocumentNode:
+        node = parse_yaml(self.own[name], f".aigon/profiles/{name}.yaml") if own else self._shipped(name)
         pairs = node.pairs()
         if "extends" not in pairs:
             return node
@@ -46,15 +45,15 @@ class ProfileDocuments:
             raise pairs["extends"].wrong(f"names nothing to extend: {wanted!r}", self._near(name, wanted))
         if theirs and wanted in extended_by:
             raise pairs["extends"].wrong(f"goes round in a circle: {' extends '.join((*extended_by, name, wanted))}")
-        return Node(_merge(self._read(wanted, theirs, (*extended_by, name)), node), node.file)
+        return DocumentNode(_merge(self._read(wanted, theirs, (*extended_by, name)), node), node.file)
 
     def _near(self, name: str, wanted: str) -> str:
         """Documents of the same sort, but for the one that asks."""
         alike = [n for n in self.names() if ("/" in n) == ("/" in name) and (n != name or n in self.shipped)]
-        return nearest(wanted, alike)
+        return suggest(wanted, alike)
 
-    def _shipped(self, name: str) -> Node:
-        return parsed(self.shipped[name], f"profiles/{name}.yaml")
+    def _shipped(self, name: str) -> DocumentNode:
+        return parse_yaml(self.shipped[name], f"profiles/{name}.yaml")
 
 
 def _sibling(name: str, wanted: str) -> str:
@@ -63,7 +62,7 @@ def _sibling(name: str, wanted: str) -> str:
     return f"{folder}/{wanted}" if folder else wanted
 
 
-def _merge(base: Node, node: Node) -> dict[str, Any]:
+def _merge(base: DocumentNode, node: DocumentNode) -> dict[str, Any]:
     below: dict[str, Any] = {key: child.value for key, child in base.pairs().items()}
     said: dict[str, Any] = {key: child.value for key, child in node.pairs().items() if key != "extends"}
     both = {key: {**below[key], **said[key]} for key in MERGED if _are_mappings(below.get(key), said.get(key))}
@@ -148,10 +147,10 @@ def load_protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> 
 
 def parse_profile(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:
     """The profile in a YAML document; `shared` are the ecosystems it may use. Raises AigonError (usage)."""
-    return _read_profile(name, parsed(document, file or f"profiles/{name}.yaml"), shared or {})
+    return _read_profile(name, parse_yaml(document, file or f"profiles/{name}.yaml"), shared or {})
 
 
-def _read_profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Profile:
+def _read_profile(name: str, node: DocumentNode, shared: Mapping[str, Ecosystem]) -> Profile:
     fields = node.fields(KEYS, required=("description",))
     parts = list(_read_parts(fields["ecosystems"], shared)) if "ecosystems" in fields else []
     pairs = fields["timeouts"].fields((*ROLES, TURN)) if "timeouts" in fields else {}
@@ -170,7 +169,7 @@ def _read_profile(name: str, node: Node, shared: Mapping[str, Ecosystem]) -> Pro
     )
 
 
-def _read_parts(node: Node, shared: Mapping[str, Ecosystem]) -> Iterable[ProfilePart]:
+def _read_parts(node: DocumentNode, shared: Mapping[str, Ecosystem]) -> Iterable[ProfilePart]:
     """The ecosystems that the profile names, in its order; where it says `*` the others stand."""
     named = node.pairs()
     for name, child in named.items():
@@ -181,10 +180,10 @@ def _read_parts(node: Node, shared: Mapping[str, Ecosystem]) -> Iterable[Profile
             offered = tuple(dict.fromkeys(choice.role for choice in shared[name].roles.values()))
             yield ProfilePart(shared[name], tuple(item.choice(offered) for item in child.items()))
         else:
-            raise child.wrong("is not an ecosystem", nearest(name, shared))
+            raise child.wrong("is not an ecosystem", suggest(name, shared))
 
 
-def _read_own_part(name: str, node: Node) -> ProfilePart:
+def _read_own_part(name: str, node: DocumentNode) -> ProfilePart:
     """Roles that stand in the profile itself: an ecosystem that is always there."""
     own = ecosystems.read_roles(node)
     return ProfilePart(Ecosystem(name, name, Always(), "", own, {}, node.file), tuple({c.role for c in own.values()}))
@@ -194,7 +193,7 @@ def find_profile(profiles: Mapping[str, Profile], name: str) -> Profile:
     """The profile called `name`. Raises AigonError (usage) that names the nearest."""
     if name not in profiles:
         where = f"--profile, AIGON_PROFILE or profile in {CONFIG}"
-        raise usage(f"There is no profile {name!r}", where=where, hint=nearest(name, profiles))
+        raise usage(f"There is no profile {name!r}", where=where, hint=suggest(name, profiles))
     return profiles[name]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aigon.model.changes import ConcernLevel, FilePart
-from aigon.text.documents import Node
-from aigon.text.globs import covers, matches
+from aigon.text.documents import DocumentNode
+from aigon.text.globs import is_covered, is_match
 
 LEVELS: tuple[ConcernLevel, ...] = ("restore", "review", "note")
 PARTS: tuple[FilePart, ...] = ("tests", "config", "other")
@@ -38,7 +38,7 @@ class Rule:
 
     def means(self, path: str) -> bool:
         """Whether it is about this file."""
-        return any(matches(pattern, path) for pattern in self.paths)
+        return any(is_match(pattern, path) for pattern in self.paths)
 
     @property
     def relaid(self) -> bool:
@@ -71,11 +71,11 @@ class Protection:
 
     def allowed(self, path: str) -> bool:
         """Whether the spec's frontmatter permits any change of this file."""
-        return any(covers(pattern, path) for pattern in self.allow)
+        return any(is_covered(pattern, path) for pattern in self.allow)
 
     def may_hold_secrets(self, path: str) -> bool:
         """Whether the spec or the configuration lets a file be committed whatever it looks like."""
-        return any(covers(pattern, path) for pattern in (*self.allow, *self.secrets))
+        return any(is_covered(pattern, path) for pattern in (*self.allow, *self.secrets))
 
     def rules_of(self, path: str) -> tuple[Rule, ...]:
         """The rules that count for a file; none for one that is free or that the spec allows.
@@ -113,7 +113,7 @@ class Protection:
             return rule.part
         if is_shadowing(path):
             return "config"
-        return "other" if any(matches(f"**/{pattern}", path) for pattern in (*PROSE, *ASSETS)) else "product"
+        return "other" if any(is_match(f"**/{pattern}", path) for pattern in (*PROSE, *ASSETS)) else "product"
 
 
 def _subtract_keys(rule: Rule, before: Sequence[Rule]) -> list[Rule]:
@@ -146,12 +146,12 @@ def is_shadowing(path: str) -> bool:
     return path.endswith(".py") and (top in sys.stdlib_module_names or top in runners)
 
 
-def read_rules(node: Node) -> tuple[Rule, ...]:
+def read_rules(node: DocumentNode) -> tuple[Rule, ...]:
     """The rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
     return tuple(_read_rule(item) for item in node.items())
 
 
-def _read_rule(node: Node) -> Rule:
+def _read_rule(node: DocumentNode) -> Rule:
     fields = node.fields(("paths", "level", "part", "keys"), required=("paths",))
     return Rule(
         fields["paths"].texts(),

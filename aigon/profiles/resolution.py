@@ -17,7 +17,7 @@ from aigon.profiles.ecosystem import (
     find_role,
     read_settings,
 )
-from aigon.text.documents import Node, nearest
+from aigon.text.documents import DocumentNode, suggest
 
 Variables = Mapping[str, str]
 TIMEOUT = 600.0
@@ -141,7 +141,7 @@ OVERRIDE_KEYS = ("command", "enabled", "role", *SETTINGS)
 
 def apply_overrides(resolution: Resolution, checks: Mapping[str, object], project: Project, file: str) -> Resolution:
     """`resolution` with changed, added and removed checks. Raises AigonError (usage) naming `file` and the key."""
-    for name, node in Node(checks, file, "checks").pairs().items():
+    for name, node in DocumentNode(checks, file, "checks").pairs().items():
         if not _CHECK_NAME.fullmatch(name):
             raise node.wrong("is not a name for a check", "Letters, digits, '.', '_' and '-'")
         given = {key: child for key, child in node.fields(OVERRIDE_KEYS).items() if child.value is not None}
@@ -156,18 +156,20 @@ def _turn_off(resolution: Resolution, name: str, file: str) -> Resolution:
     """Turned off: it is among the absent ones from here on, never silently gone."""
     gone = [check for check in resolution.checks if check.name == name]
     if not gone and find_role(name) is None:
-        hint = nearest(name, (check.name for check in resolution.checks))
+        hint = suggest(name, (check.name for check in resolution.checks))
         raise usage(f"There is no check {name!r} to turn off", where=file, hint=hint)
     absent = tuple(Absent(check.role, f"{name} is turned off in {file}") for check in gone)
     rest = tuple(check for check in resolution.checks if check.name != name)
     return replace(resolution, checks=rest, absent=resolution.absent + absent)
 
 
-def _turn_on(resolution: Resolution, name: str, node: Node, given: Mapping[str, Node], project: Project) -> Resolution:
+def _turn_on(
+    resolution: Resolution, name: str, node: DocumentNode, given: Mapping[str, DocumentNode], project: Project
+) -> Resolution:
     old = next((check for check in resolution.checks if check.name == name), None)
     if old is None and "command" not in given:
         if find_role(name) is None:
-            raise node.wrong("needs the key 'command'", nearest(name, (c.name for c in resolution.checks)))
+            raise node.wrong("needs the key 'command'", suggest(name, (c.name for c in resolution.checks)))
         return resolution  # says how a check is run that this project does not have (yet)
     check = _change_check(old or Check(name, find_role(name) or "script", ()), given, project, node.file)
     checks = tuple(check if each is old else each for each in resolution.checks)
@@ -175,7 +177,7 @@ def _turn_on(resolution: Resolution, name: str, node: Node, given: Mapping[str, 
     return replace(resolution, checks=checks if old else (*checks, check), absent=absent)
 
 
-def _change_check(check: Check, given: Mapping[str, Node], project: Project, file: str) -> Check:
+def _change_check(check: Check, given: Mapping[str, DocumentNode], project: Project, file: str) -> Check:
     changes: dict[str, Any] = read_settings(given)
     if "role" in given:
         changes["role"] = given["role"].choice(ROLES)
@@ -189,7 +191,7 @@ def _change_check(check: Check, given: Mapping[str, Node], project: Project, fil
     return replace(check, **{"source": file, **changes})
 
 
-def _read_command(node: Node, project: Project) -> dict[str, Any]:
+def _read_command(node: DocumentNode, project: Project) -> dict[str, Any]:
     """A text is for bash; a list is a program and its arguments, looked up like the programs of a profile."""
     template = ("bash", "-c", node.value) if isinstance(node.value, str) else node.texts()
     if not "".join(template).strip() or not template[-1].strip():

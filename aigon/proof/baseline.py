@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from aigon.agents.command_file import is_unedited_command
-from aigon.files.runtime_files import is_runtime
+from aigon.files.home import is_runtime
 from aigon.git.trusted import TrustedGit
 from aigon.job.assessment import Assessment, Snapshot
 from aigon.job.branch import has_only_own_lines

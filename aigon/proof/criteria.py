@@ -8,12 +8,12 @@ from decimal import Decimal, InvalidOperation
 from aigon.checks.execution import CRITERION
 from aigon.job.job import Job
 from aigon.job.results import Result
-from aigon.journal.decisions import applying
-from aigon.journal.decisions import verdict as decided
+from aigon.journal.decisions import decision_verdict as decided
+from aigon.journal.decisions import find_decision
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict, VerdictStatus, find_bound_checks
-from aigon.spec.document import metric_parts
-from aigon.text.fingerprints import plain
+from aigon.spec.annotation import split_metric
+from aigon.text.fingerprints import strip_escapes
 
 COMMAND_TIMEOUT = 600.0
 """Seconds for a criterion's own command."""
@@ -43,7 +43,7 @@ def list_commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
 
 def _command(criterion: Criterion) -> Check:
     text = criterion.command or ""
-    script = metric_parts(text)[0] if criterion.kind == "metric" else text
+    script = split_metric(text)[0] if criterion.kind == "metric" else text
     return Check(
         _name(criterion),
         "script",
@@ -81,7 +81,7 @@ def _verdict(
         return _by_number(criterion, ran[_name(criterion)])
     if criterion.kind == "check":
         return _by_check(job, criterion, findings)
-    if decision := applying(job.decisions, criterion, content):
+    if decision := find_decision(job.decisions, criterion, content):
         return decided(decision)
     if criterion.kind == "human":
         return _by_person(criterion, human_ticks)
@@ -124,7 +124,7 @@ def _not_met(finding: Finding) -> VerdictStatus:
 
 def _by_number(criterion: Criterion, result: Result) -> Verdict:
     """The number on the last line printed, against the bound; exit codes other than 0 are no measurement."""
-    _, symbol, bound = metric_parts(criterion.command or "")
+    _, symbol, bound = split_metric(criterion.command or "")
     if (finding := result.finding).status != "pass":
         return Verdict(criterion.number, _not_met(finding), "metric", f"{criterion.command}", _why(finding))
     value = read_printed_number(result.output)
@@ -144,7 +144,7 @@ def read_printed_number(output: bytes) -> Decimal | str:
     It has to stand for itself: `1,234`, `7/10`, `3-5` and `12ms` are none, and beside any other digits that are not
     part of a word (`py311`) nobody knows which is meant.
     """
-    lines = plain(output.rstrip()[-LONGEST_LINE:].decode(errors="replace")).splitlines() or [""]
+    lines = strip_escapes(output.rstrip()[-LONGEST_LINE:].decode(errors="replace")).splitlines() or [""]
     runs = [run for run in _RUN.findall(lines[-1]) if not _is_word(run)]
     if len(runs) == 1 and len(lines[-1]) < LONGEST_LINE and (value := _number(runs[0])) is not None:
         return value

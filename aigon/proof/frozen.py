@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from aigon.errors import environment
-from aigon.files.checksums import summed, unsummed
-from aigon.files.store import damaged, make_lasting, write_atomic
+from aigon.files.atomic import make_lasting, write_atomic
+from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.model.checks import Check, TestResult
 from aigon.profiles.protection import Rule
 
@@ -80,7 +80,7 @@ def load(file: Path) -> Frozen | None:
     it must never seem as if nothing had been recorded, since then nothing would be protected.
     """
     try:
-        document = unsummed(file.read_bytes())
+        document = load_with_sum(file.read_bytes())
         version = document.pop("schema_version")
         if isinstance(version, int) and version > VERSION:
             what = "The record of what decides this feature is from a newer aigon"
@@ -89,7 +89,7 @@ def load(file: Path) -> Frozen | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise damaged("The record of what decides this feature", str(file)) from None
+        raise damage_error("The record of what decides this feature", str(file)) from None
 
 
 def copy_of(file: Path) -> Path:
@@ -104,7 +104,7 @@ def save(file: Path, frozen: Frozen) -> None:
         path: {"data": base64.b64encode(each.data).decode(), "mode": each.mode} for path, each in frozen.guarded.items()
     }
     make_lasting(file.parent)
-    data = summed(json.loads(json.dumps(document)))
+    data = dump_with_sum(json.loads(json.dumps(document)))
     write_atomic(copy_of(file), data)
     write_atomic(file, data, lasting=True)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.models import Config, Protect
 from aigon.errors import usage
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.job.job import ProofPlan
 from aigon.model.checks import Check
 from aigon.model.criteria import Spec
@@ -18,7 +18,7 @@ from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup, find_setups
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.hook_programs import started
-from aigon.spec import frontmatter
+from aigon.spec import markdown
 
 _WORD = re.compile(r"[\w@%+=:,./-]+")
 _PACKAGE_SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*(?:\s+run(?:-script)?)?(?:\s+-\S+)*\s+([\w:-]+)")
@@ -44,16 +44,16 @@ LARGEST = 256 * 1024
 def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check]) -> Protection:
     """The rules as they hold before any agent runs. Raises AigonError (exit 2) for what is malformed."""
     own = tuple(_own(each) for each in config.protect)
-    shipped = profile.load_protections(profiles(), profiles(root / ".aigon" / "profiles"))
+    shipped = profile.load_protections(read_profiles(), read_profiles(root / ".aigon" / "profiles"))
     programs = (*_judge(root, config), *_hooks(root, config))
     rules = (*own, *programs, *_package_scripts(root, checks), *_scripts(root, spec, checks))
     rules = (*rules, *_made(root, checks), *shipped)
-    return Protection(rules, frontmatter.strings(spec.frontmatter, "allow"), tuple(config.secrets.allow))
+    return Protection(rules, markdown.read_strings(spec.frontmatter, "allow"), tuple(config.secrets.allow))
 
 
 def proof_of(root: Path, config: Config) -> ProofPlan:
     """How everything is run once more. Raises AigonError (exit 2) for what is malformed or contradicts itself."""
-    parts = profile.load_ecosystems(profiles(), profiles(root / ".aigon" / "profiles")).values()
+    parts = profile.load_ecosystems(read_profiles(), read_profiles(root / ".aigon" / "profiles")).values()
     own, setup = config.proof, config.proof.setup
     argv = ("bash", "-ec", setup) if isinstance(setup, str) else tuple(setup or ())
     setups = (Setup("", argv, ""),) if argv else tuple(find_setups(ProjectOnDisk(root, os.environ), parts))

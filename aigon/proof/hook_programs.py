@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from aigon.text.shell_line import simple_commands
+from aigon.text.shell import split_commands
 
 _LAUNCHER = re.compile(
     r"(?:ba|da|z|k|fi)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php|pwsh|uv|npx|env|sudo|nice|timeout|exec"
@@ -31,7 +31,7 @@ def _commands(command: Sequence[str] | str) -> list[tuple[str, ...]]:
     if not isinstance(command, str):
         return [tuple(command)]
     try:
-        return [each.words for each in simple_commands(command)]
+        return [each.words for each in split_commands(command)]
     except ValueError:
         return []
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from aigon.git import objects
 from aigon.job.job import Job
 from aigon.job.world import World
-from aigon.journal.decisions import Decision
+from aigon.journal.decisions import HumanDecision
 from aigon.model.changes import Concern, ConcernLevel, Edits, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.profiles.protection import Protection
@@ -58,12 +58,12 @@ def _both(row: Changed, texts: Mapping[str, bytes]) -> tuple[str | None, str | N
     return before, after
 
 
-def settled(found: Iterable[Concern], decisions: Sequence[Decision]) -> tuple[Concern, ...]:
+def settled(found: Iterable[Concern], decisions: Sequence[HumanDecision]) -> tuple[Concern, ...]:
     """The concerns, a note instead of a review where a person approved of that very change."""
     return tuple(_decided(concern, decisions) for concern in found)
 
 
-def _decided(concern: Concern, decisions: Sequence[Decision]) -> Concern:
+def _decided(concern: Concern, decisions: Sequence[HumanDecision]) -> Concern:
     last = [d for d in decisions if (d.criterion, d.text, d.content) == (0, concern.rule, concern.key)][-1:]
     if concern.level != "review" or not last:
         return concern

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.files.displaced import displace, real_folders
-from aigon.files.store import write_atomic
+from aigon.files.atomic import make_real_folders, move_aside, write_atomic
 from aigon.git.trusted import TrustedGit
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import Guarded
@@ -51,9 +50,9 @@ class MainsOwn:
 
     def _put_back(self, path: str) -> None:
         place, wanted = self.main / path, self._kept.get(path)
-        real_folders(place.parent, self.main, self.displaced)
+        make_real_folders(place.parent, self.main, self.displaced)
         if place.is_symlink() or place.exists():
-            displace(place, self.displaced)
+            move_aside(place, self.displaced)
         if wanted:
             write_atomic(place, wanted.data)
             place.chmod(wanted.mode)

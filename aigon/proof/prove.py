@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from aigon.checks import dependencies
 from aigon.errors import AigonError
-from aigon.files.error_words import Lacking, is_lack
+from aigon.files.system_errors import ResourceShortage, is_shortage
 from aigon.job.assessment import Assessment, Snapshot, require_untouched
 from aigon.job.demand import find_proof, is_hollow
 from aigon.job.job import Job
@@ -117,13 +117,13 @@ def _attempt(
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
         return carried_out(job, world, record, rows, look.findings, folder)
-    except Lacking:
+    except ResourceShortage:
         raise
     except AigonError as error:
         where = f" ({error.where})" if error.where else ""
         return Proof(failed=f"{error.what}{where}", log=str(folder))
     except OSError as error:
-        if is_lack(error.errno):
+        if is_shortage(error.errno):
             raise
         return Proof(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from aigon.files.runtime_files import is_runtime
+from aigon.files.home import is_runtime
 from aigon.git.workspace import Workspace
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof import keyed

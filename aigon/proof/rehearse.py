@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from aigon.checks import dependencies
 from aigon.errors import AigonError, environment
-from aigon.files.store import write_whole
+from aigon.files.atomic import write_whole
 from aigon.job.assessment import Assessment, is_baseline
 from aigon.job.job import Job
 from aigon.job.results import Result

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from aigon.text.shell_words import BRANCHING, Simple, parse_commands
+from aigon.text.shell import BRANCHING, ListedCommand, parse_script
 
 _Statuses = frozenset[bool]
 """The results that are possible: True for exit code 0."""
@@ -23,7 +23,7 @@ def can_fail(script: str) -> bool:
 
 def _results(script: str) -> _Statuses:
     try:
-        commands = parse_commands(script)
+        commands = parse_script(script)
     except ValueError:
         return _EITHER
     words = {command.words[0] for command in commands}
@@ -51,9 +51,9 @@ def _results(script: str) -> _Statuses:
     return result | ended
 
 
-def _pipelines(commands: Sequence[Simple]) -> Iterator[tuple[str, list[Simple]]]:
+def _pipelines(commands: Sequence[ListedCommand]) -> Iterator[tuple[str, list[ListedCommand]]]:
     """Yield each pipeline with the operator before it: `&&`, `||`, or one that ends what stands before it."""
-    pipeline: list[Simple] = []
+    pipeline: list[ListedCommand] = []
     operator = ""
     for before, command in pairwise((None, *commands)):
         assert command is not None
@@ -65,7 +65,7 @@ def _pipelines(commands: Sequence[Simple]) -> Iterator[tuple[str, list[Simple]]]
         yield operator, pipeline
 
 
-def _of_pipeline(pipeline: Sequence[Simple]) -> _Statuses:
+def _of_pipeline(pipeline: Sequence[ListedCommand]) -> _Statuses:
     last, negated = list(pipeline[-1].words), pipeline[0].words[0] == "!"
     if negated and len(pipeline) == 1:
         last = last[1:]

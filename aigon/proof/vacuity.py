@@ -1,16 +1,18 @@
 """What a green base takes from a proof, and what a proof is worth that its own subject writes: said before a run."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from aigon.model.criteria import Criterion, SpecWarning, Verdict
+from aigon.model.criteria import Criterion, Spec, SpecWarning, Verdict
 from aigon.proof.shell_status import can_fail
-from aigon.spec.annotation import metric_parts
-from aigon.text.counting import join_words, list_criteria
-from aigon.text.quoting import code
-from aigon.text.shell_line import Simple, simple_commands
+from aigon.spec.annotation import split_metric
+from aigon.text.amounts import join_words, list_criteria
+from aigon.text.quoting import code_span
+from aigon.text.shell import SimpleCommand, split_commands
 
 
 class Decided(Protocol):
@@ -76,7 +78,7 @@ def describe_passing(criteria: Sequence[Decided], passed_at_base: Collection[int
 
 
 def _describe(verb: str, criteria: Sequence[Decided]) -> str:
-    commands = tuple(dict.fromkeys(code(c.command or "", 60) for c in criteria))
+    commands = tuple(dict.fromkeys(code_span(c.command or "", 60) for c in criteria))
     which = list_criteria([c.number for c in criteria]).capitalize()
     named = join_words(commands) if len(commands) <= _NAMED else f"{len(commands)} commands"
     if len(criteria) > 1:
@@ -91,10 +93,10 @@ def describe_unfailing(criteria: Sequence[Criterion]) -> Iterator[SpecWarning]:
     for criterion in criteria:
         command = _command(criterion)
         if criterion.kind == "verify" and not can_fail(command):
-            message = f"Criterion {criterion.number} cannot fail: {code(command, 80)} always exits with 0."
+            message = f"Criterion {criterion.number} cannot fail: {code_span(command, 80)} always exits with 0."
             yield SpecWarning(criterion.line, message)
         if criterion.kind == "metric" and _CONSTANT.fullmatch(command):
-            message = f"Criterion {criterion.number} measures nothing: {code(command, 80)} always prints the same."
+            message = f"Criterion {criterion.number} measures nothing: {code_span(command, 80)} always prints the same."
             yield SpecWarning(criterion.line, message)
 
 
@@ -115,17 +117,17 @@ def own_proof(criteria: Sequence[Criterion], exists: Callable[[str], bool]) -> t
 def absent_files(command: str, exists: Callable[[str], bool]) -> tuple[str, ...]:
     """The scripts and test files that `command` runs and that do not exist, in order; none of what it only looks at."""
     try:
-        named = [path for each in _placed(simple_commands(command)) for path in each]
+        named = [path for each in _placed(split_commands(command)) for path in each]
     except ValueError:
         return ()
     return tuple(dict.fromkeys(path for path in named if not exists(path)))
 
 
 def _command(criterion: Criterion) -> str:
-    return metric_parts(criterion.command or "")[0] if criterion.kind == "metric" else criterion.command or ""
+    return split_metric(criterion.command or "")[0] if criterion.kind == "metric" else criterion.command or ""
 
 
-def _placed(commands: Sequence[Simple]) -> Iterator[Iterator[str]]:
+def _placed(commands: Sequence[SimpleCommand]) -> Iterator[Iterator[str]]:
     """The files of each command, seen from where the line starts: `cd web && jest a.test.js` is web/a.test.js."""
     folder = ""
     for simple in commands:
@@ -174,7 +176,7 @@ def _interpreted(name: str, rest: Sequence[str]) -> Iterator[str]:
     elif rest[:1] == ("--test",):
         yield from _tests(rest[1:])
     elif name in _SHELLS and "-c" in rest[:-1]:
-        for each in _placed(simple_commands(rest[rest.index("-c") + 1])):
+        for each in _placed(split_commands(rest[rest.index("-c") + 1])):
             yield from each
     elif not any(option in rest for option in _INLINE):
         yield from _first(rest)
@@ -204,3 +206,8 @@ def _tests(words: Sequence[str]) -> Iterator[str]:
 def _is_path(word: str) -> bool:
     """Not a pattern, a variable, an address or a place outside of the project."""
     return bool(word) and not re.search(r"[*?\[\]{}$`\"'<>|=]|://", word) and not word.startswith(("/", "~", ".."))
+
+
+def list_warnings(spec: Spec) -> tuple[SpecWarning, ...]:
+    """Return what is odd about the file, and which criteria cannot fail, by line."""
+    return tuple(sorted([*spec.warnings, *describe_unfailing(spec.criteria)], key=lambda warning: warning.line))

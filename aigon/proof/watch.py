@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.files.views import write_view
+from aigon.files.atomic import write_view
 from aigon.git.file_protection import FileProtection, ProtectedPaths
 from aigon.git.locks import GitLocks
 from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths

@@ -13,8 +13,8 @@ from aigon.job import options as limits
 from aigon.job.escalation import EscalationStep
 from aigon.job.job import Job
 from aigon.job.options import Options
-from aigon.journal.choices import Choices, Step
-from aigon.journal.events import RunStarted
+from aigon.journal.events import Choices, RunStarted
+from aigon.journal.events import EscalationStep as Step
 from aigon.run.prepare import Prepared
 
 LIMITS = (

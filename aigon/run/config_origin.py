@@ -16,7 +16,7 @@ from aigon.config.loading import (
 from aigon.config.models import Config, JudgeConfig, parse_configuration
 from aigon.config.values import ConfigValue, KeyPath, convert_to_json, format_key, is_set, list_values, redact_value
 from aigon.files.home import state_home
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.job.options import Options, resolve_limits
 from aigon.model.checks import Check
 
@@ -208,5 +208,5 @@ def _settings(check: Check) -> Iterator[tuple[KeyPath, object]]:
 
 def _file_of(root: Path, name: str) -> str:
     """The file of a profile: the project's own goes before a shipped one of its name."""
-    own = name in profiles(root / ".aigon" / "profiles")
+    own = name in read_profiles(root / ".aigon" / "profiles")
     return f".aigon/profiles/{name}.yaml" if own else f"profiles/{name}.yaml"

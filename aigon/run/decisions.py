@@ -9,22 +9,22 @@ from typing import Literal
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, Exit, usage
-from aigon.files.home import repository_home
+from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.seat import open_main_checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
-from aigon.journal.decisions import Decision
+from aigon.journal.decisions import HumanDecision
 from aigon.journal.events import IterationFinished
-from aigon.journal.other_homes import command_elsewhere, describe_search
-from aigon.journal.records import Records, records_of
+from aigon.journal.records import Records, locate_records
 from aigon.journal.state import State, replay
+from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.candidates import format_run_command
 from aigon.model.changes import Concern
 from aigon.model.criteria import Spec
 from aigon.run.seating import resolve_candidate
 from aigon.spec.features import ROOT
-from aigon.text.quoting import clean, folded
+from aigon.text.quoting import clean, fold
 
 
 def require_person(verb: str, yes: bool) -> None:
@@ -122,7 +122,7 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
         if each.isdecimal():
             _require_decidable(spec, int(each), feature.path, feature.name_for_people)
     label = candidate.label if candidate else ""
-    records = records_of(repository_home(checkout.common_dir), feature.name_for_people, label)
+    records = locate_records(ensure_home(checkout.common_dir), feature.name_for_people, label)
     state = _require_looked_at(checkout, root, feature.name_for_people, records)
     assert state.last is not None
     if not what:
@@ -137,7 +137,9 @@ def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["
     commit = case.state.checkpoint
     case.records.decide(
         [
-            Decision(item.number, item.text if item.number else item.rule, decision, why, item.key, commit, author, at)
+            HumanDecision(
+                item.number, item.text if item.number else item.rule, decision, why, item.key, commit, author, at
+            )
             for item in case.items
         ]
     )
@@ -155,9 +157,9 @@ def _evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
     base, commit = state.started.base_commit, state.checkpoint
     yield f"Feature {case.feature}, iteration {look.number}, commit {commit[:12]} on {state.started.branch}"
     for item in case.items:
-        yield f"  {f'Criterion {item.number}' if item.number else item.rule}: {folded(item.text, 500)}"
+        yield f"  {f'Criterion {item.number}' if item.number else item.rule}: {fold(item.text, 500)}"
         yield f"    {item.known}"
-    checks = ", ".join(f"{each.title}: {folded(each.summary, 80)}" for each in look.findings)
+    checks = ", ".join(f"{each.title}: {fold(each.summary, 80)}" for each in look.findings)
     yield f"  Checks: {checks or 'none ran'}"
     options = ("--no-ext-diff", f"--stat=100,80,{SHOWN_FILES}")
     stat = (checkout.ask("diff", *options, base, commit, "--", ":/", *NOT_AIGONS) or "").splitlines()
@@ -171,12 +173,12 @@ def _items(spec: Spec, look: IterationFinished, what: str) -> list[DecisionItem]
         return [DecisionItem(0, c.rule, c.what, c.key, _about(c)) for c in _concerns(look, what)]
     criterion = next(each for each in spec.criteria if each.number == int(what))
     verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
-    known = f"{verdict.status}: {folded(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
+    known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
     return [DecisionItem(criterion.number, "", criterion.text, look.content, known)]
 
 
 def _about(concern: Concern) -> str:
-    paths = ", ".join(folded(path) for path in concern.paths[:SHOWN_FILES])
+    paths = ", ".join(fold(path) for path in concern.paths[:SHOWN_FILES])
     return f"an integrity finding{f' in {paths}' if paths else ''}"
 
 

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from aigon.errors import usage
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.process import run
 
@@ -22,7 +22,7 @@ def create_demo(folder: str | None) -> Path:
     if root.exists() and any(root.iterdir()):
         raise usage("The folder for the demo is not empty", where=str(root), hint="Name a new one, or leave --dir out")
     shutil.copytree(
-        resource("templates", "demo", "repo"),
+        find_resource("templates", "demo", "repo"),
         root,
         dirs_exist_ok=True,
         ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache", ".ruff_cache"),
@@ -34,7 +34,7 @@ def create_demo(folder: str | None) -> Path:
 
 
 def _configure(root: Path) -> None:
-    recording = str(resource("templates", "demo", "attempts"))
+    recording = str(find_resource("templates", "demo", "attempts"))
     config = {"agents": {RECORDED: {"adapter": "replay", "recording": recording}}, "judge": {"backend": "none"}}
     (root / ".aigon").mkdir(exist_ok=True)
     (root / ".aigon" / "config.json").write_text(json.dumps(config, indent=2) + "\n")

@@ -16,7 +16,7 @@ from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit
 from aigon.files import home
-from aigon.files.resources import agent_kinds
+from aigon.files.resources import find_agent_types
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository_root
 from aigon.git.trusted import refuse_unsupported
@@ -194,7 +194,7 @@ def _patients(
     root: Path, config: Config, known: Mapping[str, AgentType], read: ReadFile, wrong: list[AigonError]
 ) -> list[AgentToExamine]:
     """The configured agents, then every kind that is none of them by name."""
-    foreign = agent_kinds(root / OWN)
+    foreign = find_agent_types(root / OWN)
     found = []
     for name in sorted(config.agents):
         try:

@@ -7,7 +7,7 @@ from aigon.checks.execution import render_command
 from aigon.config.loading import open_work_tree
 from aigon.config.price_tables import add_known_prices
 from aigon.config.prices import describe_stale_prices, find_price
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import find_absent, strip_made
@@ -16,19 +16,19 @@ from aigon.job.escalation import EscalationStep
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.spec_locations import require_open_feature
-from aigon.journal.amounts import cost_range, estimated_tokens
-from aigon.journal.records import records_of
-from aigon.journal.spending import range_of
+from aigon.journal.records import locate_records
+from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.model.checks import Check
 from aigon.proof import protected_files
+from aigon.proof.vacuity import list_warnings
 from aigon.run.choices import continue_choices
 from aigon.run.feature_stages import render_worktree_command, require_feature
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.spec import files
-from aigon.spec.document import warnings_of
-from aigon.spec.features import Feature, feature_at
+from aigon.spec.features import Feature, parse_feature_path
+from aigon.text.amounts import estimate_tokens, format_cost_range
 
 
 def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
@@ -39,7 +39,7 @@ def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
     models = _models(job)
     table = add_known_prices(job.prices, *models)
     found = [find_price(table, model) for model in models]
-    ranges = [range_of(tokens, job.limits.iterations, one.price) for one in found if one]
+    ranges = [estimate_cost_range(tokens, job.limits.iterations, one.price) for one in found if one]
     known = [one for one in ranges if one]
     if not known or len(known) < len(models):
         return None
@@ -50,7 +50,7 @@ def render_price_tag(job: Job, tokens: int) -> str:
     """`roughly $0.40 to $6`, or that nobody can say."""
     found = estimate_cost(job, tokens)
     if found:
-        return f"roughly {cost_range(*found)}"
+        return f"roughly {format_cost_range(*found)}"
     models = ", ".join(filter(None, _models(job)))
     return "unknown" + (f" (no price for {models})" if models else "")
 
@@ -93,11 +93,11 @@ def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], s
 
 def _as_resumed(checkout: Checkout, options: Options) -> Options:
     """Return the options with the choices of the run that --resume continues; as they are where there is none."""
-    home = known_home(checkout.common_dir) if options.resume else None
+    home = find_home(checkout.common_dir) if options.resume else None
     if home is None:
         return options
-    name = files.name_of(checkout.root, options.feature, branch.find_branch(checkout, options.feature))
-    started = replay(records_of(home, name).each()).started
+    name = files.resolve_name(checkout.root, options.feature, branch.find_branch(checkout, options.feature))
+    started = replay(locate_records(home, name).each()).started
     return (
         continue_choices(options, started, checkout.root, open_work_tree(checkout.root)).options if started else options
     )
@@ -147,7 +147,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
             {"number": c.number, "text": c.text, "kind": c.kind, "decided_by": describe_decision(c, job.checks, judge)}
             for c in job.spec.criteria
         ],
-        "warnings": [{"line": each.line, "message": each.message} for each in warnings_of(prepared.spec)],
+        "warnings": [{"line": each.line, "message": each.message} for each in list_warnings(prepared.spec)],
         "accept_passing": job.demand.accept_passing,
         "proof": {"mode": job.proof.mode, "home": job.proof.home, "isolation": job.proof.isolation},
         "limits": {
@@ -158,7 +158,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
             "max_cost": job.limits.max_cost,
         },
         "prompt": prompt,
-        "estimated_tokens": (tokens := estimated_tokens(prompt)),
+        "estimated_tokens": (tokens := estimate_tokens(prompt)),
         "estimated_cost": {"low": cost[0], "high": cost[1]} if (cost := estimate_cost(job, tokens)) else None,
         "ladder": [_rung(rung) for rung in job.rungs],
         "fallback": [ladder[0].agent.name for ladder in job.fallback],
@@ -167,7 +167,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
 
 def _assigns_id(feature: Feature) -> bool:
     """Whether the feature gets its ID when it starts: the name of its spec has none yet."""
-    known = feature_at(feature.path)
+    known = parse_feature_path(feature.path)
     return bool(feature.id and known and not known.id)
 
 
@@ -227,7 +227,7 @@ def _text(
         *_ladder(job),
         f"Sandbox: {document['sandbox']}{granted}",
         *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),
-        f"Cost: {render_price_tag(job, estimated_tokens(prompt))}",
+        f"Cost: {render_price_tag(job, estimate_tokens(prompt))}",
         f"Judge: {judge}",
         f"Profile: {prepared.checks.profile}",
         "Checks:",
@@ -235,7 +235,7 @@ def _text(
         *absent,
         "Criteria:",
         *criteria,
-        *(f"Warning, line {warning.line}: {warning.message}" for warning in warnings_of(prepared.spec)),
+        *(f"Warning, line {warning.line}: {warning.message}" for warning in list_warnings(prepared.spec)),
         *(["Accepted: criteria that all pass before the first turn (--accept-passing)"] * job.demand.accept_passing),
         "Protected from the agent:",
         *protected_files.lines(job.protection, tracked),

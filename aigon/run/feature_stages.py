@@ -8,8 +8,8 @@ from pathlib import Path
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, environment, usage
-from aigon.files.home import repository_home
-from aigon.files.resources import resource
+from aigon.files.home import ensure_home
+from aigon.files.resources import find_resource
 from aigon.git.path_commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import branch
@@ -23,10 +23,10 @@ from aigon.job.spec_locations import (
     list_spec_locations,
     locate_spec,
 )
-from aigon.journal.records import Origin, records_of
+from aigon.journal.records import Origin, locate_records
 from aigon.spec import features, files
 from aigon.spec.features import FOLDERS, ROOT, Feature
-from aigon.spec.stages import moved_to
+from aigon.spec.files import moved_to_stage
 
 
 def create_feature(checkout: Checkout, title: str, name: str, how: Committing) -> Feature:
@@ -47,7 +47,7 @@ def create_feature(checkout: Checkout, title: str, name: str, how: Committing) -
 
 def new_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
     """Return a feature for the inbox. Raises AigonError (exit 2) if one of that name exists on any branch."""
-    slug = features.slug(name or title)
+    slug = features.slugify(name or title)
     for place in list_spec_locations(checkout.root, checkout.common_dir):
         if place.feature.slug == slug:
             where = f"{place.branch}: {place.feature.path}" if place.branch else place.feature.path
@@ -86,7 +86,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
 
 def write_spec(root: Path, feature: Feature, title: str) -> None:
     """Write the spec of a new feature from the template."""
-    template = resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
+    template = find_resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
     target = root / feature.path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
@@ -101,7 +101,7 @@ def prioritise_feature(checkout: Checkout, wanted: str, how: Committing) -> Feat
         raise usage(f"Feature {feature.name_for_people} is in the stage {feature.stage} already", where=where)
     how = require_committing(checkout, how)
     id = feature.id or choose_next_id(checkout.root, checkout.common_dir)
-    with moved_to(checkout.root, feature, "backlog", id) as (moved, paths):
+    with moved_to_stage(checkout.root, feature, "backlog", id) as (moved, paths):
         commit_as_asked(checkout, paths, f"docs(feature-{id}): prioritise {feature.slug}", how)
     return moved
 
@@ -113,16 +113,16 @@ def set_up_feature(checkout: Checkout, wanted: str, how: Committing) -> tuple[Fe
     """
     place = locate_spec(checkout.root, checkout.common_dir, wanted)
     feature = place.feature if place.branch else find_feature_to_begin(checkout.root, checkout.common_dir, wanted)
-    files.refuse_over(feature)
+    files.refuse_closed(feature)
     current = branch.require_sound(checkout)
     if checkout.commit_of(f"refs/heads/{feature.name}") is None:
         branch.require_configuration(checkout)
     own = branch.list_own_changes(checkout, [feature.path], elsewhere=render_worktree_command(checkout.root, feature))
     with _entered(checkout, feature.name):
         branch.ignore_runtime_files(checkout)
-        with moved_to(checkout.root, feature, "in-progress") as (moved, paths):
+        with moved_to_stage(checkout.root, feature, "in-progress") as (moved, paths):
             head = commit_taken_up(checkout, moved, [*own, *paths], how)
-    records = records_of(repository_home(checkout.common_dir), feature.name_for_people)
+    records = locate_records(ensure_home(checkout.common_dir), feature.name_for_people)
     if records.origin() is None:
         records.set_origin(Origin("" if current == feature.name else current, head))
     return moved, feature.name
@@ -130,7 +130,7 @@ def set_up_feature(checkout: Checkout, wanted: str, how: Committing) -> tuple[Fe
 
 def render_worktree_command(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
     """Return the command that lets an agent work on a feature without touching this checkout."""
-    known = features.feature_at(feature.path)
+    known = features.parse_feature_path(feature.path)
     name = (
         known.name_for_people if known else feature.name_for_people
     )  # an ID that is still to be assigned finds nothing

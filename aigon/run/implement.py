@@ -15,15 +15,19 @@ from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.seat import Seat
 from aigon.job.world import World
-from aigon.journal.amounts import estimated_tokens, many
-from aigon.journal.aside import Aside
-from aigon.journal.decisions import applying
+from aigon.journal.build_log import MemorySink
+from aigon.journal.decisions import find_decision
 from aigon.journal.events import Notice, RunFinished
-from aigon.journal.fail_point import FailPoint, FailPoints, Stage, fail_points
-from aigon.journal.memory_sink import MemorySink
-from aigon.journal.sink import JournalSink
+from aigon.journal.sinks import (
+    BackgroundObservers,
+    FailPoint,
+    FailPoints,
+    JournalSink,
+    RecordingStage,
+    parse_fail_points,
+)
 from aigon.journal.state_file import StateFileSink
-from aigon.journal.step_sink import StepSink
+from aigon.journal.steps import StepSink
 from aigon.loop.briefing import render_prompt
 from aigon.loop.drive import Durable, Observer, Recorder, drive_loop
 from aigon.loop.loop import Loop, run_loop
@@ -34,12 +38,12 @@ from aigon.process import orphans
 from aigon.process.running import keep_note
 from aigon.process.stop import Stop
 from aigon.process.watchdog import run_watchdog
-from aigon.proof.vacuity import criterion_key, describe_passing, own_proof
+from aigon.proof.vacuity import criterion_key, describe_passing, list_warnings, own_proof
 from aigon.run.dry_run import render_price_tag, warn_of_old_prices
 from aigon.run.opening import Confirm
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
-from aigon.spec.document import warnings_of
+from aigon.text.amounts import estimate_tokens, format_count
 
 Observers = Callable[[Session], Sequence[Observer]]
 
@@ -57,7 +61,7 @@ def implement(
 
 
 def _implement(seat: Seat, options: Options, observers: Observers, confirm: Confirm, *, announce: bool) -> RunFinished:
-    points = fail_points(os.environ)
+    points = parse_fail_points(os.environ)
     stop = Stop([seat.main / name for name in branch.STOP_FILES], said=_answer(options, seat) if announce else _quiet)
     with (
         stop.handling(),
@@ -95,7 +99,9 @@ def _records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ..
     state_file = StateFileSink(session.state_file, session.past.iterations)
     if not points:
         return (journal, state_file)
-    before, between, after = (FailPoints(stage, tuple(points), session.world.stop.rest) for stage in get_args(Stage))
+    before, between, after = (
+        FailPoints(stage, tuple(points), session.world.stop.rest) for stage in get_args(RecordingStage)
+    )
     return (before, journal, between, state_file, after)
 
 
@@ -103,13 +109,13 @@ def _written_for_people(session: Session) -> tuple[Observer, ...]:
     """What a run leaves in its folder beside prompts and outputs."""
     folder, past = session.world.folder, session.past
     memory = MemorySink.after(folder, past.state.tried, past.state.started)
-    return (Aside((StepSink(folder, past.turns.last), memory)),)
+    return (BackgroundObservers((StepSink(folder, past.turns.last), memory)),)
 
 
 def _said_before(session: Session) -> Iterator[Notice]:
     """What a person should know before the first paid turn."""
     prepared, job, now = session.prepared, session.job, World.now()
-    for warning in warnings_of(prepared.spec):
+    for warning in list_warnings(prepared.spec):
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
         yield Notice(
@@ -126,10 +132,10 @@ def _said_before(session: Session) -> Iterator[Notice]:
     yield from _about_the_judge(session, now)
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)
-    tokens = estimated_tokens(render_prompt(job, session.world, session.state, session.state.last_number + 1))
+    tokens = estimate_tokens(render_prompt(job, session.world, session.state, session.state.last_number + 1))
     yield from (Notice(now, text, "warning") for text in warn_of_old_prices(job, date.today()))
     cap = f"capped at ${job.limits.max_cost:.2f}" if job.limits.max_cost else "cap it with --max-cost"
-    turns = f"up to {many(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
+    turns = f"up to {format_count(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
     yield Notice(now, f"{turns}. Cost: {render_price_tag(job, tokens)}; {cap}")
 
 
@@ -151,7 +157,7 @@ def _about_the_judge(session: Session, now: str) -> Iterator[Notice]:
     prepared, job, look = session.prepared, session.job, session.state.last
     content = look.content if look else ""
     waiting = [
-        c.number for c in prepared.spec.criteria if c.kind == "judge" and not applying(job.decisions, c, content)
+        c.number for c in prepared.spec.criteria if c.kind == "judge" and not find_decision(job.decisions, c, content)
     ]
     if waiting and prepared.judge:
         numbers = ", ".join(map(str, waiting))

@@ -14,8 +14,8 @@ from aigon.config.loading import PROJECT_FILE, load_configuration, open_work_tre
 from aigon.config.models import Config
 from aigon.config.schemas import SCHEMA_FOLDER as SCHEMAS
 from aigon.errors import AigonError, explained, usage
-from aigon.files.runtime_files import IGNORED_LINES
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.home import IGNORED_LINES
 from aigon.git.path_commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git.person import Checkout
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.model.candidates import find_candidate
 from aigon.process import running
 from aigon.process.running import Invocation, StopRequest
@@ -138,7 +138,7 @@ def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopReq
     A loop is asked by a file beside its note, which it looks for: nothing is signalled, so no other process can be
     meant. Raises AigonError: exit 2 for an unknown feature, exit 7 if none of its loops runs.
     """
-    home = known_home(main.common_dir)
+    home = find_home(main.common_dir)
     name = _name_of(main, home, wanted)
     notes = list(_notes(home, name)) if home else []
     labels = [_label_of(home, name, agent) for agent in agents]
@@ -176,9 +176,9 @@ def _name_of(main: Checkout, home: Path | None, wanted: str) -> str:
     )
     if named := [name for name in known if name == wanted or _same_number(name, wanted)]:
         return named[0]
-    if slug := next((each.feature for each in candidates.every(home) if each.slug == wanted), None):
+    if slug := next((each.feature for each in records.list_candidates(home) if each.slug == wanted), None):
         return slug
-    return files.locate(main.root, wanted).name_for_people
+    return files.locate_feature(main.root, wanted).name_for_people
 
 
 def _same_number(one: str, other: str) -> bool:
@@ -186,7 +186,7 @@ def _same_number(one: str, other: str) -> bool:
 
 
 def _label_of(home: Path | None, name: str, agent: str) -> str:
-    found = find_candidate(candidates.of_feature(home, name), agent)
+    found = find_candidate(records.find_candidates(home, name), agent)
     return found.label if found else agent
 
 

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, unavailable
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.judge.accuracy import Evaluation, JudgedCase, LabelledVerdict
 from aigon.judge.backends import find_backend
@@ -50,7 +50,7 @@ def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> 
 
     Raises AigonError: 2 for a set or configuration that is malformed, 6 when the judge cannot be asked.
     """
-    folder = Path(asked.set) if asked.set else resource("templates", "judging")
+    folder = Path(asked.set) if asked.set else find_resource("templates", "judging")
     labelled = load_cases(folder)
     settings = find_measured_judge(start, asked)
     criteria = sum(len(case.truth) for case in labelled)

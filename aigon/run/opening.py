@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aigon.errors import AigonError, environment
-from aigon.files.home import git_directory
-from aigon.files.store import damaged, keep_damaged
+from aigon.files.atomic import keep_damaged
+from aigon.files.checksums import damage_error
+from aigon.files.home import own_git_directory
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job import branch
@@ -17,15 +18,13 @@ from aigon.job.spec_locations import find_checked_out_feature
 from aigon.job.world import World
 from aigon.journal.attempt import Attempt
 from aigon.journal.attempts import Attempts
-from aigon.journal.earlier_spend import earlier_spend
 from aigon.journal.events import Event, Notice, RunStarted
 from aigon.journal.memory import WHOLE
-from aigon.journal.past import Past
-from aigon.journal.records import Origin, Records
-from aigon.journal.run_id import new_run_id
-from aigon.journal.sink import each_event
-from aigon.journal.state import Spend, State
-from aigon.journal.state_document import NewerState, whole_state
+from aigon.journal.records import Origin, Records, new_run_id, sum_earlier_spend
+from aigon.journal.replay import RunPast, iterate_events
+from aigon.journal.spending import Spend
+from aigon.journal.state import State
+from aigon.journal.state_document import NewerState, parse_whole_state
 from aigon.model.candidates import format_run_command
 from aigon.proof import frozen, put_back
 from aigon.proof.baseline import find_baseline
@@ -33,7 +32,7 @@ from aigon.proof.frozen import Frozen, load
 from aigon.run.feature_stages import render_worktree_command
 from aigon.run.prepare import Prepared, follow_spec
 from aigon.spec.features import Feature
-from aigon.spec.stages import to_stage
+from aigon.spec.files import move_to_stage
 
 Confirm = Callable[[str], bool]
 """Asks a person; False if nobody can be asked."""
@@ -65,7 +64,7 @@ class Opening:
     @property
     def own_git(self) -> Path:
         """aigon's own git directory for this checkout."""
-        return git_directory(self.home, self.checkout.git_dir, self.checkout.common_dir)
+        return own_git_directory(self.home, self.checkout.git_dir, self.checkout.common_dir)
 
     def workspace(self, branch: str) -> Workspace:
         """The work tree, to be committed to `branch`."""
@@ -91,7 +90,7 @@ class OpenedRun:
     workspace: Workspace
     head: str
     origin: Origin
-    past: Past = field(default_factory=Past)
+    past: RunPast = field(default_factory=RunPast)
     events: tuple[Event, ...] = ()
     since: str = ""
     unjudged: bool = False
@@ -172,7 +171,7 @@ def _runs(records: Records, base: str, last: State | None) -> Iterator[Attempts 
 def _tried(journal: Path, base: str) -> Attempts | None:
     tried = Attempts()
     try:
-        for event in each_event(journal):
+        for event in iterate_events(journal):
             if isinstance(event, RunStarted) and event.base_commit != base:
                 return None
             tried = tried.apply(event)
@@ -188,9 +187,9 @@ def require_sound_records(records: Records, state_file: Path) -> None:
     """
     _require_known(state_file)
     if load(records.frozen) is None and records.begun():
-        raise damaged("The record of what decides this feature", str(records.frozen), records.name, "gone")
+        raise damage_error("The record of what decides this feature", str(records.frozen), records.name, "gone")
     if records.origin() is None and records.begun():
-        raise damaged("The record of where this feature began", str(records.began), records.name, "gone")
+        raise damage_error("The record of where this feature began", str(records.began), records.name, "gone")
     records.decisions()
 
 
@@ -203,7 +202,7 @@ def _require_known(state_file: Path) -> None:
 def inspect_state_file(path: Path) -> str:
     """How a state file is: `absent`, `whole`, `newer` or `damaged`."""
     try:
-        whole_state(path.read_bytes())
+        parse_whole_state(path.read_bytes())
     except FileNotFoundError:
         return "damaged" if path.is_symlink() else "absent"
     except NewerState:
@@ -242,11 +241,11 @@ def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State
     branch.enter_branch(checkout, name)
     branch.ignore_runtime_files(checkout)
     workspace = opening.workspace(name)
-    feature, moved = to_stage(checkout.root, prepared.feature, "in-progress")
+    feature, moved = move_to_stage(checkout.root, prepared.feature, "in-progress")
     branch.commit_own_paths(workspace.trusted, feature, [*own, *moved])
     workspace.take_over_index()
     head, known = str(workspace.tip()), records.origin()
-    before = earlier_spend(records)
+    before = sum_earlier_spend(records)
     records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
     origin = _origin(opening, records, workspace, head)
     last = old.checkpoint or ("" if known else origin.commit)

@@ -16,7 +16,7 @@ from aigon.config.loading import ReadFile, build_tool_path, load_configuration, 
 from aigon.config.models import Config, JudgeConfig
 from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.errors import usage
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
 from aigon.job.job import Job, ProofPlan
@@ -32,7 +32,7 @@ from aigon.run import actors
 from aigon.run.actors import describe_withheld_secrets
 from aigon.secrets import redaction
 from aigon.spec import files
-from aigon.spec.annotating import takes_annotation
+from aigon.spec.document import can_annotate
 from aigon.spec.features import Feature
 
 
@@ -97,7 +97,7 @@ def prepare(
     parse_promises(options.promises)
     find = find_feature_to_begin if with_agent else find_feature_here
     feature = feature or find(root, checkout.common_dir, options.feature)
-    spec = files.read(read, feature)
+    spec = files.read_spec(read, feature)
     env = {**_without_bytecode(checkout), **rebase_search_paths(os.environ, main, root)}
     check_env = {
         **redaction.drop_credentials(env, config.env.pass_),
@@ -151,7 +151,7 @@ def _bind_criteria(spec: Spec, checks: ProjectChecks) -> Spec:
     names = {
         c.number: name
         for c in spec.criteria
-        if c.kind == "judge" and (name := bound_check(c.text, around)) and takes_annotation(spec, c.number)
+        if c.kind == "judge" and (name := bound_check(c.text, around)) and can_annotate(spec, c.number)
     }
     criteria = (replace(c, kind="check", command=names[c.number]) if c.number in names else c for c in spec.criteria)
     return replace(spec, criteria=tuple(criteria)) if names else spec
@@ -244,10 +244,10 @@ def build_job(
 
 def prompt_template() -> str:
     """The text around the spec that an agent is given."""
-    return resource("templates", "prompts", "implement.md").read_text(encoding="utf-8")
+    return find_resource("templates", "prompts", "implement.md").read_text(encoding="utf-8")
 
 
 def follow_spec(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """The same, after the spec has moved to another stage."""
-    spec = _bind_criteria(files.read(open_work_tree(root), feature), prepared.checks)
+    spec = _bind_criteria(files.read_spec(open_work_tree(root), feature), prepared.checks)
     return replace(prepared, feature=feature, spec=spec)

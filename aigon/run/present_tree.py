@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.checks.schedule import Schedule, run_checks
-from aigon.files.displaced import displace
+from aigon.files.atomic import move_aside
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.results import Result
@@ -141,7 +141,7 @@ def _put_back(workspace: Workspace, aside: Path) -> tuple[str, ...]:
         if file.is_dir() and not file.is_symlink():
             continue  # a submodule, whose files are not in the snapshot
         if os.path.lexists(file):
-            displace(file, aside)
+            move_aside(file, aside)
         workspace.trusted.run("checkout-index", "-f", "--", path)
     return changed
 

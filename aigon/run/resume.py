@@ -19,10 +19,10 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job import branch
 from aigon.job.world import World
-from aigon.journal.events import Event, IterationFinished, Notice, Parked, RunStarted
-from aigon.journal.past import Past
+from aigon.journal.events import Event, IterationFinished, Notice, RunStarted, SavedAside
 from aigon.journal.records import Origin, Records
-from aigon.journal.sink import JournalSink
+from aigon.journal.replay import RunPast
+from aigon.journal.sinks import JournalSink
 from aigon.journal.state import State
 from aigon.loop.roll_back import finish_going_back, restore_work_tree, undo_to
 from aigon.model.criteria import Spec
@@ -31,7 +31,7 @@ from aigon.run.choices import continue_choices
 from aigon.run.opening import Confirm, OpenedRun, Opening, earlier_attempts
 from aigon.run.prepare import prepare_ready
 from aigon.spec import files as specs
-from aigon.spec.document import tick
+from aigon.spec.document import tick_boxes
 from aigon.spec.features import Feature
 
 _UNSTAGE = " && git reset -q"
@@ -143,7 +143,7 @@ def undo_half_turn(
         return restore_work_tree(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
     commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
     ref = workspace.keep(f"feature-{feature.name_for_people}/{state.started.run_id}-{number}-begun", commit)
-    parked = Parked(now, number, ref, commit, f"what iteration {number} had begun")
+    parked = SavedAside(now, number, ref, commit, f"what iteration {number} had begun")
     if keep:
         return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
     return [
@@ -162,7 +162,7 @@ def read_spec(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
     killed = state.outcome is None and state.iteration > state.finished
     files = open_work_tree(workspace.root)
     raw = workspace.file_at(tip, path, workspace.root) if killed else files(path)
-    return specs.parsed(raw if raw is not None else files(path) or b"", path)
+    return specs.parse_runnable_spec(raw if raw is not None else files(path) or b"", path)
 
 
 def list_left_by_checks(state: State) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def list_left_by_checks(state: State) -> tuple[str, ...]:
 
 def hash_spec(spec: Spec) -> str:
     """A name for a spec's text, whatever is ticked: aigon's own ticks do not change it."""
-    return hashlib.sha256(tick(spec, {c.number: False for c in spec.criteria})).hexdigest()
+    return hashlib.sha256(tick_boxes(spec, {c.number: False for c in spec.criteria})).hexdigest()
 
 
 def accept_spec(before: bytes, spec: Spec, path: str, accepted: bool, confirm: Confirm) -> None:
@@ -190,7 +190,7 @@ def accept_spec(before: bytes, spec: Spec, path: str, accepted: bool, confirm: C
     )
 
 
-def resume_run(opening: Opening, records: Records, past: Past) -> OpenedRun:
+def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
     """Bring branch, index and files to where the run can go on. Raises AigonError (exit 4 or 7) where it cannot."""
     state = past.state
     started = state.started
@@ -242,7 +242,9 @@ def resume_run(opening: Opening, records: Records, past: Past) -> OpenedRun:
     )
 
 
-def _undo_to(opening: Opening, records: Records, workspace: Workspace, past: Past, events: Sequence[Event]) -> Past:
+def _undo_to(
+    opening: Opening, records: Records, workspace: Workspace, past: RunPast, events: Sequence[Event]
+) -> RunPast:
     """Write down where the branch goes back to, before it does. Facts among `events` come before that.
 
     Raises AigonError (exit 2 or 7): nothing to go back from, or changes of a person's that would be parked with it.
@@ -266,8 +268,8 @@ def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Fea
     """The feature of the run, wherever a person moved its spec; what an agent did to the file does not count."""
     root = opening.checkout.root
     if workspace.file_at(tip, path, root) is None:
-        return specs.locate(root, opening.options.feature)
-    return specs.feature_of(path)
+        return specs.locate_feature(root, opening.options.feature)
+    return specs.feature_for_path(path)
 
 
 def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> ReadFile:

@@ -9,13 +9,13 @@ from aigon.agents.configured import find_agent
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import usage
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.seat import Seat, open_main_checkout, open_worktree
 from aigon.job.spec_locations import require_open_feature
-from aigon.journal import candidates
-from aigon.journal.records import records_of
+from aigon.journal import records
+from aigon.journal.records import locate_records
 from aigon.model.candidates import (
     Candidate,
     RequestedAgent,
@@ -24,7 +24,7 @@ from aigon.model.candidates import (
     parse_requested_agent,
 )
 from aigon.run.feature_stages import require_feature
-from aigon.spec.features import Feature, feature_at, is_called
+from aigon.spec.features import Feature, is_named, parse_feature_path
 
 SHORT = 3
 """Characters of a kind's alias that is short enough to be a label: `cc`."""
@@ -32,14 +32,14 @@ SHORT = 3
 
 def list_known_candidates(main: Checkout, wanted: str) -> tuple[Candidate, ...]:
     """Return the candidates of the feature that a person calls `wanted`: its ID, slug, title, path or branch."""
-    given = feature_at(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
+    given = parse_feature_path(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
     names = {wanted, given.name_for_people, given.slug} if given else {wanted}
-    every = candidates.every(known_home(main.common_dir))
+    every = records.list_candidates(find_home(main.common_dir))
     return tuple(each for each in every if each.branch == wanted or any(_is(each, name) for name in names))
 
 
 def _is(candidate: Candidate, name: str) -> bool:
-    return is_called(Feature(candidate.feature, candidate.slug, "", ""), name)
+    return is_named(Feature(candidate.feature, candidate.slug, "", ""), name)
 
 
 def resolve_agents(main: Checkout, names: Sequence[str]) -> tuple[RequestedAgent, ...]:
@@ -114,11 +114,11 @@ def _default(main: Checkout, options: Options) -> str:
 
 def has_run_solo_last(main: Checkout, there: Sequence[Candidate]) -> bool:
     """Whether the feature's last run was in no worktree."""
-    home = known_home(main.common_dir)
+    home = find_home(main.common_dir)
     if home is None:
         return False
-    journals = {each: candidates.records(home, each).journal for each in there}
-    solo = records_of(home, there[0].feature).journal
+    journals = {each: records.candidate_records(home, each).journal for each in there}
+    solo = locate_records(home, there[0].feature).journal
     newest = max((file.stat().st_mtime for file in journals.values() if file.exists()), default=0.0)
     return solo.exists() and solo.stat().st_mtime > newest
 
@@ -133,9 +133,9 @@ def resolve_candidate(main: Checkout, here: Candidate | None, wanted: str, agent
         return _find_named(main, there, wanted, agent)
     if here and here in there:
         return here
-    home = known_home(main.common_dir)
-    ran = [each for each in there if home and candidates.records(home, each).journal.exists()]
-    solo = bool(home and there and records_of(home, there[0].feature).journal.exists())
+    home = find_home(main.common_dir)
+    ran = [each for each in there if home and records.candidate_records(home, each).journal.exists()]
+    solo = bool(home and there and locate_records(home, there[0].feature).journal.exists())
     if len(ran) + solo > 1:
         raise _several(wanted, ran)
     return ran[0] if ran else None

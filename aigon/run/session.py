@@ -11,8 +11,8 @@ from pathlib import Path
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, usage
-from aigon.files.home import repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git import secret_files
 from aigon.isolation.run_sandbox import make_run_sandbox
 from aigon.job import branch
@@ -22,17 +22,14 @@ from aigon.job.options import Options
 from aigon.job.partial import RollbackPolicy
 from aigon.job.seat import Seat, checkout_lock
 from aigon.job.world import World
-from aigon.journal.decisions import ticked_by_a_person
-from aigon.journal.earlier_durations import earlier_durations
-from aigon.journal.earlier_spend import is_lost
+from aigon.journal.build_log import list_titles
+from aigon.journal.decisions import find_human_ticks
+from aigon.journal.durations import load_durations
 from aigon.journal.events import Event, Notice, RunStarted
-from aigon.journal.memory_sink import titles
-from aigon.journal.other_homes import command_elsewhere, describe_search
-from aigon.journal.past import Past, past_of
-from aigon.journal.records import CANDIDATE, Records, records_of
-from aigon.journal.run_id import new_run_id
-from aigon.journal.sink import NewerJournal
+from aigon.journal.records import CANDIDATE, Records, is_journal_lost, locate_records, new_run_id
+from aigon.journal.replay import NewerJournal, RunPast, replay_past
 from aigon.journal.state import State, replay
+from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.loop import iteration_log
 from aigon.loop.turn_files import remove_links
 from aigon.model.candidates import format_run_command
@@ -73,7 +70,7 @@ class Session:
     state: State
     records: Records
     state_file: Path
-    past: Past
+    past: RunPast
     opening: Sequence[Event]
 
     @property
@@ -94,7 +91,7 @@ def open_session(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> 
     early = None
     if not options.resume and own in (None, before):
         early = prepare_ready(checkout, options, main=seat.main)  # what is wrong is said before anything is written
-    home = repository_home(checkout.common_dir)
+    home = ensure_home(checkout.common_dir)
     opening = Opening(seat, options, confirm, home, before)
     with ExitStack() as held:
         held.enter_context(checkout_lock(home, checkout.root))
@@ -107,8 +104,8 @@ def open_session(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> 
 def _require_its_branch(seat: Seat, options: Options) -> None:
     """A checkout whose branch is gone or damaged looks like one without commits. Raises AigonError (exit 7)."""
     checkout, candidate = seat.checkout, seat.candidate
-    name = candidate.feature if candidate else specs.name_of(checkout.root, options.feature, checkout.branch)
-    records = records_of(repository_home(checkout.common_dir), name, seat.label)
+    name = candidate.feature if candidate else specs.resolve_name(checkout.root, options.feature, checkout.branch)
+    records = locate_records(ensure_home(checkout.common_dir), name, seat.label)
     state = replay(records.each())
     if state.started:
         resume.require_branch(checkout, state)
@@ -119,7 +116,7 @@ def _open(opening: Opening, own: str | None, early: Prepared | None, held: ExitS
     if opening.options.resume:
         name = _name(opening, own)
         records = _locked(opening, name, held)
-        past = past_of(records.each())
+        past = replay_past(records.each())
         if not past.state.started:
             elsewhere = command_elsewhere(opening.checkout.common_dir, name, opening.command(name, "--resume"))
             raise usage(
@@ -146,13 +143,13 @@ def _start_command(opening: Opening, name: str) -> str:
 
 
 def _locked(opening: Opening, name: str, held: ExitStack) -> Records:
-    held.enter_context(lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))
+    held.enter_context(hold_lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))
     return _require_sound(opening, name)
 
 
 def _require_sound(opening: Opening, name: str) -> Records:
     """The records of the feature. Raises AigonError (exit 7) where they are damaged or too new; nothing is touched."""
-    records = records_of(opening.home, name, opening.seat.label)
+    records = locate_records(opening.home, name, opening.seat.label)
     require_sound_records(records, opening.seat.main / ".aigon" / _state_name(opening, name))
     return records
 
@@ -164,7 +161,7 @@ def _state_name(opening: Opening, name: str) -> str:
 def _name(opening: Opening, own: str | None) -> str:
     """What people call the feature, wherever its spec is by now."""
     candidate = opening.seat.candidate
-    return candidate.feature if candidate else specs.name_of(opening.checkout.root, opening.options.feature, own)
+    return candidate.feature if candidate else specs.resolve_name(opening.checkout.root, opening.options.feature, own)
 
 
 def _end_leftovers(opening: Opening, name: str, old: State) -> None:
@@ -182,7 +179,7 @@ def _readable(records: Records) -> State:
     Raises AigonError (exit 7) for one that a newer version wrote.
     """
     try:
-        return replace(replay(records.each()), lost=is_lost(records))
+        return replace(replay(records.each()), lost=is_journal_lost(records))
     except NewerJournal:
         raise
     except AigonError:
@@ -228,7 +225,7 @@ def _undone(world: World) -> Iterator[Notice]:
 def _kept_views(folder: Path, found: OpenedRun) -> Sequence[Event]:
     """Make anew what a run left for people and is gone or damaged; what was damaged is kept, and told as events."""
     with contextlib.suppress(OSError):  # nobody relies on them
-        if not found.resumed or are_views_intact(folder, {**found.past.turns.titles, **titles()}):
+        if not found.resumed or are_views_intact(folder, {**found.past.turns.titles, **list_titles()}):
             return ()
         done = [each for each in repair_views(folder, found.records.each, behind=False) if each.kept_as]
         text = "{} was damaged: renamed {} and rebuilt"
@@ -281,7 +278,7 @@ def _world(opening: Opening, found: OpenedRun, job: Job, run_id: str, stop: Stop
         redact=secrets.make_redactor(prepared.env, *(agent.env for agent in prepared.agents)),
         # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
         own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
-        durations=earlier_durations(opening.home),
+        durations=load_durations(opening.home),
         partial=RollbackPolicy(found.options.on_partial or "keep", opening.confirm),
         scanner=_scanner(found, job.base_commit),
         meter=Meter(list_volumes(root, opening.checkout.common_dir / "objects", opening.home, folder)),
@@ -333,7 +330,7 @@ def _started(job: Job, world: World, found: OpenedRun, options: Options) -> RunS
         max_iterations=job.limits.iterations,
         resumed=found.resumed,
         skip_validation=bool(options.skip_validation),
-        human_ticks=ticked_by_a_person(prepared.spec.criteria, job.decisions),
+        human_ticks=find_human_ticks(prepared.spec.criteria, job.decisions),
         pid=os.getpid(),
         host=socket.gethostname(),
         spent_before=found.before.usd,

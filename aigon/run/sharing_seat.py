@@ -10,7 +10,7 @@ from aigon.job import ledger
 from aigon.job.base_assessments import BaselineResults
 from aigon.job.ledger import LEDGER, open_ledger
 from aigon.job.world import World
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.model.candidates import Candidate, format_branch_name
 from aigon.process import capacity
 from aigon.process.capacity import CheckSlots
@@ -50,6 +50,6 @@ def find_rivals(home: Path, candidate: Candidate | None) -> Rivals:
 
     Only branches that have the name that aigon gives them: nobody's record takes another branch out of the guard.
     """
-    others = (each for each in candidates.every(home) if each != candidate)
+    others = (each for each in records.list_candidates(home) if each != candidate)
     named = {each.branch for each in others if each.branch == format_branch_name(each.feature, each.label, each.slug)}
     return Rivals(frozenset(named) - {candidate.branch if candidate else ""}, candidate.feature if candidate else "")

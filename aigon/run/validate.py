@@ -8,7 +8,7 @@ from pathlib import Path
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import require_tools
 from aigon.errors import Exit
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Assessment, Snapshot
@@ -16,12 +16,10 @@ from aigon.job.demand import describe_nothing_built, find_proof, is_hollow
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.world import World
-from aigon.journal import candidates
-from aigon.journal.amounts import duration
-from aigon.journal.decisions import ticked_by_a_person
-from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.decisions import find_human_ticks
+from aigon.journal.durations import load_durations
 from aigon.journal.events import Event, IterationFinished
-from aigon.journal.records import Origin, records_of
+from aigon.journal.records import Origin, find_candidate_at, locate_records
 from aigon.journal.state import State
 from aigon.loop import decide
 from aigon.loop.assess import assess
@@ -38,6 +36,7 @@ from aigon.proof.prove import prove
 from aigon.proof.vacuity import describe_passing
 from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.secrets import redaction
+from aigon.text.amounts import format_duration
 from aigon.views.validation import Row, data, table, wrapped
 
 
@@ -64,7 +63,7 @@ class ValidationPlan:
         """The profile, and what the project has and lacks, in a few lines of so many columns."""
         checks = self.prepared.checks
         folders = [f"  in {folder}: profile {profile}" for folder, profile in checks.folders.items()]
-        names = ", ".join(f"{check.name} (up to {duration(check.timeout)})" for check in self.checks) or "none"
+        names = ", ".join(f"{check.name} (up to {format_duration(check.timeout)})" for check in self.checks) or "none"
         missing = [f"  not installed: {c.missing}, for {c.name}. {c.hint}" for c in self.checks if c.missing]
         absent = [f"  {each.text}" for each in checks.absent]
         root = [] if checks.folders and "." not in checks.folders else [f"Profile: {checks.profile}"]
@@ -167,9 +166,9 @@ def _opened(
     checkout: Checkout, prepared: Prepared, options: Options, folder: Path, stop: Stop
 ) -> tuple[World, Job, Snapshot]:
     """A world whose git objects go into a temporary folder: the repository is only read."""
-    home = known_home(checkout.common_dir)
-    seat = candidates.at(home, checkout.root)
-    records = records_of(home, prepared.feature.name_for_people, seat.label if seat else "") if home else None
+    home = find_home(checkout.common_dir)
+    seat = find_candidate_at(home, checkout.root)
+    records = locate_records(home, prepared.feature.name_for_people, seat.label if seat else "") if home else None
     origin = records.origin() if records else None
     workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
     base = _baseline(checkout, workspace, prepared, origin)
@@ -197,7 +196,7 @@ def _opened(
         keeps=False,
         rooms=folder / "rooms",
         frozen=records.frozen if records else None,
-        durations=earlier_durations(home) if home else {},
+        durations=load_durations(home) if home else {},
     )
     complaints = workspace.snapshot()
     commit = job.base_commit
@@ -216,7 +215,7 @@ def _baseline(checkout: Checkout, workspace: Workspace, prepared: Prepared, orig
 
 def assess_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Assessment:
     """Run the look by hand, and the proof where all is met: their events go to those who watch."""
-    human = ticked_by_a_person(job.spec.criteria, job.decisions)
+    human = find_human_ticks(job.spec.criteria, job.decisions)
     state = State(human_ticks=human)
     look = _driven(assess(job, world, snapshot, state), state, recorder)
     return _driven(prove(job, world, snapshot, look, state), state, recorder)

@@ -46,7 +46,7 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
+class HtmlComment:
     """An HTML comment: `start` and `end` (exclusive) in its text, its `inner` text, and whether `-->` ends it."""
 
     start: int
@@ -66,22 +66,22 @@ class Comment:
 
 
 @lru_cache(maxsize=64)  # every look at an item asks again
-def comments(text: str) -> tuple[Comment, ...]:
+def find_comments(text: str) -> tuple[HtmlComment, ...]:
     """The HTML comments of `text`, in order; what is in a code span or escaped is none (CommonMark 0.31, 2.4, 6.1)."""
     return tuple(_scan(text))
 
 
-def without_trailing(text: str) -> str:
+def strip_trailing_comments(text: str) -> str:
     """`text` less the comments it ends with."""
     end = len(text)
-    for comment in reversed(comments(text)):
+    for comment in reversed(find_comments(text)):
         if text[comment.end : end].strip() or not comment.closed:
             break
         end = comment.start
     return text[:end].rstrip()
 
 
-def read(comment: Comment, line: int) -> Annotation | None:
+def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
     """The annotation that `comment` is, None for a plain comment. Raises a usage error for one that is malformed."""
     if not comment.closed and comment.meant_as_annotation:
         raise usage("An annotation is never closed", where=f"line {line}", hint="End it with --> on the same line")
@@ -99,7 +99,7 @@ def read(comment: Comment, line: int) -> Annotation | None:
     return None
 
 
-def metric_parts(argument: str) -> tuple[str, str, float]:
+def split_metric(argument: str) -> tuple[str, str, float]:
     """Command, operator and bound of `./score.sh >= 8`; the last comparator that only a number follows decides.
 
     Raises ValueError when there is none, or no command before it.
@@ -110,16 +110,16 @@ def metric_parts(argument: str) -> tuple[str, str, float]:
     return found["command"], found["operator"], bound
 
 
-def _scan(text: str) -> Iterator[Comment]:
+def _scan(text: str) -> Iterator[HtmlComment]:
     at = 0 if "<!--" in text else len(text)
     while mark := _MARK.search(text, at):
         at = mark.end()
         if mark[0] == "<!--":
             close = text.find("-->", mark.start() + 2)  # `<!-->` is a whole comment
             if close < 0:
-                yield Comment(mark.start(), len(text), text[at:], closed=False)
+                yield HtmlComment(mark.start(), len(text), text[at:], closed=False)
                 return
-            yield Comment(mark.start(), close + 3, text[at:close])
+            yield HtmlComment(mark.start(), close + 3, text[at:close])
             at = close + 3
         elif mark[0][0] == "`" and (end := re.compile(rf"(?<!`){mark[0]}(?!`)").search(text, at)):
             at = end.end()
@@ -132,7 +132,7 @@ def _argument(kind: WithArgument, argument: str, line: int) -> str:
         raise _malformed(f"The `{kind}` annotation has more than one line", kind, line, "Put the lines into a script. ")
     if kind == "metric":
         try:
-            metric_parts(argument)
+            split_metric(argument)
         except ValueError:
             raise _malformed("The `metric` annotation has no comparator and number at its end", kind, line) from None
     return argument

@@ -1,4 +1,4 @@
-"""A feature spec: from its bytes to criteria, and from verdicts back to ticks.
+"""A feature spec: from its bytes to criteria, and back to ticks and annotations.
 
 Everything is read from a CommonMark parse, never by matching lines, so that what counts is what people see rendered.
 What could be lost without anybody noticing (a box that is no task-list item, an annotation outside an item, a comment
@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from aigon.errors import usage
+from aigon.errors import AigonError, usage
 from aigon.model.criteria import Criterion, Spec, SpecWarning
-from aigon.proof.vacuity import describe_unfailing
-from aigon.spec import frontmatter, markdown, missing_criteria, task_list
-from aigon.spec.annotation import metric_parts
-from aigon.spec.markdown import Page, line_of, one_line
-from aigon.text.counting import join_words
-from aigon.text.quoting import folded
-from aigon.text.size_limit import MIB, too_large
+from aigon.spec import criteria, markdown
+from aigon.spec.annotation import Annotation
+from aigon.spec.criteria import parse_items
+from aigon.spec.markdown import MarkdownPage, line_of, one_line
+from aigon.text.amounts import MIB, join_words, size_error
+from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-__all__ = ["known_failures", "metric_parts", "parse", "require_criteria", "tick", "warnings_of"]
 
 LARGEST = MIB
 """Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
@@ -36,18 +35,21 @@ KEYS = ("allow", "known_failures", "paths")
 """Keys of the frontmatter that aigon reads."""
 
 
-def parse(raw: bytes) -> Spec:
+def parse_spec(raw: bytes) -> Spec:
     """The spec in `raw`, whatever its bytes, line endings and encoding.
 
     Raises a usage error for frontmatter that is not a YAML mapping, for malformed annotations, which it names all, and
     for more than `LARGEST`.
     """
     if len(raw) > LARGEST:
-        raise too_large("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
-    read = markdown.read(raw)
-    found = list(task_list.items(read))
-    warnings = [item for item in found if isinstance(item, SpecWarning)] + [*_not_run(read), *markdown.unclosed(read)]
-    criteria, keys = tuple(item for item in found if isinstance(item, Criterion)), _frontmatter(read)
+        raise size_error("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
+    read = markdown.parse_page(raw)
+    found = list(parse_items(read))
+    warnings = [item for item in found if isinstance(item, SpecWarning)] + [
+        *_not_run(read),
+        *markdown.find_unclosed(read),
+    ]
+    criteria, keys = tuple(item for item in found if isinstance(item, Criterion)), _parse_keys(read)
     warnings += _unknown_keys(read, keys)
     return Spec(
         raw=raw,
@@ -62,15 +64,10 @@ def parse(raw: bytes) -> Spec:
 def require_criteria(spec: Spec, where: str) -> None:
     """Raise a usage error that says what is there instead and what to write, if `spec`, the file `where`, has none."""
     if not spec.criteria:
-        raise missing_criteria.explain(markdown.read(spec.raw), spec.warnings, where)
+        raise criteria.explain_missing_criteria(markdown.parse_page(spec.raw), spec.warnings, where)
 
 
-def warnings_of(spec: Spec) -> tuple[SpecWarning, ...]:
-    """Return what is odd about the file, and which criteria cannot fail, by line."""
-    return tuple(sorted([*spec.warnings, *describe_unfailing(spec.criteria)], key=lambda warning: warning.line))
-
-
-def tick(spec: Spec, met: Mapping[int, bool]) -> bytes:
+def tick_boxes(spec: Spec, met: Mapping[int, bool]) -> bytes:
     """The file with the boxes of the numbers in `met` ticked or cleared: one byte per box, no other byte changes."""
     raw = bytearray(spec.raw)
     for criterion in spec.criteria:
@@ -80,26 +77,26 @@ def tick(spec: Spec, met: Mapping[int, bool]) -> bytes:
     return bytes(raw)
 
 
-def known_failures(spec: Spec) -> tuple[str, ...]:
+def read_known_failures(spec: Spec) -> tuple[str, ...]:
     """What the frontmatter lists as failing already. Raises a usage error for anything but strings, and for `git`."""
-    names = frontmatter.strings(spec.frontmatter, "known_failures")
+    names = markdown.read_strings(spec.frontmatter, "known_failures")
     if "git" in names:
         what = "`known_failures` cannot list git: what git did not take is in no commit"
         raise usage(what, where="frontmatter", hint="Take `git` out of the list, and fix what the git check names")
     return names
 
 
-def _title(read: Page) -> str:
+def _title(read: MarkdownPage) -> str:
     headings = (read.tokens[i + 1].content for i, token in enumerate(read.tokens) if token.type == "heading_open")
     return one_line(next(headings, ""))
 
 
-def _frontmatter(read: Page) -> Mapping[str, object]:
+def _parse_keys(read: MarkdownPage) -> Mapping[str, object]:
     top = read.tokens[0] if read.tokens else None
-    return frontmatter.read(top.content) if top and top.type == "front_matter" else {}
+    return markdown.parse_frontmatter(top.content) if top and top.type == "front_matter" else {}
 
 
-def _unknown_keys(read: Page, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
+def _unknown_keys(read: MarkdownPage, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
     """Yield a warning for keys that aigon does not read. They are no error: other tools have keys of their own."""
     from difflib import get_close_matches
 
@@ -108,33 +105,33 @@ def _unknown_keys(read: Page, keys: Mapping[str, object]) -> Iterator[SpecWarnin
     for key, guess in near.items():
         yield SpecWarning(_line_of_key(read, key), f"The frontmatter key `{key}` is ignored. Did you mean `{guess}`?")
     if foreign := [key for key in unknown if key not in near]:
-        which = f"key{'s' if len(foreign) > 1 else ''} {join_words([f'`{folded(key, 40)}`' for key in foreign])}"
+        which = f"key{'s' if len(foreign) > 1 else ''} {join_words([f'`{fold(key, 40)}`' for key in foreign])}"
         known = join_words([f"`{key}`" for key in KEYS])
         message = f"The frontmatter {which} {'are' if len(foreign) > 1 else 'is'} ignored. aigon reads {known}."
         yield SpecWarning(_line_of_key(read, foreign[0]), message)
 
 
-def _line_of_key(read: Page, key: str) -> int:
+def _line_of_key(read: MarkdownPage, key: str) -> int:
     """Return the 1-based line on which a key of the frontmatter stands; 1 if it is written in an unusual way."""
     found = re.search(rb"^[\"']?" + re.escape(key.encode()) + rb"[\"']?\s*:", read.raw, re.MULTILINE)
     return read.line_at(found.start()) if found else 1
 
 
-def _validation(read: Page) -> str | None:
+def _validation(read: MarkdownPage) -> str | None:
     """The shell blocks as one script; None when no line of theirs is a command, for that would pass without a test."""
     script = "\n".join(block.content.removesuffix("\n") for block in _blocks(read) if _language(block) in _SHELLS)
     lines = (line.strip() for line in script.split("\n"))
     return script if any(line and not line.startswith("#") for line in lines) else None
 
 
-def _not_run(read: Page) -> Iterator[SpecWarning]:
+def _not_run(read: MarkdownPage) -> Iterator[SpecWarning]:
     for block in _blocks(read):
         if (language := _language(block)) not in _SHELLS:
             message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
             yield SpecWarning(line_of(block), message)
 
 
-def _blocks(read: Page) -> Iterator[Token]:
+def _blocks(read: MarkdownPage) -> Iterator[Token]:
     """The fenced blocks below a heading that is exactly "Validation"."""
     below = (read.tokens[index] for index in read.under(lambda heading: heading == "validation"))
     return (token for token in below if token.type == "fence")
@@ -143,3 +140,82 @@ def _blocks(read: Page) -> Iterator[Token]:
 def _language(block: Token) -> str:
     found = _LANGUAGE.match(block.info)
     return found[1].lower() if found else ""
+
+
+_PROBE = Annotation("human", None)
+
+
+def render_comment(annotation: Annotation) -> str:
+    """How `annotation` is written: `<!-- verify: pytest -->`, `<!-- human -->`."""
+    return f"<!-- {annotation.kind}{f': {annotation.command}' if annotation.command else ''} -->"
+
+
+def annotate(spec: Spec, wanted: Mapping[int, Annotation]) -> bytes:
+    """The file of `spec` with each criterion in `wanted`, by number, annotated.
+
+    Raises a usage error, naming the line, for one that has an annotation already, and where the annotation would be
+    read as anything else than it says (in an unclosed code span or comment, for one).
+    """
+    ends = dict(_ends(spec))
+    raw = spec.raw
+    for number in sorted(wanted, reverse=True):
+        at = ends[number]
+        raw = raw[:at] + b" " + render_comment(wanted[number]).encode() + raw[at:]
+    _require_only(spec, wanted, raw)
+    return raw
+
+
+def can_annotate(spec: Spec, number: int) -> bool:
+    """Whether that criterion has no annotation yet and one behind it would be read as such."""
+    try:
+        annotate(spec, {number: _PROBE})
+    except AigonError:
+        return False
+    return True
+
+
+def _ends(spec: Spec) -> Iterator[tuple[int, int]]:
+    """Number of each criterion, and the offset behind the last character of its own paragraph."""
+    read = markdown.parse_page(spec.raw)
+    numbers = {criterion.box: criterion.number for criterion in spec.criteria}
+    for token in read.tokens:
+        if token.type == "inline" and token.map and token.content.startswith("["):
+            last = read.starts[token.map[1] - 1]
+            end = (*read.starts[token.map[1] : token.map[1] + 1], len(spec.raw))[0]
+            if (number := numbers.get(read.box(token))) is not None:
+                yield number, last + len(spec.raw[last:end].rstrip())
+
+
+def _require_only(spec: Spec, wanted: Mapping[int, Annotation], raw: bytes) -> None:
+    """Raise a usage error unless `raw` is `spec` with just these criteria decided as wanted."""
+    first = next(c for c in spec.criteria if c.number == min(wanted))
+    try:
+        now = parse_spec(raw)
+    except AigonError as error:
+        raise _refused(first, error.what) from error
+    for old, new in zip(spec.criteria, now.criteria, strict=False):
+        if replace(new, box=old.box) != _as_wanted(old, wanted) or raw[new.box] != spec.raw[old.box]:
+            raise _refused(old, "it would not be read as it is written")
+    if (now.title, now.frontmatter, now.validation, now.warnings) != _rest(spec) or _size(now) != _size(spec):
+        raise _refused(first, "the rest of the file would be read differently")
+
+
+def _as_wanted(criterion: Criterion, wanted: Mapping[int, Annotation]) -> Criterion:
+    new = wanted.get(criterion.number)
+    return replace(criterion, kind=new.kind, command=new.command) if new else criterion
+
+
+def _rest(spec: Spec) -> tuple[object, ...]:
+    return (spec.title, spec.frontmatter, spec.validation, spec.warnings)
+
+
+def _size(spec: Spec) -> int:
+    return len(spec.criteria)
+
+
+def _refused(criterion: Criterion, why: str) -> AigonError:
+    return usage(
+        f"The annotation of criterion {criterion.number} cannot be written: {why}",
+        where=f"line {criterion.line}",
+        hint="Write it by hand: " + render_comment(Annotation("verify", "COMMAND")),
+    )

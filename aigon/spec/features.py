@@ -62,7 +62,7 @@ class Feature:
         return f".aigon/loop-state-{self.name_for_people}{f'-{label}' if label else ''}.json"
 
 
-def feature_at(path: str) -> Feature | None:
+def parse_feature_path(path: str) -> Feature | None:
     """The feature whose spec is at `path`; None for other files."""
     folder, _, name = path.rpartition("/")
     match = _NAME.match(name)
@@ -71,17 +71,17 @@ def feature_at(path: str) -> Feature | None:
     return Feature(match["id"] or "", match["slug"], path, STAGES.get(folder.rpartition("/")[2], folder))
 
 
-def find(paths: Iterable[str], wanted: str) -> Feature:
+def find_feature(paths: Iterable[str], wanted: str) -> Feature:
     """Return the feature among these specs that `wanted` means. Raises AigonError (exit 2) as `choose` does."""
-    return choose([feature for path in paths if (feature := feature_at(path))], wanted)
+    return choose_feature([feature for path in paths if (feature := parse_feature_path(path))], wanted)
 
 
-def choose(features: Sequence[Feature], wanted: str) -> Feature:
+def choose_feature(features: Sequence[Feature], wanted: str) -> Feature:
     """Return the feature that `wanted` means: an ID (padded or not), a slug, a title, a name or a path.
 
     Raises AigonError (exit 2): unknown, with what is near; or more than one.
     """
-    found = [feature for feature in features if is_called(feature, wanted)]
+    found = [feature for feature in features if is_named(feature, wanted)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -90,7 +90,7 @@ def choose(features: Sequence[Feature], wanted: str) -> Feature:
     raise _unknown(features, wanted)
 
 
-def is_called(feature: Feature, wanted: str) -> bool:
+def is_named(feature: Feature, wanted: str) -> bool:
     """Whether a person who says `wanted` means this feature."""
     if wanted.isdecimal() and feature.id:
         return int(feature.id) == int(wanted)
@@ -105,7 +105,7 @@ def is_title(wanted: str) -> bool:
 
 def _slug(wanted: str) -> str:
     with suppress(AigonError):
-        return slug(wanted) if is_title(wanted) else wanted
+        return slugify(wanted) if is_title(wanted) else wanted
     return wanted
 
 
@@ -123,7 +123,7 @@ _SPELLED = str.maketrans(
 """Latin letters that Unicode does not decompose into an ASCII letter and an accent."""
 
 
-def slug(title: str) -> str:
+def slugify(title: str) -> str:
     """Return the name that a title gives a feature: `Dark mode!` becomes `dark-mode`, `Größe` becomes `grosse`.
 
     Raises AigonError (exit 2) if the title has no Latin letter.
@@ -140,6 +140,6 @@ def slug(title: str) -> str:
 
 def next_id(paths: Iterable[str]) -> str:
     """The next free ID, at least two digits, as wide as the widest there is."""
-    ids = [feature.id for path in paths if (feature := feature_at(path)) and feature.id]
+    ids = [feature.id for path in paths if (feature := parse_feature_path(path)) and feature.id]
     width = max((len(i) for i in ids), default=2)
     return str(max((int(i) for i in ids), default=0) + 1).zfill(max(2, width))

@@ -1,17 +1,20 @@
-"""Find and read feature specs in a checkout."""
+"""Find, read and move feature specs in a checkout."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
-from aigon.files import bounded
+from aigon.files import atomic
 from aigon.model.criteria import Spec
 from aigon.spec import features
-from aigon.spec.document import LARGEST, TOO_MUCH, known_failures, parse, require_criteria
-from aigon.spec.features import Feature, feature_at
+from aigon.spec.document import LARGEST, TOO_MUCH, parse_spec, read_known_failures, require_criteria
+from aigon.spec.features import ROOT, Feature, Stage, parse_feature_path
 
 if TYPE_CHECKING:  # what reads the configuration takes longer to import than a list of features to print
     from aigon.config.loading import ReadFile
+
 
 NOT_STAGES = ("logs", "evaluations")
 """Folders beside the stages whose files are named after features too."""
@@ -23,14 +26,14 @@ def spec_paths(root: Path) -> list[str]:
     return sorted(path.relative_to(root).as_posix() for path in found if path.parent.name not in NOT_STAGES)
 
 
-def locate(root: Path, wanted: str) -> Feature:
+def locate_feature(root: Path, wanted: str) -> Feature:
     """The feature meant by an ID, a slug or a path. Raises AigonError (exit 2) with what is near."""
     if wanted.endswith(".md") and (found := locate_path(root, wanted)):
         return found
-    return features.find(spec_paths(root), wanted)
+    return features.find_feature(spec_paths(root), wanted)
 
 
-def refuse_over(feature: Feature) -> None:
+def refuse_closed(feature: Feature) -> None:
     """Raise AigonError (exit 2) for a feature that is done or cancelled: no run starts on it until it is reopened."""
     if feature.stage in ("done", "cancelled"):
         name = feature.name_for_people
@@ -38,10 +41,10 @@ def refuse_over(feature: Feature) -> None:
         raise usage(f"Feature {name} is {feature.stage} already", where=feature.path, hint=hint)
 
 
-def name_of(root: Path, wanted: str, branch: str | None) -> str:
+def resolve_name(root: Path, wanted: str, branch: str | None) -> str:
     """What the records of a feature are called: by its branch where it has one, since its spec may be anywhere."""
-    feature = feature_at(f"/{branch}.md") if branch else None
-    return (feature or locate(root, wanted)).name_for_people
+    feature = parse_feature_path(f"/{branch}.md") if branch else None
+    return (feature or locate_feature(root, wanted)).name_for_people
 
 
 def locate_path(root: Path, wanted: str) -> Feature | None:
@@ -50,40 +53,74 @@ def locate_path(root: Path, wanted: str) -> Feature | None:
         path = (start / wanted).resolve()
         if path.is_file() and path.is_relative_to(root):
             relative = path.relative_to(root).as_posix()
-            return feature_of(relative)
+            return feature_for_path(relative)
     return None
 
 
-def feature_of(path: str) -> Feature:
+def feature_for_path(path: str) -> Feature:
     """The feature whose spec is at `path`, under whatever name."""
-    return feature_at(path) or Feature("", features.slug(path.rpartition("/")[2].removesuffix(".md")), path, "")
+    return parse_feature_path(path) or Feature(
+        "", features.slugify(path.rpartition("/")[2].removesuffix(".md")), path, ""
+    )
 
 
-def read(files: "ReadFile", feature: Feature) -> Spec:
+def read_spec(files: "ReadFile", feature: Feature) -> Spec:
     """The spec as `files` have it, with at least one criterion. Raises AigonError (exit 2) otherwise."""
     raw = files(feature.path)
     if raw is None:
         raise usage("The spec is not there", where=feature.path, hint="git status tells where it went")
-    return parsed(raw, feature.path)
+    return parse_runnable_spec(raw, feature.path)
 
 
-def read_file(path: Path, name: str) -> Spec:
+def read_spec_file(path: Path, name: str) -> Spec:
     """The spec in a file, called `name` in messages. Raises AigonError (exit 2)."""
     try:
-        raw = bounded.content(path, LARGEST, "The spec", hint=TOO_MUCH)
+        raw = atomic.read_bounded(path, LARGEST, "The spec", hint=TOO_MUCH)
     except OSError as error:
         raise usage(f"The spec cannot be read: {error.strerror}", where=name) from error
-    return parsed(raw, name)
+    return parse_runnable_spec(raw, name)
 
 
-def parsed(raw: bytes, name: str) -> Spec:
+def parse_runnable_spec(raw: bytes, name: str) -> Spec:
     """The spec in these bytes, with at least one criterion. Raises AigonError (exit 2), naming the file."""
     try:
-        spec = parse(raw)
+        spec = parse_spec(raw)
         require_criteria(spec, name)
-        known_failures(spec)  # malformed, it is said before anything is changed
+        read_known_failures(spec)  # malformed, it is said before anything is changed
     except AigonError as error:
         if name not in error.where:  # the parser sees bytes and names a line only
             error.where = f"{name}: {error.where}" if error.where else name
         raise
     return spec
+
+
+def move_to_stage(root: Path, feature: Feature, stage: Stage, id: str | None = None) -> tuple[Feature, list[str]]:
+    """Move the spec to `stage`; the feature as it is then, and the paths that changed (none when it is there).
+
+    A spec outside `docs/specs/features/` stays where its owner put it. Raises AigonError (exit 2) when another spec
+    stands in the way.
+    """
+    if not feature.path.startswith(f"{ROOT}/") or (feature.stage == stage and id is None):
+        return feature, []
+    target = feature.at(stage, id)
+    if (root / target).exists():
+        raise usage("Another spec stands in the way", where=target, hint="Rename or remove one of the two")
+    (root / target).parent.mkdir(parents=True, exist_ok=True)
+    (root / feature.path).rename(root / target)
+    moved = parse_feature_path(target)
+    assert moved is not None, "a feature's path parses back"
+    return moved, [feature.path, target]
+
+
+@contextmanager
+def moved_to_stage(
+    root: Path, feature: Feature, stage: Stage, id: str | None = None
+) -> Iterator[tuple[Feature, list[str]]]:
+    """Like `to_stage`; the spec moves back if something goes wrong in here."""
+    moved, paths = move_to_stage(root, feature, stage, id)
+    try:
+        yield moved, paths
+    except BaseException:
+        if paths:
+            (root / moved.path).rename(root / feature.path)
+        raise

@@ -1,20 +1,22 @@
-"""A Markdown file as CommonMark sees it: block tokens, sections, and where a box is in the file's bytes."""
+"""A Markdown file as CommonMark sees it: block tokens, sections, frontmatter, and where a box is in the bytes."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aigon.errors import usage
+from aigon.errors import AigonError, usage
 from aigon.model.criteria import SpecWarning
+from aigon.text.documents import AbsurdDocument, load_yaml
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
 
 # markdown-it silently drops the rest of the file below its own limit of 20 (ten nested lists), so the limit is higher
 # and reaching it is an error.
@@ -24,7 +26,7 @@ _NEWLINE = re.compile(rb"\r\n|\r|\n")  # never str.splitlines(), which knows eig
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MarkdownPage:
     """The tokens of a file, and the offsets in its bytes at which its lines begin."""
 
     raw: bytes
@@ -54,11 +56,11 @@ class Page:
                 yield index
 
 
-def read(raw: bytes) -> Page:
+def parse_page(raw: bytes) -> MarkdownPage:
     """The page in `raw`. Bytes that are not UTF-8 show as U+FFFD. Raises a usage error for absurd nesting."""
     tokens = _markdown().parse(raw.removeprefix(_BOM).decode("utf-8", "replace"))
     _refuse_deep(tokens)
-    return Page(raw, tokens, [0, *(newline.end() for newline in _NEWLINE.finditer(raw))])
+    return MarkdownPage(raw, tokens, [0, *(newline.end() for newline in _NEWLINE.finditer(raw))])
 
 
 def line_of(token: Token) -> int:
@@ -71,7 +73,7 @@ def one_line(content: str) -> str:
     return " ".join(line.strip() for line in content.split("\n")).strip()
 
 
-def unclosed(page: Page) -> Iterator[SpecWarning]:
+def find_unclosed(page: MarkdownPage) -> Iterator[SpecWarning]:
     """Comments and fences without an end: they swallow what follows, criteria too."""
     for token in page.tokens:
         if token.type == "html_block" and token.content.lstrip().startswith("<!--") and "-->" not in token.content:
@@ -101,7 +103,60 @@ def _refuse_deep(tokens: Sequence[Token]) -> None:
             raise usage(what, where=f"line {line_of(token)}", hint="Flatten them")
 
 
-def _is_closed(page: Page, fence: Token) -> bool:
+def _is_closed(page: MarkdownPage, fence: Token) -> bool:
     first, end = fence.map or (0, 0)
     last = page.raw[page.starts[end - 1] : (*page.starts[end : end + 1], len(page.raw))[0]].strip(b" \t>\r\n")
     return end - first > 1 and last.startswith(fence.markup.encode()) and not last.strip(fence.markup[:1].encode())
+
+
+_HINT = "Write `key: value` lines between two `---` lines, or remove both; a file must not begin with a `---` rule"
+
+
+def parse_frontmatter(content: str) -> Mapping[str, object]:
+    """The mapping in `content`, the text below the first `---`; plain scalars stay strings (`1.10`, `no`, `on`).
+
+    Raises a usage error for what is not YAML or not a mapping.
+    """
+    import yaml
+
+    try:
+        found = load_yaml(content, yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise _refusal(f"The frontmatter is not valid YAML: {_problem(error)}", _line(content, error)) from None
+    except AbsurdDocument as error:
+        raise _refusal(f"The frontmatter is not valid YAML: {error}", (error.line or 1) + 1) from None
+    except (ValueError, OverflowError, RecursionError):  # escapes beyond Unicode
+        raise _refusal("The frontmatter is not valid YAML", 2) from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise _refusal("The frontmatter is not a mapping", 2)
+    return found
+
+
+def read_strings(frontmatter: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """The list of strings under `key`; one string counts as a list of one, nothing as an empty list.
+
+    Raises a usage error for anything else.
+    """
+    found = frontmatter.get(key) or []
+    listed = [found] if isinstance(found, str) else found
+    if not isinstance(listed, list) or not all(isinstance(item, str) and item for item in listed):
+        raise usage(f"`{key}` is not a list of strings", where="frontmatter", hint=f"Write `{key}: [one, two]`")
+    return tuple(listed)
+
+
+def _refusal(what: str, line: int) -> AigonError:
+    return usage(what, where=f"line {line}", hint=_HINT)
+
+
+def _problem(error: Exception) -> str:
+    said = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+    return " ".join(str(said).split())
+
+
+def _line(content: str, error: Exception) -> int:
+    """The line of the file: the frontmatter's text begins on line 2. YAML's own count knows other line breaks."""
+    mark = getattr(error, "problem_mark", None)
+    index = mark.index if mark else getattr(error, "position", 0)
+    return content.count("\n", 0, index) + 2

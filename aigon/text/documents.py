@@ -1,19 +1,25 @@
-"""Strict reading of YAML and JSON documents: every key is known, every value has its type, every error has a place."""
+"""Strict reading of YAML, TOML, JSON and INI documents.
+
+Every key is known, every value has its type, and every error names its place. YAML is composed into nodes first, so
+that absurd documents (nested without end, aliases of aliases) are refused before they fill the stack or the memory.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
 
 from aigon.errors import AigonError, usage
-from aigon.text import durations
+from aigon.text import amounts
+from aigon.text.amounts import MIB, size_error
 
 Word = TypeVar("Word", bound=str)
-LONGEST = 24 * 3600.0
+LONGEST_TIME = 24 * 3600.0
 """Seconds that a time limit may be at most."""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` where a known word is close, then all known words: a hint."""
     from difflib import get_close_matches
 
@@ -23,7 +29,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DocumentNode:
     """A value in a document: `file` as people know it, `path` the keys that lead to it, joined with dots.
 
     Every method raises AigonError (usage) when the value is not what the method's name says.
@@ -37,24 +43,24 @@ class Node:
         """An error about this value: `what` continues the sentence that begins with its key."""
         return usage(f"{self.path or 'The document'} {what}", where=self.file, hint=hint)
 
-    def pairs(self) -> dict[str, "Node"]:
+    def pairs(self) -> dict[str, "DocumentNode"]:
         """A mapping with any keys."""
         if not isinstance(self.value, dict):
             raise self.wrong(f"must be a mapping, not {self.value!r:.60}")
         return {str(key): self._child(str(key), value) for key, value in self.value.items()}
 
-    def fields(self, known: Iterable[str], required: Iterable[str] = ()) -> dict[str, "Node"]:
+    def fields(self, known: Iterable[str], required: Iterable[str] = ()) -> dict[str, "DocumentNode"]:
         """A mapping with only `known` keys, all of the `required` ones among them."""
         pairs, known = self.pairs(), tuple(known)
         for key in pairs:
             if key not in known:
-                raise usage(f"Unknown key {pairs[key].path!r}", where=self.file, hint=nearest(key, known))
+                raise usage(f"Unknown key {pairs[key].path!r}", where=self.file, hint=suggest(key, known))
         for key in required:
             if key not in pairs:
                 raise self.wrong(f"needs the key {key!r}")
         return pairs
 
-    def items(self) -> tuple["Node", ...]:
+    def items(self) -> tuple["DocumentNode", ...]:
         """A list."""
         if not isinstance(self.value, list):
             raise self.wrong(f"must be a list, not {self.value!r:.60}")
@@ -103,10 +109,10 @@ class Node:
         if isinstance(self.value, bool) or not isinstance(self.value, int | float | str):
             raise wrong
         try:
-            seconds = durations.seconds(self.value)
+            seconds = amounts.parse_duration(self.value)
         except ValueError:
             raise wrong from None
-        if seconds > LONGEST:
+        if seconds > LONGEST_TIME:
             raise wrong
         return seconds
 
@@ -115,7 +121,196 @@ class Node:
         for word in known:
             if word == self.value:
                 return word
-        raise self.wrong(f"cannot be {self.value!r:.60}", nearest(str(self.value), known))
+        raise self.wrong(f"cannot be {self.value!r:.60}", suggest(str(self.value), known))
 
-    def _child(self, key: str, value: object) -> "Node":
-        return Node(value, self.file, f"{self.path}.{key}" if self.path else key)
+    def _child(self, key: str, value: object) -> "DocumentNode":
+        return DocumentNode(value, self.file, f"{self.path}.{key}" if self.path else key)
+
+
+FIX = "Fix that line or the one above it: check brackets, quotes and indentation"
+
+
+LARGEST_DOCUMENT = MIB
+"""Bytes of a document: the largest that ships has 40 kB, and it is read by every command."""
+
+
+def parse_yaml(document: bytes, file: str) -> DocumentNode:
+    """The document in `document`. Raises AigonError (usage) with file and line for anything that is not YAML."""
+    import yaml
+
+    if len(document) > LARGEST_DOCUMENT:
+        raise size_error(
+            "The document", len(document), LARGEST_DOCUMENT, where=file, hint="Keep in it what aigon reads"
+        )
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        found = load_yaml(document, loader, lambda root: _no_key_twice(root, file, set()))
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise usage(f"Not valid YAML: {error.problem or error}", where=file + line, hint=FIX) from None
+    except AbsurdDocument as error:
+        where = f"{file}:{error.line}" if error.line else file
+        raise usage(f"Not valid YAML: {error}", where=where, hint="Write it plainly, with fewer levels") from None
+    except yaml.YAMLError as error:
+        raise usage(f"Not valid YAML: {error}".splitlines()[0], where=file, hint=FIX) from None
+    if found is None:
+        raise usage("The file is empty", where=file, hint="Write a description and roles, or remove the file")
+    return DocumentNode(found, file)
+
+
+def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:
+    """YAML takes the last of two equal keys without a word, so that half of what was written would be lost."""
+    if node is None or isinstance(node.value, str) or id(node) in seen:
+        return
+    seen.add(id(node))
+    keys: set[str] = set()
+    for child in node.value:
+        for each in child if isinstance(child, tuple) else (child,):
+            _no_key_twice(each, file, seen)
+        if isinstance(child, tuple):
+            key = str(child[0].value)
+            if key in keys:
+                where = f"{file}:{child[0].start_mark.line + 1}"
+                raise usage(f"The key {key!r} stands twice", where=where, hint="Keep one of the two")
+            keys.add(key)
+
+
+DEEPEST = 50
+"""Levels of lists and mappings; the deepest document that ships has 8."""
+MOST = 100_000
+"""Values that a document may stand for, each alias counted as what it names; the largest that ships has 1,500."""
+LONGEST_NUMBER = 100
+"""Characters of a number: beyond 4,300 digits Python itself refuses to read or to show one."""
+_HARMLESS = 1500
+"""Brackets of a document, and columns of a line, up to which no nesting can do harm."""
+
+
+class AbsurdDocument(ValueError):
+    """No document that anybody means; `line` is where, from 1, 0 where that is not known."""
+
+    def __init__(self, what: str, line: int = 0) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def load_yaml(
+    document: bytes | str, loader: Any, look: Callable[[Any], None] = lambda _root: None, most: int = MOST
+) -> Any:
+    """The value of a document as `loader` makes it, None for nothing. Raises yaml's errors, and Absurd.
+
+    `look` sees the root node before (yaml's constructors change it), `most` is how many values it may stand for.
+    """
+    _refuse_deep(document, loader)
+    reader = loader(document)
+    try:
+        root = reader.get_single_node()
+        if root is None:
+            return None
+        _size(root, {}, 0, most)
+        look(root)
+        return _constructed(reader, root)
+    finally:
+        reader.dispose()
+
+
+def _constructed(reader: Any, root: Any) -> Any:
+    try:
+        return reader.construct_document(root)
+    except (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError) as error:
+        # The 31st of February, `!!int x`, `!!bool maybe`: yaml's constructors let Python's own errors through.
+        raise AbsurdDocument(f"a value is not of its type ({str(error)[:80] or type(error).__name__})") from None
+
+
+def _refuse_deep(document: bytes | str, loader: Any) -> None:
+    """By events, which need no stack; only for a document that could be nested at all."""
+    import yaml
+
+    raw = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
+    if raw.count(b"[") + raw.count(b"{") <= _HARMLESS and max(map(len, raw.split(b"\n"))) <= _HARMLESS:
+        return
+    depth = 0
+    for event in yaml.parse(document, Loader=loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _too_deep(event)
+
+
+def _too_deep(at: Any) -> AbsurdDocument:
+    return AbsurdDocument(f"it is nested more than {DEEPEST} levels deep", at.start_mark.line + 1)
+
+
+def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
+    """How many values a node stands for. A node within itself has 0 in `known` while it is looked at."""
+    if depth > DEEPEST:
+        raise _too_deep(node)
+    if isinstance(node.value, str):
+        _refuse_long_number(node)
+        return 1
+    if id(node) in known:
+        if not known[id(node)]:
+            raise AbsurdDocument("a value holds itself", node.start_mark.line + 1)
+        return known[id(node)]
+    known[id(node)] = 0
+    children = (each for child in node.value for each in (child if isinstance(child, tuple) else (child,)))
+    total = 1
+    for child in children:
+        total += _size(child, known, depth + 1, most)
+        if total > most:
+            raise AbsurdDocument(f"with its aliases it stands for more than {most:,} values", child.start_mark.line + 1)
+    known[id(node)] = total
+    return total
+
+
+def _refuse_long_number(node: Any) -> None:
+    if node.tag.endswith((":int", ":float")) and len(node.value) > LONGEST_NUMBER:
+        raise AbsurdDocument(f"a number has {len(node.value):,} characters", node.start_mark.line + 1)
+
+
+Format = Literal["toml", "json", "ini"]
+
+
+def find_values(kind: Format, raw: bytes, keys: tuple[str, ...]) -> list[object]:
+    """Every value that `keys` lead to in the document `raw`; `*` is any key. Raises ValueError for a broken one."""
+    return _under(_parse_cached(kind, raw), keys)
+
+
+@lru_cache(maxsize=16)
+def _parse_cached(kind: Format, raw: bytes) -> object:
+    """The document in `raw`. Raises ValueError (every parser's own error is one)."""
+    try:
+        return _parse_format(kind, raw.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _parse_format(kind: Format, text: str) -> object:
+    if kind == "ini":
+        return _ini(text)
+    if kind == "json":
+        import json
+
+        return json.loads(text)
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _ini(text: str) -> object:
+    from configparser import Error, RawConfigParser
+
+    parser = RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text)
+    except Error as error:
+        raise ValueError(str(error)) from None
+    return {section: dict(parser.items(section)) for section in parser.sections()}
+
+
+def _under(value: object, keys: tuple[str, ...]) -> list[object]:
+    """Every value that `keys` lead to."""
+    if not keys:
+        return [value]
+    if not isinstance(value, dict):
+        return []
+    children = value.values() if keys[0] == "*" else [value[keys[0]]] if keys[0] in value else []
+    return [found for child in children for found in _under(child, keys[1:])]

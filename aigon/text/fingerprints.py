@@ -20,14 +20,14 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def plain(text: str) -> str:
+def strip_escapes(text: str) -> str:
     """`text` without terminal escape sequences."""
     return _ANSI.sub("", text)
 
 
 def normalise(text: str) -> str:
     """`text` without what changes from run to run although the error is the same."""
-    text = " ".join(plain(text).split())
+    text = " ".join(strip_escapes(text).split())
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text
@@ -38,7 +38,7 @@ def fingerprint(*parts: str) -> str:
     return hashlib.sha256("\0".join(normalise(p) for p in parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def combined(fingerprints: Iterable[str]) -> str:
+def combine_fingerprints(fingerprints: Iterable[str]) -> str:
     """One name for a set of fingerprints; empty for none."""
     names = sorted(set(fingerprints))
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12] if names else ""

@@ -10,14 +10,14 @@ _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_glob(pattern: str) -> re.Pattern[str]:
     """The regular expression that matches a whole path, given with `/` and relative, where `pattern` does."""
     return re.compile(_regex(pattern), re.DOTALL)
 
 
-def matches(pattern: str, path: str) -> bool:
+def is_match(pattern: str, path: str) -> bool:
     """Whether `pattern` means this path."""
-    return _needed(pattern).there(path) and compiled(pattern).fullmatch(path) is not None
+    return _needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ def _literal(token: str) -> bool:
     return token not in _GLOB and not (token.startswith("{") and token.endswith("}"))
 
 
-def covers(pattern: str, path: str) -> bool:
+def is_covered(pattern: str, path: str) -> bool:
     """The same for patterns that people write to permit something: a folder's name covers all that is below it."""
     plain = pattern.removeprefix("./").rstrip("/")
-    return path == plain or path.startswith(f"{plain}/") or matches(plain, path)
+    return path == plain or path.startswith(f"{plain}/") or is_match(plain, path)
 
 
 def _regex(pattern: str) -> str:

@@ -6,7 +6,7 @@ Shown through here it stays what it is: data on the line, or in the block, where
 
 import re
 
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
@@ -21,33 +21,33 @@ def clean(text: str) -> str:
     Gone: escape sequences, control characters, characters that reorder or hide text. Half a surrogate pair (from
     a file name that is not UTF-8) becomes U+FFFD, because it could not be written to a file.
     """
-    return _LONE_SURROGATES.sub("\ufffd", _HIDDEN.sub("", _BREAKS.sub("\n", plain(text))))
+    return _LONE_SURROGATES.sub("\ufffd", _HIDDEN.sub("", _BREAKS.sub("\n", strip_escapes(text))))
 
 
-def clipped(text: str, limit: int) -> str:
+def clip(text: str, limit: int) -> str:
     """At most `limit` characters; an ellipsis at the end says that there was more."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 
 
-def folded(text: str, limit: int = 300) -> str:
+def fold(text: str, limit: int = 300) -> str:
     """`text` on one line of at most `limit` characters."""
-    return clipped(" ".join(clean(text[: limit * 20]).split()), limit)
+    return clip(" ".join(clean(text[: limit * 20]).split()), limit)
 
 
-def item(text: str, limit: int = 300) -> str:
+def list_item(text: str, limit: int = 300) -> str:
     """One line that can stand first in a list item: a leading `#`, `-` or `1.` does not start a block of its own.
 
     Never empty: an empty item under a line of text would make that line a heading.
     """
-    line = folded(_BULLET.sub("", text), limit) or "(empty)"
+    line = fold(_BULLET.sub("", text), limit) or "(empty)"
     head = re.match(r"\d*", line)
     at = head.end() if head else 0
     return line[:at] + "\\" + line[at:] if _STARTS_A_BLOCK.match(line, at) else line
 
 
-def code(text: str, limit: int = 200) -> str:
+def code_span(text: str, limit: int = 200) -> str:
     """`text` as a code span, delimited by more backticks than it has in a row; empty for nothing to show."""
-    line = folded(text, limit)
+    line = fold(text, limit)
     if not line:
         return ""
     ticks = "`" * (_longest_run(line) + 1)
@@ -55,7 +55,7 @@ def code(text: str, limit: int = 200) -> str:
     return f"{ticks}{gap}{line}{gap}{ticks}"
 
 
-def fenced(text: str, info: str = "text") -> str:
+def code_block(text: str, info: str = "text") -> str:
     """`text` as a fenced block whose fence is longer than any run of backticks inside. No line break at its end."""
     body = clean(text).strip("\n")
     fence = "`" * max(3, _longest_run(body) + 1)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 WIDTH = 80
 _INDENT = "      "
@@ -108,5 +108,5 @@ def _home(words: str) -> str:
 
 def _clean(words: str, *, blanks: bool = False) -> str:
     """Without what could move the cursor: names and hints come from files, too."""
-    kept = "".join(char if char.isprintable() else " " for char in plain(words))
+    kept = "".join(char if char.isprintable() else " " for char in strip_escapes(words))
     return kept if blanks else " ".join(kept.split())

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from aigon.errors import AigonError
 from aigon.journal.attempt import Attempt
-from aigon.journal.attempt_words import describe_changes
+from aigon.journal.attempts import FailedAttempt, list_failures
 from aigon.journal.events import Event
-from aigon.journal.failure_log import Failed, failure_log
+from aigon.journal.memory import describe_changes
 from aigon.model.changes import FileChange
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.spec.features import Feature
-from aigon.text.quoting import folded
-from aigon.text.timestamps import moment
+from aigon.text.amounts import format_timestamp
+from aigon.text.quoting import fold
 
 SHORT = 8
 """Digits of a fingerprint that people are shown."""
@@ -27,7 +27,7 @@ class Failures:
     """What failed of a feature, oldest first, of how many `attempts`; `unread` says which journals told nothing."""
 
     feature: Feature
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedAttempt, ...]
     attempts: int
     unread: tuple[str, ...] = ()
 
@@ -40,7 +40,7 @@ def read(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Se
             runs.append(events(journal))
         except (AigonError, OSError) as error:
             unread.append(f"{journal}: {error.what if isinstance(error, AigonError) else error.strerror}")
-    return Failures(feature, *failure_log(runs), tuple(unread))
+    return Failures(feature, *list_failures(runs), tuple(unread))
 
 
 def document(found: Failures) -> dict[str, object]:
@@ -57,7 +57,7 @@ def document(found: Failures) -> dict[str, object]:
     }
 
 
-def _document(failed: Failed) -> dict[str, object]:
+def _document(failed: FailedAttempt) -> dict[str, object]:
     attempt = failed.attempt
     return {
         "attempt": failed.number,
@@ -104,7 +104,7 @@ def text(found: Failures) -> str:
     lines = [_head(found), *(line for failed in found.failed for line in _lines(failed))]
     for name, numbers in _repeated(found.failed).items():
         lines.append(f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {_joined(numbers)}")
-    return "\n".join([*lines, *(f"Not read: {folded(each, 300)}" for each in found.unread)])
+    return "\n".join([*lines, *(f"Not read: {fold(each, 300)}" for each in found.unread)])
 
 
 def _head(found: Failures) -> str:
@@ -118,14 +118,16 @@ def _head(found: Failures) -> str:
     return f"Feature {name}: {number} failure{'s' if number > 1 else ''} in {tries}"
 
 
-def _lines(failed: Failed) -> list[str]:
+def _lines(failed: FailedAttempt) -> list[str]:
     attempt = failed.attempt
     name = attempt.fingerprint[:SHORT] or "-"
     often = f" ({failed.nth} of {failed.times})" if failed.times > 1 else ""
-    who = f"{folded(attempt.agent, 40) or 'no agent'}{f' {folded(attempt.model, 40)}' if attempt.model else ''}"
+    who = f"{fold(attempt.agent, 40) or 'no agent'}{f' {fold(attempt.model, 40)}' if attempt.model else ''}"
     rung = f", rung {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
-    label = f"{folded(failed.label, 40)}  " if failed.label else ""
-    head = f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {moment(attempt.at) or '-'}"
+    label = f"{fold(failed.label, 40)}  " if failed.label else ""
+    head = (
+        f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {format_timestamp(attempt.at) or '-'}"
+    )
     why = "; ".join(_reasons(attempt)) or "nothing is known of it"
     tried = [f"      changed: {describe_changes(attempt, FILES)}"] if attempt.looked_at else []
     return [f"{head}  {who}{rung}", f"      {why}", *tried]
@@ -133,17 +135,17 @@ def _lines(failed: Failed) -> list[str]:
 
 def _reasons(attempt: Attempt) -> list[str]:
     ended = attempt.end not in ("finished", None)
-    why = f" ({folded(attempt.detail, LINE)})" if attempt.detail else ""
+    why = f" ({fold(attempt.detail, LINE)})" if attempt.detail else ""
     turn = [f"turn {str(attempt.end).replace('_', ' ')}{why}"] if ended else []
-    checks = [f"{folded(check.title, 40)}: {folded(check.summary, LINE) or check.status}" for check in attempt.failing]
+    checks = [f"{fold(check.title, 40)}: {fold(check.summary, LINE) or check.status}" for check in attempt.failing]
     criteria = [
-        f"criterion {o.criterion} {VERDICT_WORDS[o.status]}: {folded(o.reason, LINE) or 'no reason'}"
+        f"criterion {o.criterion} {VERDICT_WORDS[o.status]}: {fold(o.reason, LINE) or 'no reason'}"
         for o in attempt.open
     ]
     return [*turn, *checks, *criteria]
 
 
-def _repeated(failed: Sequence[Failed]) -> dict[str, list[int]]:
+def _repeated(failed: Sequence[FailedAttempt]) -> dict[str, list[int]]:
     """The numbers of the attempts with the same failure, where there is more than one."""
     names = dict.fromkeys(each.attempt.fingerprint for each in failed if each.times > 1)
     return {name: [each.number for each in failed if each.attempt.fingerprint == name] for name in names}

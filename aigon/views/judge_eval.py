@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from aigon.journal import amounts
+from aigon.journal.spending import format_cost
 from aigon.judge.accuracy import Calls, Evaluation, JudgedCase, LabelledVerdict, count_verdicts
 from aigon.model.turns import Usage
+from aigon.text import amounts
 
 
 def document(found: Evaluation) -> dict[str, object]:
@@ -70,7 +71,7 @@ def _figures(found: Evaluation) -> Iterator[str]:
     yield f"  calls            {_calls(calls)}"
     yield f"  tokens           {_tokens(calls.usage)}"
     yield f"  cost             {_cost(calls)}"
-    yield f"  time             {amounts.duration(sum(each.seconds for each in found.judged))}"
+    yield f"  time             {amounts.format_duration(sum(each.seconds for each in found.judged))}"
 
 
 def _calls(calls: Calls) -> str:
@@ -86,8 +87,8 @@ def _tokens(usage: Usage) -> str:
 def _cost(calls: Calls) -> str:
     """A sum that is not the whole says so."""
     if calls.cost is None or not calls.unsaid:
-        return amounts.cost(calls.cost, calls.cost_status)
-    return f"at least {amounts.dollars(calls.cost)}; {calls.unsaid} calls did not say"
+        return format_cost(calls.cost, calls.cost_status)
+    return f"at least {amounts.format_dollars(calls.cost)}; {calls.unsaid} calls did not say"
 
 
 def _wrong(found: Evaluation, verbose: bool) -> Iterator[str]:
@@ -109,5 +110,5 @@ def _table(judged: Sequence[JudgedCase]) -> Iterator[str]:
         counts = count_verdicts(each.decided)
         right = f"{counts['right']}/{counts['verdicts']}"
         figures = f"{right:>5}  {counts['false_ticks']:>5}  {counts['missed_ticks']:>6}  {counts['unclear']:>7}"
-        spent = f"{each.rejected:>8}  {len(each.answers):>5}  {amounts.duration(each.seconds):>5}"
+        spent = f"{each.rejected:>8}  {len(each.answers):>5}  {amounts.format_duration(each.seconds):>5}"
         yield f"{name:<{width}}  {figures}  {spent}"

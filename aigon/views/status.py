@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aigon.errors import environment
-from aigon.journal.state_document import NewerState, state_document
+from aigon.journal.state_document import NewerState, parse_state
 from aigon.model.candidates import Candidate, format_run_command
 from aigon.process.running import is_loop_alive
 from aigon.spec.features import Feature
@@ -92,7 +92,7 @@ def _standing(path: Path, home: Path | None) -> Standing:
     if not path.exists():
         return Standing(None, False)
     try:
-        state = state_document(path.read_bytes())
+        state = parse_state(path.read_bytes())
         _ = [state[key] for key in SHOWN]
     except NewerState:
         raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon") from None

@@ -5,7 +5,7 @@ from typing import Any
 
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import describe_status
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.views.status import Lane, Row, Standing, State
 
 _LONGEST = 400
@@ -21,7 +21,7 @@ def text(rows: Sequence[Row], *, detailed: bool) -> str:
 
 
 def _line(row: Row) -> str:
-    name = f"{row.feature.id or '-':>4}  {row.feature.stage:<13} {folded(row.title, 200)}"
+    name = f"{row.feature.id or '-':>4}  {row.feature.stage:<13} {fold(row.title, 200)}"
     return f"{name}  [{'; '.join(_standings(row))}]"
 
 
@@ -57,9 +57,7 @@ def _details(row: Row) -> Iterator[str]:
         yield f"      branch: {state['branch']}"
         yield f"      log: {row.feature.log()}"
         yield from _how_it_went(row.standing, state, " " * 6)
-        yield from (
-            f"      check {c['name']}: {c['status']} ({folded(c['summary'], _LONGEST)})" for c in state["checks"]
-        )
+        yield from (f"      check {c['name']}: {c['status']} ({fold(c['summary'], _LONGEST)})" for c in state["checks"])
         yield from (_criterion(criterion) for criterion in state["criteria"])
     for lane in row.lanes:
         yield from _lane(row, lane)
@@ -68,7 +66,7 @@ def _details(row: Row) -> Iterator[str]:
 def _how_it_went(standing: Standing, state: State, indent: str) -> Iterator[str]:
     """Why it stopped, and where the branch stands, where that is not where it is best."""
     if state.get("stop_reason"):
-        yield f"{indent}{folded(state['stop_reason'], _LONGEST)}"
+        yield f"{indent}{fold(state['stop_reason'], _LONGEST)}"
     if went := state.get("rolled_back"):
         undone = ", ".join(map(str, went["undone"]))
         yield f"{indent}went back to {_place(went['number'])}; what came after it ({undone}) is parked as {went['ref']}"
@@ -83,15 +81,15 @@ def _place(number: Any) -> str:
 
 def _criterion(criterion: dict[str, Any]) -> str:
     box = "x" if criterion["verdict"] == "met" else " "
-    word = VERDICT_WORDS.get(criterion["verdict"], folded(str(criterion["verdict"]), 40))
-    why = folded(criterion.get("reason") or criterion.get("evidence") or "", _LONGEST)
+    word = VERDICT_WORDS.get(criterion["verdict"], fold(str(criterion["verdict"]), 40))
+    why = fold(criterion.get("reason") or criterion.get("evidence") or "", _LONGEST)
     return f"      [{box}] {criterion['number']} {word}{f': {why}' if why else ''}"
 
 
 def _lane(row: Row, lane: Lane) -> Iterator[str]:
     """An agent of its own: how far it is, where it works, what makes it go on."""
     who, state, indent = lane.candidate, lane.standing.state, " " * 10
-    yield f"      {who.label}  ({folded(who.agent, 60)}, {who.mode}): {_standing(lane.standing)}"
+    yield f"      {who.label}  ({fold(who.agent, 60)}, {who.mode}): {_standing(lane.standing)}"
     if state:
         yield from _how_it_went(lane.standing, state, indent)
         if open_ := [str(c["number"]) for c in state["criteria"] if c["verdict"] != "met"]:

@@ -4,10 +4,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from aigon.journal.amounts import duration
 from aigon.model.checks import Check, Finding, Problem
-from aigon.text.fingerprints import plain
-from aigon.text.quoting import folded
+from aigon.text.amounts import format_duration
+from aigon.text.fingerprints import strip_escapes
+from aigon.text.quoting import fold
 
 PROBLEMS = 50
 """Problems of one check that are listed as data; a linter on a new project may have thousands."""
@@ -92,7 +92,7 @@ def _problem(problem: Problem) -> dict[str, object]:
         "rule": problem.rule,
         "severity": problem.severity,
         "test": problem.test,
-        "message": plain(problem.message),
+        "message": strip_escapes(problem.message),
     }
 
 
@@ -124,11 +124,11 @@ def _result(row: Row) -> str:
 def _took(row: Row) -> str:
     """How long it ran now: a remembered pass did not."""
     ran = row.finding and not row.finding.cached and row.finding.duration
-    return duration(ran) if ran else "-"
+    return format_duration(ran) if ran else "-"
 
 
 def _details(row: Row, width: int) -> Iterator[str]:
-    timeout = f", up to {duration(row.check.timeout)}" if row.check else ""
+    timeout = f", up to {format_duration(row.check.timeout)}" if row.check else ""
     details = (
         ("found:", row.finding.summary if row.finding else ""),
         ("command:", row.command),
@@ -137,7 +137,7 @@ def _details(row: Row, width: int) -> Iterator[str]:
     )
     for name, text in details:
         if text:
-            yield from _wrapped(f"{name:<9}{folded(text, LONGEST)}", width)
+            yield from _wrapped(f"{name:<9}{fold(text, LONGEST)}", width)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

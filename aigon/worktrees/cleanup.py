@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
-from aigon.files.home import known_home, repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home, find_home
+from aigon.files.locks import hold_lock
 from aigon.git import worktrees
 from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.person import Checkout
@@ -18,10 +18,10 @@ from aigon.git.workspace import Workspace
 from aigon.job.branch import list_saved_work as parked
 from aigon.job.seat import checkout_lock
 from aigon.job.spec_locations import locate_spec
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.model.candidates import Candidate, find_candidate
 from aigon.secrets.leaks import list_exclude_lines
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.worktrees.ignored import sort_ignored_files
 from aigon.worktrees.places import MARKER, find_worktree, get_candidate_lock
 
@@ -86,7 +86,7 @@ def _save_changes(it: Removal, workspace: Workspace, changed: Sequence[str]) -> 
     if head is None:
         return "its branch has no commit"
     if complaints := workspace.snapshot():
-        return folded("; ".join(complaints))
+        return fold("; ".join(complaints))
     held = set(workspace.tracked())
     if left := [path for path in changed if os.path.lexists(it.here.root / path) and path not in held]:
         return f"{_format_paths(left)} may hold secrets, which are not parked"
@@ -111,7 +111,7 @@ def save_ignored(it: Removal, paths: Sequence[str]) -> None:
 
 def _format_paths(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - MAX_NAMED_FILES} more" if len(paths) > MAX_NAMED_FILES else ""
-    return ", ".join(folded(path) for path in paths[:MAX_NAMED_FILES]) + more
+    return ", ".join(fold(path) for path in paths[:MAX_NAMED_FILES]) + more
 
 
 def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
@@ -120,7 +120,7 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
     It stays while a loop runs there, and while it holds what is in no commit: with `park` that is parked first. The
     branch and the record are not touched. A lock on it that this process holds is no hindrance.
     """
-    home = repository_home(main.common_dir)
+    home = ensure_home(main.common_dir)
     try:
         path = find_worktree(main, candidate, load_configuration(open_work_tree(main.root)).worktree)
         if path is None:
@@ -142,7 +142,7 @@ def _forget_missing(main: Checkout, candidate: Candidate) -> str:
         return f"{path} is there, but no worktree of this repository any more: look at it, and remove it yourself"
     record = worktrees.find_worktree_of(main, candidate.branch)
     if record and record.missing and record.locked:
-        return f"its folder is gone, and somebody locked it: {folded(record.locked)}"
+        return f"its folder is gone, and somebody locked it: {fold(record.locked)}"
     if record and record.missing:
         worktrees.remove_worktree(main, record.path)
     return ""
@@ -153,7 +153,7 @@ def _hold_locks(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
     """Hold the locks that a loop there would hold. Raises AigonError (exit 7) where one does."""
     what = f"The worktree of feature {candidate.feature}-{candidate.label}"
     with ExitStack() as held:
-        for each in (lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
+        for each in (hold_lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
             try:
                 held.enter_context(each)
             except AigonError as error:
@@ -220,7 +220,7 @@ def clean_up_feature(
 
 
 def _choose_candidates(main: Checkout, wanted: str, agents: Sequence[str]) -> tuple[Candidate, ...]:
-    there = tuple(each for each in candidates.every(known_home(main.common_dir)) if _is_of_feature(each, wanted))
+    there = tuple(each for each in records.list_candidates(find_home(main.common_dir)) if _is_of_feature(each, wanted))
     if not there:
         feature = locate_spec(main.root, main.common_dir, wanted).feature
         if agents:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from aigon.files.runtime_files import is_runtime
+from aigon.files.home import is_runtime
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.secrets.leaks import find_leak, is_secret_name
 from aigon.worktrees.project_files import hash_content, read_copies

@@ -9,12 +9,13 @@ from typing import Literal
 
 from aigon.config.models import WorktreeConfig
 from aigon.errors import AigonError, environment, usage
-from aigon.files.home import known_home, repository_home
-from aigon.files.store import is_held, write_atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.home import ensure_home, find_home
+from aigon.files.locks import is_locked
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.git.worktrees import find_owner
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
 
@@ -29,7 +30,7 @@ def plan_worktree_path(
 
     Nothing is made. Raises AigonError (exit 2) for a folder in the main checkout that git does not ignore.
     """
-    id_ = repository_home(common_dir).name
+    id_ = ensure_home(common_dir).name
     wanted = _get_wanted_folder(main_root, config)
     second = (
         wanted / format_own_name(main_root, id_) if config.root else wanted.with_name(format_own_name(main_root, id_))
@@ -46,7 +47,7 @@ def claim_folder(root: Path, common_dir: Path) -> None:
     """Say in a folder of worktrees whose they are; the folder is made. Raises OSError."""
     root.mkdir(parents=True, exist_ok=True)
     if not (root / MARKER).exists():
-        write_atomic(root / MARKER, f"{repository_home(common_dir).name}\n".encode())
+        write_atomic(root / MARKER, f"{ensure_home(common_dir).name}\n".encode())
 
 
 def format_own_name(main_root: Path, id_: str) -> str:
@@ -163,8 +164,8 @@ def get_candidate_lock(home: Path, candidate: Candidate) -> Path:
 
 def is_in_use(main: Checkout, candidate: Candidate) -> bool:
     """Whether somebody holds that lock."""
-    home = known_home(main.common_dir)
-    return bool(home and is_held(get_candidate_lock(home, candidate)))
+    home = find_home(main.common_dir)
+    return bool(home and is_locked(get_candidate_lock(home, candidate)))
 
 
 WorktreeState = Literal["there", "uncommitted", "gone", "broken"]
@@ -184,20 +185,20 @@ def list_worktrees(main: Checkout) -> tuple[WorktreeStatus, ...]:
 
     Not one that is gone and has nothing left to do: its branch is gone as well, or merged.
     """
-    home = known_home(main.common_dir)
+    home = find_home(main.common_dir)
     if home is None:
         return ()
     there = {each.path for each in worktrees.list_worktrees(main) if not each.missing}
     found = (
-        WorktreeStatus(each, _get_state(each, there), is_held(get_candidate_lock(home, each)) is True)
-        for each in candidates.every(home)
+        WorktreeStatus(each, _get_state(each, there), is_locked(get_candidate_lock(home, each)) is True)
+        for each in records.list_candidates(home)
     )
     return tuple(row for row in found if row.state != "gone" or _is_unmerged(main, home, row.candidate))
 
 
 def _is_unmerged(main: Checkout, home: Path, candidate: Candidate) -> bool:
     """Whether its branch is there, and nothing of it has been merged."""
-    tip, origin = main.commit_of(f"refs/heads/{candidate.branch}"), candidates.records(home, candidate).origin()
+    tip, origin = main.commit_of(f"refs/heads/{candidate.branch}"), records.candidate_records(home, candidate).origin()
     begun = origin.commit if origin else ""
     return tip is not None and (begun in ("", tip) or not main.is_ancestor(tip, "HEAD"))
 

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aigon.errors import AigonError, usage
-from aigon.files.displaced import displace
-from aigon.files.runtime_files import is_runtime
-from aigon.files.store import write_atomic
+from aigon.files.atomic import move_aside, write_atomic
+from aigon.files.home import is_runtime
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job.branch import exclude_from_git
-from aigon.text.globs import compiled
-from aigon.text.quoting import folded
+from aigon.text.globs import compile_glob
+from aigon.text.quoting import fold
 
 MAX_PATHS_PER_CALL = 200
 """Paths in one question to git."""
@@ -46,7 +45,7 @@ def find_matches(root: Path, pattern: str) -> tuple[str, ...]:
 
 
 def _walk_matches(root: Path, folder: str, pattern: str) -> Iterator[str]:
-    wanted, deep = compiled(pattern), "**" in pattern
+    wanted, deep = compile_glob(pattern), "**" in pattern
     with os.scandir(root / folder) as entries:
         found = [(f"{folder}{entry.name}", entry.is_dir(follow_symlinks=False)) for entry in entries]
     for path, is_folder in found:
@@ -104,7 +103,7 @@ def copy_files(main: Checkout, worktree: Checkout, patterns: Sequence[str], say:
     for pattern in patterns:
         found = find_matches(main.root, normalise_pattern(pattern, COPY_KEY))
         if not found:
-            say(f"{COPY_KEY}: nothing in {main.root} is called {folded(pattern)}")
+            say(f"{COPY_KEY}: nothing in {main.root} is called {fold(pattern)}")
         wanted = [path for each in found for path in list_files(main.root, each) if _needs_copy(main, worktree, path)]
         copied |= {
             path: _copy_file(main.root / path, worktree, path) for path in _require_ignored_copies(worktree, wanted)
@@ -152,7 +151,7 @@ def refresh_configuration(main: Checkout, worktree: Checkout) -> None:
         if os.path.lexists(target):
             if _have_same_content(source, target) or not is_ignored(worktree, path):
                 continue
-            displace(target, worktree.git_dir / "aigon" / "displaced")
+            move_aside(target, worktree.git_dir / "aigon" / "displaced")
         _copy_file(source, worktree, path)
 
 
@@ -172,14 +171,14 @@ def _needs_copy(main: Checkout, worktree: Checkout, path: str) -> bool:
 def _require_ignored_copies(worktree: Checkout, paths: Sequence[str]) -> list[str]:
     """Those that git ignores; what it has itself need not be copied. Raises AigonError (exit 2) for any other."""
     if led_away := next(_find_paths_through_links(worktree.root, paths), None):
-        raise usage(f"{folded(led_away)} would be copied to where a link leads", where=COPY_KEY, hint="Leave it out")
+        raise usage(f"{fold(led_away)} would be copied to where a link leads", where=COPY_KEY, hint="Leave it out")
     fine = select_ignored(worktree, paths)
     for path in sorted(set(paths) - set(fine)):
         if worktree.ask("ls-files", "--error-unmatch", "--", path) is None:
             raise usage(
-                f"{folded(path)} would be committed: git does not ignore it",
+                f"{fold(path)} would be committed: git does not ignore it",
                 where=COPY_KEY,
-                hint=f"Name it in .gitignore, and commit that: {folded(path)}",
+                hint=f"Name it in .gitignore, and commit that: {fold(path)}",
             )
     return fine
 
@@ -233,7 +232,7 @@ def link_files(main: Checkout, worktree: Checkout, patterns: Sequence[str], say:
     for pattern in patterns:
         found = find_matches(main.root, normalise_pattern(pattern, LINK_KEY))
         if not found:
-            say(f"{LINK_KEY}: nothing in {main.root} is called {folded(pattern)}")
+            say(f"{LINK_KEY}: nothing in {main.root} is called {fold(pattern)}")
         for path in found:
             _link_path(main, worktree, path, say)
 
@@ -243,11 +242,11 @@ def _link_path(main: Checkout, worktree: Checkout, path: str, say: Callable[[str
     _require_ignored_link(main, worktree, path)
     if os.path.lexists(target):
         if not target.is_symlink() or target.readlink() != source:
-            say(f"{LINK_KEY}: {folded(path)} is there already in {worktree.root}, and stays as it is")
+            say(f"{LINK_KEY}: {fold(path)} is there already in {worktree.root}, and stays as it is")
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.symlink_to(source)
-    say(f"{folded(path)} is the main checkout's own, by a link: what one agent changes there, all see")
+    say(f"{fold(path)} is the main checkout's own, by a link: what one agent changes there, all see")
 
 
 def _require_ignored_link(main: Checkout, worktree: Checkout, path: str) -> None:
@@ -256,9 +255,9 @@ def _require_ignored_link(main: Checkout, worktree: Checkout, path: str) -> None
         exclude_from_git(main, [f"/{_escape_pattern(path)}"], "links in worktrees")
     if not is_ignored(main, path) or not is_ignored(worktree, path):
         raise usage(
-            f"A link called {folded(path)} would be committed: git does not ignore it",
+            f"A link called {fold(path)} would be committed: git does not ignore it",
             where=LINK_KEY,
-            hint=f"Name it in .gitignore, without a / at the end, and commit that: /{folded(path)}",
+            hint=f"Name it in .gitignore, without a / at the end, and commit that: /{fold(path)}",
         )
 
 

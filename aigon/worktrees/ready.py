@@ -13,10 +13,10 @@ from pathlib import Path
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config, WorktreeConfig
 from aigon.errors import AigonError, Exit
-from aigon.files.home import known_home, repository_home
-from aigon.files.store import write_atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.home import ensure_home, find_home
 from aigon.git.person import Checkout
-from aigon.journal.candidates import every, records
+from aigon.journal.records import candidate_records, list_candidates
 from aigon.model.candidates import Candidate
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
@@ -70,7 +70,7 @@ def prepare_worktree(
 
 def _is_another_loop_running(main: Checkout, candidate: Candidate) -> bool:
     """Whether another loop runs: what its agent writes into the main checkout just now is nobody's word."""
-    others = (each for each in every(known_home(main.common_dir)) if each != candidate)
+    others = (each for each in list_candidates(find_home(main.common_dir)) if each != candidate)
     return any(is_in_use(main, each) for each in others)
 
 
@@ -86,7 +86,7 @@ def _run_set_up(
     command = config.worktree.setup or ""
     shown = command if isinstance(command, str) else " ".join(command)
     say(f"Setting up the worktree of {candidate.label}: {shown}")
-    log = records(repository_home(main.common_dir), candidate).folder / "set-up.log"
+    log = candidate_records(ensure_home(main.common_dir), candidate).folder / "set-up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     env = {
         **redaction.drop_credentials(os.environ, config.env.pass_),

@@ -11,20 +11,19 @@ from aigon.checks.interpreters import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment, usage
-from aigon.files.home import repository_home
+from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
 from aigon.job.seat import checkout_lock, hold_set_up_lock
 from aigon.job.spec_locations import find_feature_to_begin
-from aigon.journal import candidates
-from aigon.journal.records import Origin, records_of
+from aigon.journal.records import Origin, candidate_records, list_candidates, locate_records
 from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
 from aigon.run.seating import list_known_candidates
 from aigon.run.seating import resolve_agents as agents_named
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
-from aigon.spec.stages import moved_to
+from aigon.spec.files import moved_to_stage
 from aigon.worktrees.worktree import choose_free_slot, provide_worktree
 
 Say = Callable[[str], None]
@@ -40,7 +39,7 @@ def set_up_feature(
 
     Raises AigonError before anything is written where the feature or the repository does not allow it (exit 2 or 7).
     """
-    home = repository_home(main.common_dir)
+    home = ensure_home(main.common_dir)
     with hold_set_up_lock(home, say):
         return _set_up_candidates(main, home, wanted, names, say, how or Committing(say))
 
@@ -63,17 +62,17 @@ def _set_up_candidates(
             one = _reuse(old, mode) if old else _create_candidate(agent, feature, mode, home, made)
             if not old:
                 _require_free(main, one, origin)
-                records_of(home, one.feature, one.label).set_origin(origin)
+                locate_records(home, one.feature, one.label).set_origin(origin)
             made.append(_provide(main, home, one, config, say))
     return tuple(made)
 
 
 def _refuse_closed(main: Checkout, wanted: str) -> None:
     try:
-        feature = files.locate(main.root, wanted)
+        feature = files.locate_feature(main.root, wanted)
     except AigonError:  # on another branch its spec may not be there
         return
-    files.refuse_over(feature)
+    files.refuse_closed(feature)
 
 
 def _reuse(candidate: Candidate, mode: Mode) -> Candidate:
@@ -84,7 +83,7 @@ def _reuse(candidate: Candidate, mode: Mode) -> Candidate:
 def _create_candidate(
     agent: RequestedAgent, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]
 ) -> Candidate:
-    every = {each.branch: each for each in (*candidates.every(home), *made)}
+    every = {each.branch: each for each in (*list_candidates(home), *made)}
     taken = {each.label for each in every.values() if each.feature == feature.id}
     label, number = agent.label, 2
     while label in taken:
@@ -96,7 +95,7 @@ def _create_candidate(
 
 def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, say: Say) -> Candidate:
     """The candidate with its worktree ready, written down; before that too: what was begun can be cleaned up."""
-    records = candidates.records(home, candidate)
+    records = candidate_records(home, candidate)
     if records.candidate() is None:
         records.set_candidate(candidate)
     origin = records.origin()
@@ -132,7 +131,7 @@ def _find_feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Fe
 
 def _find_origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
     """Where the feature's other candidates began: all are compared with the same commit."""
-    found = (candidates.records(home, each).origin() for each in there)
+    found = (candidate_records(home, each).origin() for each in there)
     return next((origin for origin in found if origin), None)
 
 
@@ -145,7 +144,7 @@ def _begin(main: Checkout, feature: Feature, how: Committing) -> Origin:
     if others:
         how.say(f"Uncommitted changes stay here, and the worktrees do not have them: {branch.preview_paths(others)}")
     branch.ignore_runtime_files(main)
-    with moved_to(main.root, feature, "in-progress") as (moved, paths):
+    with moved_to_stage(main.root, feature, "in-progress") as (moved, paths):
         return Origin(target, bookkeeping.commit_taken_up(main, moved, [*own, *paths], how))
 
 
@@ -154,7 +153,7 @@ def _find_target(main: Checkout, feature: Feature) -> str:
 
     Raises AigonError (exit 7) if it has been: what an agent did must not become a part of the base.
     """
-    records = records_of(repository_home(main.common_dir), feature.name_for_people)
+    records = locate_records(ensure_home(main.common_dir), feature.name_for_people)
     origin = records.origin()
     if origin is None or not origin.branch or records.journals():
         name = feature.name_for_people

@@ -10,7 +10,7 @@ from shlex import quote
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.errors import environment as refused
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
@@ -156,7 +156,7 @@ def _format_project_name(candidate: Candidate) -> str:
 def _identify_repository(path: Path) -> tuple[str, str]:
     """A repository's name, and what tells it from others of that name."""
     try:
-        home = known_home(find_repository(path).common_dir)
+        home = find_home(find_repository(path).common_dir)
     except (AigonError, OSError):
         home = None
     id_ = home.name if home else f"{path.parent.name}-{hashlib.sha256(str(path.parent).encode()).hexdigest()}"

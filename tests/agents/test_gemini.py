@@ -7,7 +7,7 @@ import pytest
 
 from aigon.agents.adapters import gemini
 from aigon.config.price_tables import load_shipped_prices
-from aigon.journal.spending import priced
+from aigon.journal.spending import price_turn
 from aigon.model.turns import Agent, ModelUsage, ProgramExit, Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
@@ -153,11 +153,11 @@ def test_each_model_that_auto_chose_has_its_tokens_and_its_price() -> None:
         ModelUsage("gemini-3.8-flash", Usage(13331, 42, 300)),
     )
     assert turn.usage == Usage.of_all(share.usage for share in turn.usage_by_model)
-    known = priced(turn, load_shipped_prices())
+    known = price_turn(turn, load_shipped_prices())
     assert known.cost == pytest.approx((890 * 0.30 + 14 * 2.50 + 13331 * 0.75 + 42 * 3.75 + 300 * 0.075) / 1e6)
     assert known.cost_status == "estimated"
     odd = replace(turn, usage_by_model=(*turn.usage_by_model, ModelUsage("gemini-of-tomorrow", Usage(1, 1, 0))))
-    assert (priced(odd, load_shipped_prices()).cost, priced(odd, load_shipped_prices()).cost_status) == (
+    assert (price_turn(odd, load_shipped_prices()).cost, price_turn(odd, load_shipped_prices()).cost_status) == (
         None,
         "unknown",
     )

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from aigon.journal.account import Account
+from aigon.journal.account import FeatureAccount
 from aigon.views.report.page import page
 from tests.views.report.accounts import empty, hostile, long, one, three
 
 ATTACK = "<script>document.title='taken'</script>\"'><img src=https://example.invalid/x onerror=document.title='taken'>"
-ACCOUNTS: dict[str, Callable[[], Account]] = {
+ACCOUNTS: dict[str, Callable[[], FeatureAccount]] = {
     "one": one,
     "three": three,
     "long": long,
@@ -23,7 +23,9 @@ ACCOUNTS: dict[str, Callable[[], Account]] = {
 
 
 @contextmanager
-def shown(browser: Any, folder: Path, account: Account, **how: Any) -> Iterator[tuple[Any, list[str], list[str]]]:
+def shown(
+    browser: Any, folder: Path, account: FeatureAccount, **how: Any
+) -> Iterator[tuple[Any, list[str], list[str]]]:
     """The page in a window of its own, what the console said, and which addresses were asked for."""
     file = folder / "report.html"
     file.write_text(page(account), encoding="utf-8")

@@ -10,7 +10,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
 from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError, Exit
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.job.options import Options
 from aigon.profiles.ecosystem import find_setups
 from aigon.profiles.profile import load_ecosystems
@@ -107,7 +107,7 @@ def test_a_path_that_cannot_be_is_said(tmp_path: Path, paths: Mapping[str, objec
 def test_dependencies_of_projects_in_folders_are_known_to_the_clean_room(tmp_path: Path) -> None:
     files(tmp_path, FRONTEND | {"frontend/package-lock.json": "", "package.json": "{}", "package-lock.json": ""})
     files(tmp_path, {"packages/a/package.json": "{}"})
-    setups = find_setups(ProjectOnDisk(tmp_path, {}), load_ecosystems(profiles(), {}).values())
+    setups = find_setups(ProjectOnDisk(tmp_path, {}), load_ecosystems(read_profiles(), {}).values())
     npm = {(each.lock, each.makes, each.cwd) for each in setups if each.argv[:2] == ("npm", "ci")}
     assert ("package-lock.json", "node_modules", ".") in npm
     assert ("frontend/package-lock.json", "frontend/node_modules", "frontend") in npm

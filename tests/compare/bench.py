@@ -22,7 +22,7 @@ from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Spec, Verdict
 from aigon.model.judging import JudgeSettings
 from aigon.process.stop import Stop
-from aigon.spec.document import parse
+from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature
 from tests.lab import Lab
 
@@ -114,7 +114,7 @@ def results_of(
 def spec_of(*criteria: str, extra: str = "", frontmatter: str = "") -> Spec:
     """A spec with these criteria, one line each."""
     items = "".join(f"- [ ] {criterion}\n" for criterion in criteria)
-    return parse(f"{frontmatter}# Sample\n\n## Acceptance Criteria\n\n{items}\n{extra}".encode())
+    return parse_spec(f"{frontmatter}# Sample\n\n## Acceptance Criteria\n\n{items}\n{extra}".encode())
 
 
 def job_of(spec: Spec, *checks: Check, base: str = "", judge: JudgeSettings | None = None, **more: object) -> Job:

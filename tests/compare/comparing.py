@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aigon.compare.new_tests import Bench
 from aigon.config.models import Config
-from aigon.files.home import repository_home
+from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
-from aigon.journal.records import Records, records_of
+from aigon.journal.records import Records, locate_records
 from aigon.model.checks import Check, TestResult
 from aigon.process.stop import Stop
 from aigon.proof import frozen
@@ -54,7 +54,7 @@ class Rivals:
 
     def _record(self, label: str, tree: Path, tested: Mapping[str, TestResult] | None) -> None:
         with Checkout.open(self.lab.root) as checkout:
-            self.records[label] = records_of(repository_home(checkout.common_dir), "42", label)
+            self.records[label] = locate_records(ensure_home(checkout.common_dir), "42", label)
         known = {} if tested is None else {"tests": Tested(tested, True)}
         frozen.save(self.records[label].frozen, Frozen(self.base, str(tree), "", (self.check,), tested=known))
 

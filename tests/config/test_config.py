@@ -7,7 +7,7 @@ import pytest
 
 from aigon.config.models import MAX_ITERATIONS, Config, parse_configuration
 from aigon.errors import AigonError
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 
 FILE = ".aigon/config.json"
 
@@ -70,7 +70,7 @@ def test_the_keys_of_the_contract_are_taken() -> None:
 
 
 def test_the_example_that_ships_is_valid() -> None:
-    text = resource(".aigon.example", "config.json").read_bytes()
+    text = find_resource(".aigon.example", "config.json").read_bytes()
     assert parse_configuration([("config.json", text)]).ralph.validation_script == ".aigon/validation.sh"
 
 

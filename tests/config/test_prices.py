@@ -18,7 +18,7 @@ from aigon.config.prices import (
     merge_tables,
 )
 from aigon.errors import AigonError, Exit
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 
 TODAY = date(2026, 11, 20)
 MILLION = TokenCounts(1_000_000, 1_000_000)
@@ -202,7 +202,7 @@ def test_a_file_that_is_malformed_is_refused_by_file_and_key(old: bytes, new: by
 
 
 def test_the_sample_for_projects_can_be_copied_as_it_is() -> None:
-    sample = read_price_table(resource(".aigon.example", "prices.yaml").read_bytes(), ".aigon/prices.yaml")
+    sample = read_price_table(find_resource(".aigon.example", "prices.yaml").read_bytes(), ".aigon/prices.yaml")
     for name in sample.groups[0].prices:
         assert find_price(load_shipped_prices(), name) is None, "it changes nothing for anybody"
         assert find_price(merge_tables(sample, load_shipped_prices()), name)

@@ -19,19 +19,18 @@ import yaml
 from aigon.config.models import parse_configuration
 from aigon.config.schemas import SCHEMA_FOLDER, list_schemas, load_schema, write_schemas
 from aigon.errors import AigonError
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.model.checks import ROLES
 from aigon.profiles import ecosystem, profile
 from aigon.profiles.conditions import KINDS
 from aigon.profiles.ecosystem import SETTINGS
 from aigon.profiles.profile import ProfileDocuments
-from aigon.spec.document import known_failures, parse
-from aigon.text.documents import Node
-from aigon.text.yaml import parsed
+from aigon.spec.document import parse_spec, read_known_failures
+from aigon.text.documents import DocumentNode, parse_yaml
 from tests import config_schema
 
 Schema = dict[str, Any]
-SHIPPED = profiles()
+SHIPPED = read_profiles()
 ECOSYSTEMS = sorted(name for name in SHIPPED if name.startswith("ecosystems/"))
 PROFILES = sorted(name for name in SHIPPED if name not in (*ECOSYSTEMS, "protection"))
 CANDIDATE = {"if": {"always": True}, "argv": ["make"]}
@@ -105,7 +104,7 @@ def _places(whole: Schema) -> Iterator[str]:
 @pytest.mark.parametrize("name", [*ECOSYSTEMS, *PROFILES])
 def test_what_ships_is_valid(name: str) -> None:
     kind = "ecosystem" if name in ECOSYSTEMS else "profile"
-    assert wrong(kind, parsed(SHIPPED[name], name).value) == ""
+    assert wrong(kind, parse_yaml(SHIPPED[name], name).value) == ""
 
 
 def test_the_sample_profile_is_valid_and_names_its_schema() -> None:
@@ -144,7 +143,7 @@ def known_keys(kind: str, document: Schema, *place: str | int) -> set[str]:
         inside = inside[part]
     inside["zzz"] = 1
     try:
-        node = Node(changed, "x")
+        node = DocumentNode(changed, "x")
         ecosystem.read_ecosystem("x", node) if kind == "ecosystem" else profile._read_profile("x", node, {})
     except AigonError as error:
         return set(re.split(r", ", error.hint.partition("Known: ")[2]))
@@ -319,7 +318,7 @@ def test_the_sample_configuration_is_valid() -> None:
 )
 def test_schema_and_code_agree_on_the_frontmatter_of_a_spec(frontmatter: str, good: bool) -> None:
     try:
-        known_failures(parse(f"---\n{frontmatter}\n---\n# X\n".encode()))
+        read_known_failures(parse_spec(f"---\n{frontmatter}\n---\n# X\n".encode()))
         taken = True
     except AigonError:
         taken = False

@@ -74,12 +74,12 @@ KILLED = (
     ),
     Mechanism(
         "index.lock held", "a lock of the agent's ended git is moved aside", "aigon/git/locks.py",
-        "        place = displace(lock, self.displaced)\n", "        place = lock\n",
+        "        place = move_aside(lock, self.displaced)\n", "        place = lock\n",
         "tests/loop/test_stale_locks.py::test_locks_of_the_agents_ended_git_are_moved_aside_and_named",
     ),
     Mechanism(
         "index.lock held", "a lock that a living process may hold stays", "aigon/git/locks.py",
-        "        if who := holder(lock) or self._living_git():\n", '        if who := "":\n',
+        "        if who := describe_holder(lock) or self._living_git():\n", '        if who := "":\n',
         "tests/loop/test_stale_locks.py::test_a_lock_from_before_the_turn_or_of_a_living_git_stays",
     ),
     Mechanism(
@@ -90,7 +90,7 @@ KILLED = (
 )  # fmt: skip
 POWER = (
     Mechanism(
-        "power cut", "the intention is on the disk before the branch moves", "aigon/files/store.py",
+        "power cut", "the intention is on the disk before the branch moves", "aigon/files/checksums.py",
         "        if durable:\n            os.fdatasync(self._fd)",
         "        if False:\n            os.fdatasync(self._fd)",
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
@@ -181,7 +181,7 @@ MEANWHILE = (
     ),
     Mechanism(
         "index.lock held", "the holder is named", "aigon/git/locks.py",
-        "who = holder(lock)", 'who = ""',
+        "who = describe_holder(lock)", 'who = ""',
         f"{ROWS}/test_foreign_locks.py::test_the_process_that_holds_the_index_is_named",
     ),
     Mechanism(
@@ -212,12 +212,12 @@ MEANWHILE = (
     ),
     Mechanism(
         "two loops on one feature", "the feature's lock, wherever it is worked on", "aigon/run/session.py",
-        '    held.enter_context(lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))\n', "",
+        '    held.enter_context(hold_lock(loop_lock(opening.home, name, opening.seat.label), f"Feature {name}"))\n', "",
         f"{REFUSALS}::test_a_resume_in_another_checkout_names_the_holders_pid",
     ),
     Mechanism(
         "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/seat.py",
-        'return lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
+        'return hold_lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
         "import contextlib\n\n    return contextlib.nullcontext()",
         f"{REFUSALS}::test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid",
     ),
@@ -338,7 +338,7 @@ KEPT_IN = (
         )
     ),
     Mechanism(
-        "huge files", "a file's size is asked before it is read", "aigon/files/bounded.py",
+        "huge files", "a file's size is asked before it is read", "aigon/files/atomic.py",
         "if seen.st_size > largest:", "if False:",
         "tests/fuzz/test_sizes.py::test_a_huge_file_is_refused_by_its_size_and_not_read",
     ),

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from aigon.journal.fail_point import NAMES
+from aigon.journal.sinks import EVENT_NAMES
 
 STAGES = (".before", ".between", "")
 _MOMENT = re.compile(r"(?P<point>[a-z_]+(?:\.before|\.between)?(?:@\d+)?)|~(?P<part>[01]\.\d+)(?:/(?P<whom>[\w-]+))?")
@@ -47,7 +47,7 @@ def trial_of(text: str) -> Trial:
 
 def _moment(word: str) -> Moment:
     match = _MOMENT.fullmatch(word)
-    if not match or (match["point"] and re.split(r"[.@]", word)[0] not in NAMES):
+    if not match or (match["point"] and re.split(r"[.@]", word)[0] not in EVENT_NAMES):
         raise ValueError(f"no moment: {word}")
     return Moment(match["point"] or "", float(match["part"] or 0), match["whom"] or "")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.home import find_other_homes, git_directory, known_home, repository_home, state_home
+from aigon.files.home import ensure_home, find_home, find_other_homes, own_git_directory, state_home
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,74 +41,74 @@ def test_the_state_folder_is_the_one_of_the_environment_or_the_persons_own(
 
 def test_a_repository_keeps_its_folder(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "shop")
-    home = repository_home(git)
+    home = ensure_home(git)
     assert home.parent == state / "repos"
     assert home.name.startswith("shop-")
-    assert repository_home(git) == known_home(git) == home
+    assert ensure_home(git) == find_home(git) == home
 
 
 def test_asking_for_a_known_folder_makes_nothing(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "shop")
-    assert known_home(git) is None
+    assert find_home(git) is None
     assert not state.exists() and not (git / "aigon").exists()
 
 
 def test_a_moved_repository_finds_its_folder_again(state: Path, tmp_path: Path) -> None:
-    home = repository_home(repository(tmp_path / "old"))
+    home = ensure_home(repository(tmp_path / "old"))
     (tmp_path / "old").rename(tmp_path / "new")
     assert state.exists()
-    assert repository_home(tmp_path / "new" / ".git") == home
-    assert repository_home(tmp_path / "new" / ".git") == home
+    assert ensure_home(tmp_path / "new" / ".git") == home
+    assert ensure_home(tmp_path / "new" / ".git") == home
 
 
 def test_a_copy_gets_a_folder_of_its_own_and_the_original_keeps_its(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "one")
-    home = repository_home(git)
+    home = ensure_home(git)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
-    other = repository_home(tmp_path / "two" / ".git")
+    other = ensure_home(tmp_path / "two" / ".git")
     assert other != home and other.parent == home.parent == state / "repos"
-    assert repository_home(git) == home
-    assert repository_home(tmp_path / "two" / ".git") == other
+    assert ensure_home(git) == home
+    assert ensure_home(tmp_path / "two" / ".git") == other
 
 
 def test_a_repository_whose_folder_was_removed_gets_an_empty_one(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "one")
-    home = repository_home(git)
+    home = ensure_home(git)
     shutil.rmtree(home)
-    assert known_home(git) is None
-    assert repository_home(git) == home and home.is_relative_to(state)
+    assert find_home(git) is None
+    assert ensure_home(git) == home and home.is_relative_to(state)
 
 
 def test_a_second_state_home_gets_an_entry_and_the_id_stays(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git = repository(tmp_path / "one")
-    home = repository_home(git)
+    home = ensure_home(git)
     (home / "features" / "7-cc").mkdir(parents=True)
     id_ = (git / "aigon" / "id").read_text()
     monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "other"))
-    assert repository_home(git) == tmp_path / "other" / "repos" / id_.strip()
+    assert ensure_home(git) == tmp_path / "other" / "repos" / id_.strip()
     assert find_other_homes(git, "7") == (state,) and find_other_homes(git, "8") == ()
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "third"))
-    copy = repository_home(tmp_path / "two" / ".git")
+    copy = ensure_home(tmp_path / "two" / ".git")
     assert copy.name != id_.strip(), "a copy is known as one in a state home that knows neither"
     assert find_other_homes(tmp_path / "two" / ".git", "7") == ()
-    assert repository_home(git).name == id_.strip() == (git / "aigon" / "id").read_text().strip()
+    assert ensure_home(git).name == id_.strip() == (git / "aigon" / "id").read_text().strip()
     monkeypatch.setenv("AIGON_STATE_HOME", str(state))
-    assert repository_home(git) == home
+    assert ensure_home(git) == home
 
 
 def test_one_repository_at_two_paths_is_no_copy(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "one")
     (tmp_path / "mounted").symlink_to(tmp_path / "one")
-    home = repository_home(git)
-    assert repository_home(tmp_path / "mounted" / ".git") == home == repository_home(git)
+    home = ensure_home(git)
+    assert ensure_home(tmp_path / "mounted" / ".git") == home == ensure_home(git)
     assert home.is_relative_to(state)
 
 
 def test_two_repositories_of_one_name_do_not_share(state: Path, tmp_path: Path) -> None:
-    homes = {repository_home(repository(tmp_path / where / "same")) for where in ("a", "b")}
+    homes = {ensure_home(repository(tmp_path / where / "same")) for where in ("a", "b")}
     assert len(homes) == 2
     assert all(home.is_relative_to(state) for home in homes)
 
@@ -120,7 +120,7 @@ def test_a_state_folder_that_cannot_be_made_is_an_error_with_a_way_out(
     monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "file" / "state"))
     git = repository(tmp_path / "one")
     with pytest.raises(AigonError) as caught:
-        repository_home(git)
+        ensure_home(git)
     assert caught.value.code == Exit.ENVIRONMENT
     assert caught.value.where.startswith(str(tmp_path / "file"))
     assert "AIGON_STATE_HOME" in caught.value.hint
@@ -129,8 +129,8 @@ def test_a_state_folder_that_cannot_be_made_is_an_error_with_a_way_out(
 
 def test_a_linked_worktree_has_a_git_directory_of_its_own(tmp_path: Path) -> None:
     common = tmp_path / "repo" / ".git"
-    main = git_directory(tmp_path, common, common)
-    linked = git_directory(tmp_path, common / "worktrees" / "side", common)
+    main = own_git_directory(tmp_path, common, common)
+    linked = own_git_directory(tmp_path, common / "worktrees" / "side", common)
     assert (main.name, linked.name) == ("git", "git-side")
 
 
@@ -147,15 +147,15 @@ def test_many_that_ask_at_once_get_one_folder(state: Path, tmp_path: Path) -> No
     homes = {process.stdout.read() for process in asking if process.stdout}
     assert [process.wait(20) for process in asking] == [0] * 6
     assert len(homes) == 1
-    assert [folder.name for folder in (state / "repos").iterdir()] == [repository_home(git).name]
+    assert [folder.name for folder in (state / "repos").iterdir()] == [ensure_home(git).name]
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"git_dir": 1}'])
 def test_a_damaged_description_is_written_anew(state: Path, tmp_path: Path, damage: str) -> None:
     git = repository(tmp_path / "shop")
-    home = repository_home(git)
+    home = ensure_home(git)
     assert home.is_relative_to(state)
     whole = (home / "repository.json").read_text()
     (home / "repository.json").write_text(damage)
-    assert known_home(git) == home
+    assert find_home(git) == home
     assert (home / "repository.json").read_text() == whole

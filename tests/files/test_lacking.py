@@ -7,33 +7,36 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import Exit, explained
-from aigon.files.error_words import SAID, Lacking
-from aigon.files.system_errors import of_git, refusal
+from aigon.files.system_errors import ERROR_NUMBERS, ResourceShortage, explain_git_error, explain_os_error
 from aigon.git.person import name_command
 
 
-@pytest.mark.parametrize("words", [words for words in SAID if words != "Out of diskspace"])
+@pytest.mark.parametrize("words", [words for words in ERROR_NUMBERS if words != "Out of diskspace"])
 def test_git_words_each_lack_as_the_system_does(words: str) -> None:
-    assert os.strerror(SAID[words]) == words
+    assert os.strerror(ERROR_NUMBERS[words]) == words
 
 
-@pytest.mark.parametrize("number", sorted(SAID.values()))
+@pytest.mark.parametrize("number", sorted(ERROR_NUMBERS.values()))
 def test_every_lack_is_said_with_what_to_do_and_without_its_number(number: int, tmp_path: Path) -> None:
-    error = refusal("The record cannot be written", OSError(number, os.strerror(number), str(tmp_path / "file")))
-    assert isinstance(error, Lacking) and error.code == Exit.ENVIRONMENT
+    error = explain_os_error(
+        "The record cannot be written", OSError(number, os.strerror(number), str(tmp_path / "file"))
+    )
+    assert isinstance(error, ResourceShortage) and error.code == Exit.ENVIRONMENT
     text = explained(error)
     assert str(tmp_path / "file") in text and "--resume" in error.hint
     assert os.strerror(number) not in text and "Errno" not in text
 
 
 def test_another_error_of_the_system_keeps_its_own_words(tmp_path: Path) -> None:
-    error = refusal("The record cannot be written", PermissionError(errno.EACCES, "Permission denied", str(tmp_path)))
-    assert not isinstance(error, Lacking)
+    error = explain_os_error(
+        "The record cannot be written", PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+    )
+    assert not isinstance(error, ResourceShortage)
     assert (error.what, error.where) == ("The record cannot be written: Permission denied", str(tmp_path))
 
 
 def test_a_missing_right_to_write_is_shown_at_the_nearest_folder_that_exists(tmp_path: Path) -> None:
-    error = refusal(
+    error = explain_os_error(
         "It cannot be written", PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "a" / "b"))
     )
     assert error.where == str(tmp_path / "a" / "b")
@@ -41,16 +44,16 @@ def test_a_missing_right_to_write_is_shown_at_the_nearest_folder_that_exists(tmp
 
 
 def test_an_error_that_names_no_file_is_said_all_the_same() -> None:
-    error = refusal("The run cannot go on", OSError(errno.ENOSPC, "No space left on device"))
+    error = explain_os_error("The run cannot go on", OSError(errno.ENOSPC, "No space left on device"))
     assert error.what == "The run cannot go on: no space is left on the disk"
 
 
 def test_what_git_lacked_is_plain_and_what_else_it_says_is_not_touched(tmp_path: Path) -> None:
     said = "error: unable to write file .git/objects/ab/cd: No space left on device\nfatal: it failed"
-    error = of_git("git write-tree failed", said, (tmp_path,))
+    error = explain_git_error("git write-tree failed", said, (tmp_path,))
     assert error and error.what == "git write-tree failed: no space is left on the disk"
     assert error.where == "error: unable to write file .git/objects/ab/cd: No space left on device"
-    assert of_git("git write-tree failed", "fatal: bad object", (tmp_path,)) is None
+    assert explain_git_error("git write-tree failed", "fatal: bad object", (tmp_path,)) is None
 
 
 @pytest.mark.parametrize(

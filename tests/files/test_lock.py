@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.lock_holders import UNKNOWN, holder_of, told
-from aigon.files.store import is_held, lock
+from aigon.files.locks import UNKNOWN, describe_self, hold_lock, is_locked, read_holder
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
@@ -45,7 +44,7 @@ def held(path: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
 
 def refused(path: Path) -> AigonError:
     """How somebody else is refused who wants the lock."""
-    with pytest.raises(AigonError) as caught, lock(path, "It"):
+    with pytest.raises(AigonError) as caught, hold_lock(path, "It"):
         pass
     assert caught.value.code == Exit.ENVIRONMENT
     return caught.value
@@ -58,8 +57,8 @@ def test_a_killed_holder_frees_the_lock_at_once_though_what_it_started_lives_on(
         process.kill()
         process.wait()
         os.kill(child, 0)
-        assert is_held(path) is False
-        with lock(path, "It"):
+        assert is_locked(path) is False
+        with hold_lock(path, "It"):
             assert json.loads(path.with_suffix(".holder").read_text())["pid"] == os.getpid()
 
 
@@ -71,23 +70,23 @@ def test_a_lock_that_was_deleted_while_it_is_held_is_still_held(tmp_path: Path) 
         assert said.startswith(f"pid {process.pid} ") and "deleted" in said
         process.kill()
         process.wait()
-        with lock(path, "It"):
+        with hold_lock(path, "It"):
             pass
 
 
 def test_words_of_a_process_that_is_gone_name_nobody_even_where_its_number_is_given_out_anew(tmp_path: Path) -> None:
     file = tmp_path / "a.holder"
-    mine = json.loads(told())
+    mine = json.loads(describe_self())
     file.write_text(json.dumps(mine))
-    assert holder_of(file).startswith(f"pid {os.getpid()} on ")
+    assert read_holder(file).startswith(f"pid {os.getpid()} on ")
     file.write_text(json.dumps({**mine, "start": "1"}))
-    assert holder_of(file) == UNKNOWN
+    assert read_holder(file) == UNKNOWN
     file.write_text(json.dumps({**mine, "host": "elsewhere", "since": "2020-01-02T10:15:00+00:00"}))
-    assert "on elsewhere, since 2020-01-0" in holder_of(file)
+    assert "on elsewhere, since 2020-01-0" in read_holder(file)
     for damage in ("", "[]", "{}", "null", '{"pid": "x", "host": 1}', '{"pid": 1, "host": null, "start": 7}'):
         file.write_text(damage)
-        assert isinstance(holder_of(file), str)
-        with lock(tmp_path / "a.lock", "It"):
+        assert isinstance(read_holder(file), str)
+        with hold_lock(tmp_path / "a.lock", "It"):
             pass
 
 
@@ -99,6 +98,6 @@ def test_where_no_lock_can_be_had_that_is_said(tmp_path: Path) -> None:
 def test_a_place_that_takes_no_words_takes_the_lock_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     path.with_suffix(".holder").mkdir()
-    with lock(path, "It"):
-        assert is_held(path) is True
+    with hold_lock(path, "It"):
+        assert is_locked(path) is True
         assert refused(path).where == UNKNOWN

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.runtime_files import IGNORED_LINES
-from aigon.files.store import Journal, end_of_journal, is_held, lock, read_journal, write_atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.checksums import JournalFile, read_documents, read_journal_end
+from aigon.files.home import IGNORED_LINES
+from aigon.files.locks import hold_lock, is_locked
 
 ROOT = Path(__file__).parents[2]
 SMALL = """
@@ -34,7 +36,7 @@ def cramped(program: str, path: Path, limit: int) -> "subprocess.CompletedProces
 
 def written(path: Path, *documents: str) -> Path:
     """A journal with these documents."""
-    journal = Journal(path)
+    journal = JournalFile(path)
     for document in documents:
         journal.append(document, durable=True)
     journal.close()
@@ -44,7 +46,7 @@ def written(path: Path, *documents: str) -> Path:
 def test_a_journal_is_read_back_in_order(tmp_path: Path) -> None:
     path = written(tmp_path / "new" / "j.jsonl", '{"n": 1}', '{"n": "ä"}')
     written(path, '{"n": 3}')
-    assert read_journal(path) == [{"n": 1}, {"n": "ä"}, {"n": 3}]
+    assert read_documents(path) == [{"n": 1}, {"n": "ä"}, {"n": 3}]
 
 
 def test_a_journal_is_its_owners_alone(tmp_path: Path) -> None:
@@ -57,17 +59,17 @@ def test_a_torn_last_line_never_counted_and_is_cut(tmp_path: Path, keep: int) ->
     whole = path.read_bytes()
     written(path, '{"n": 22222}')
     path.write_bytes(path.read_bytes()[: len(whole) + keep])
-    assert read_journal(path) == [{"n": 1}]
+    assert read_documents(path) == [{"n": 1}]
     written(path, '{"n": 3}')
-    assert read_journal(path) == [{"n": 1}, {"n": 3}]
+    assert read_documents(path) == [{"n": 1}, {"n": 3}]
 
 
 def test_a_journal_of_nothing_but_a_torn_line_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'0badc0de {"n"')
-    Journal(path).close()
+    JournalFile(path).close()
     assert path.read_bytes() == b""
-    assert read_journal(path) == []
+    assert read_documents(path) == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_a_damaged_line_in_the_middle_is_an_error_that_names_file_and_line(tmp_p
     lines[1] = damage(lines[1])
     path.write_bytes(b"\n".join(lines))
     with pytest.raises(AigonError) as caught:
-        read_journal(path)
+        read_documents(path)
     assert caught.value.code == Exit.ENVIRONMENT
     assert caught.value.where == f"{path}:2"
     assert "aigon doctor --repair" in caught.value.hint
@@ -107,7 +109,7 @@ journal.append('{"n": 3}', durable=True)
     done = cramped(program, path, 60)
     assert done.returncode == 0, done.stderr
     assert str(path) in done.stdout
-    assert read_journal(path) == [{"n": 1}, {"n": 3}]
+    assert read_documents(path) == [{"n": 1}, {"n": 3}]
 
 
 def test_a_full_disk_with_no_room_at_all_is_an_error_and_leaves_the_journal(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_a_full_disk_with_no_room_at_all_is_an_error_and_leaves_the_journal(tmp_
     size = path.stat().st_size
     done = cramped("Journal(path).append('{}', durable=True)", path, size)
     assert "OSError" in done.stderr
-    assert read_journal(path) == [{"n": 1}]
+    assert read_documents(path) == [{"n": 1}]
 
 
 def test_a_file_is_replaced_whole_and_nothing_lies_about(tmp_path: Path) -> None:
@@ -155,42 +157,42 @@ def test_the_old_state_stays_when_its_folder_is_in_the_way(tmp_path: Path) -> No
 
 def test_a_lock_names_its_holder_and_is_free_after_it(tmp_path: Path) -> None:
     path = tmp_path / "locks" / "feature-42.lock"
-    with lock(path, "Feature 42"):
-        with pytest.raises(AigonError) as caught, lock(path, "Feature 42"):
+    with hold_lock(path, "Feature 42"):
+        with pytest.raises(AigonError) as caught, hold_lock(path, "Feature 42"):
             pass
         assert caught.value.code == Exit.ENVIRONMENT
         assert caught.value.what == "Feature 42 is in use by another aigon"
         since = datetime.fromisoformat(json.loads(path.with_suffix(".holder").read_text())["since"])
         assert caught.value.where == f"pid {os.getpid()} on {socket.gethostname()}, since {since:%H:%M}"
-    with lock(path, "Feature 42"):
+    with hold_lock(path, "Feature 42"):
         pass
 
 
 def test_a_lock_is_free_after_an_error_inside(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    with pytest.raises(ZeroDivisionError), lock(path, "It"):
+    with pytest.raises(ZeroDivisionError), hold_lock(path, "It"):
         raise ZeroDivisionError
-    with lock(path, "It"):
+    with hold_lock(path, "It"):
         assert json.loads(path.with_suffix(".holder").read_text())["pid"] == os.getpid()
     assert not path.with_suffix(".holder").exists()
 
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    program = "import os, sys; from pathlib import Path; from aigon.files.store import lock\n"
+    program = "import os, sys; from pathlib import Path; from aigon.files.atomic import lock\n"
     program += "with lock(Path(sys.argv[1]), 'It'): os.kill(os.getpid(), 9)"
     done = subprocess.run([sys.executable, "-c", program, str(path)], cwd=ROOT, timeout=30)
     assert done.returncode == -9
     assert path.with_suffix(".holder").exists()
-    with lock(path, "It"):
+    with hold_lock(path, "It"):
         assert json.loads(path.with_suffix(".holder").read_text())["pid"] == os.getpid()
 
 
 def test_a_holder_that_cannot_be_read_is_still_a_refusal(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    with lock(path, "It"):
+    with hold_lock(path, "It"):
         path.with_suffix(".holder").write_text("{")
-        with pytest.raises(AigonError) as caught, lock(path, "It"):
+        with pytest.raises(AigonError) as caught, hold_lock(path, "It"):
             pass
     assert caught.value.where == "its holder did not say who it is"
 
@@ -224,11 +226,11 @@ def test_a_file_of_the_work_tree_stays_when_the_new_one_does_not_fit(tmp_path: P
 def test_a_journal_that_was_replaced_by_its_own_copy_is_gone_on_with_and_one_that_is_gone_is_no_crash(
     tmp_path: Path,
 ) -> None:
-    journal = Journal(tmp_path / "here" / "journal.jsonl")
+    journal = JournalFile(tmp_path / "here" / "journal.jsonl")
     journal.append('{"n": 1}', durable=True)
     write_atomic(journal.path, journal.path.read_bytes())
     journal.append('{"n": 2}', durable=True)
-    assert [document["n"] for document in read_journal(journal.path)] == [1, 2]
+    assert [document["n"] for document in read_documents(journal.path)] == [1, 2]
     journal.path.unlink()
     journal.path.parent.rmdir()
     journal.append('{"n": 3}', durable=True)
@@ -238,19 +240,19 @@ def test_a_journal_that_was_replaced_by_its_own_copy_is_gone_on_with_and_one_tha
 def test_the_end_of_a_journal_is_read_as_far_as_it_is_sound(tmp_path: Path) -> None:
     path = written(tmp_path / "journal.jsonl", *(json.dumps({"mark": number}) for number in range(9)))
     whole, mark = path.stat().st_size, b'"mark"'
-    assert [json.loads(data)["mark"] for data in end_of_journal(path, 10**6, mark)] == [*range(9)]
+    assert [json.loads(data)["mark"] for data in read_journal_end(path, 10**6, mark)] == [*range(9)]
     one = whole // 9
-    assert [json.loads(data)["mark"] for data in end_of_journal(path, 3 * one + 2, mark)] == [6, 7, 8]
+    assert [json.loads(data)["mark"] for data in read_journal_end(path, 3 * one + 2, mark)] == [6, 7, 8]
     damaged = path.read_bytes().replace(b'": 7}', b'": 6}') + b"12345678 torn"
     path.write_bytes(damaged)
-    assert [json.loads(data)["mark"] for data in end_of_journal(path, 10**6, mark)][-2:] == [6, 8]
-    assert end_of_journal(path, 10**6, b"no such") == end_of_journal(tmp_path, 9, mark) == []
-    assert end_of_journal(tmp_path / "none", 9, mark) == []
+    assert [json.loads(data)["mark"] for data in read_journal_end(path, 10**6, mark)][-2:] == [6, 8]
+    assert read_journal_end(path, 10**6, b"no such") == read_journal_end(tmp_path, 9, mark) == []
+    assert read_journal_end(tmp_path / "none", 9, mark) == []
 
 
 def test_whether_a_lock_is_held_can_be_asked_without_holding_it(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    assert is_held(path) is None
+    assert is_locked(path) is None
     program = f"""
 import sys
 from pathlib import Path
@@ -261,8 +263,8 @@ with lock(Path({str(path)!r}), "It"):
 """
     other = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdout and other.stdout.readline() == b"held\n"
-    assert is_held(path) is True and is_held(path) is True
+    assert is_locked(path) is True and is_locked(path) is True
     other.communicate(timeout=20)
-    assert is_held(path) is False
-    with lock(path, "It"):
+    assert is_locked(path) is False
+    with hold_lock(path, "It"):
         pass

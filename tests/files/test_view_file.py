@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.files.views import write_view
+from aigon.files.atomic import write_view
 
 
 def test_a_view_is_written_whole_over_whatever_was_there_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.config import price_tables
 from aigon.config.models import Config, parse_configuration
 from aigon.errors import AigonError
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.model import agent_types
 from aigon.profiles import profile
 from aigon.proof import keyed
-from aigon.text import entries
+from aigon.text import documents
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
 
@@ -93,7 +93,7 @@ def _yaml(folder: str) -> Sequence[bytes]:
 
 @cache
 def _shipped() -> Mapping[str, bytes]:
-    return profiles()
+    return read_profiles()
 
 
 def own_profile(data: bytes) -> None:
@@ -151,10 +151,10 @@ def mcp(data: bytes) -> None:
 
 def project_files(data: bytes) -> None:
     """Values in configuration files of tools."""
-    forms: tuple[entries.Format, ...] = ("toml", "json", "ini")
+    forms: tuple[documents.Format, ...] = ("toml", "json", "ini")
     for form in forms:
         try:
-            entries.values(form, data, ("tool", "*"))
+            documents.find_values(form, data, ("tool", "*"))
         except ValueError as error:
             assert str(error) or form
     text = data.decode("utf-8", "replace")

@@ -16,24 +16,24 @@ from typing import Any
 from aigon.compare import new_tests_seen
 from aigon.compare.kept import remembered
 from aigon.done import unfinished
-from aigon.files.home import known_home
-from aigon.files.store import Journal, end_of_journal, read_journal
+from aigon.files.checksums import JournalFile, read_documents, read_journal_end
+from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders
 from aigon.job.base_assessments import BaselineResults
 from aigon.job.ledger import Account, Ledger, reset_accounts
 from aigon.journal.codec import decode, dumps
-from aigon.journal.decisions import Decision
-from aigon.journal.earlier_durations import earlier_durations
+from aigon.journal.decisions import HumanDecision
+from aigon.journal.durations import load_durations
 from aigon.journal.events import Event
-from aigon.journal.loop_states import states
 from aigon.journal.records import Records
-from aigon.journal.sink import events
+from aigon.journal.replay import read_events
 from aigon.journal.state import replay
+from aigon.journal.state_document import read_state_files
 from aigon.journal.state_file import StateFileSink
 from aigon.model.candidates import Candidate
 from aigon.model.checks import Check
 from aigon.proof import frozen
-from aigon.spec.features import feature_at
+from aigon.spec.features import parse_feature_path
 from aigon.views import status, status_text
 from aigon.views.board import text
 from tests.fuzz.of_documents import JSON
@@ -79,7 +79,7 @@ def journals() -> Sequence[bytes]:
 
 def journal(data: bytes) -> None:
     """A journal is read, folded, opened for more, and shown, or refused."""
-    found = events(put("journal.jsonl", data))
+    found = read_events(put("journal.jsonl", data))
     state = replay(found)
     sink = StateFileSink.after(place() / ".aigon" / "loop-state-42.json", found)
     if state.started and found:
@@ -89,16 +89,16 @@ def journal(data: bytes) -> None:
 def torn(data: bytes) -> None:
     """What a crash left is cut off, and what is appended is read again."""
     file = put("torn.jsonl", data)
-    opened = Journal(file)
+    opened = JournalFile(file)
     opened.append("{}", durable=False)
     opened.close()
-    assert read_journal(file)[-1] == {}
+    assert read_documents(file)[-1] == {}
 
 
 def ends(data: bytes) -> None:
     """The ends of journals, for which any damage is passed over."""
-    end_of_journal(put("features/a/journal.jsonl", data), 1000, b'"event"')
-    earlier_durations(place())
+    read_journal_end(put("features/a/journal.jsonl", data), 1000, b'"event"')
+    load_durations(place())
 
 
 def event(data: bytes) -> None:
@@ -147,7 +147,7 @@ def home(data: bytes) -> None:
     """Which folder belongs to a repository."""
     put("git/aigon/id", data)
     put("repos/x/repository.json", data)
-    known_home(place() / "git")
+    find_home(place() / "git")
 
 
 def frozen_job(data: bytes) -> None:
@@ -169,7 +169,7 @@ def state_file(data: bytes) -> None:
     """A state file on the board, and as feature-status reads it."""
     put("repo/.aigon/loop-state-42.json", data)
     _board()
-    feature = feature_at("docs/specs/features/03-in-progress/feature-42-a.md")
+    feature = parse_feature_path("docs/specs/features/03-in-progress/feature-42-a.md")
     assert feature
     row = status.read(place() / "repo", feature, "A title", place())
     json.dumps(status.document([row]))
@@ -188,7 +188,7 @@ def _board() -> None:
     spec.parent.mkdir(parents=True, exist_ok=True)
     spec.write_bytes(b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n")
     here = RepositoryFolders(root, root / ".git", ())
-    states(here)
+    read_state_files(here)
     with patch.object(gather, "around", lambda _start: here), patch.object(gather, "known_home", lambda _dir: None):
         columns = gather.board(root, everything=True)
     json.dumps(document(columns))
@@ -224,7 +224,7 @@ def _frozen() -> Sequence[bytes]:
 
 
 _CANDIDATE = asdict(Candidate("42", "a", "cc", "claude", "arena", 1, "feature-42-cc-a", "/w"))
-_DECISION = asdict(Decision(1, "a", "approve", "", "c", "d" * 40, "Ada", "2026-11-20T10:00:00+00:00"))
+_DECISION = asdict(HumanDecision(1, "a", "approve", "", "c", "d" * 40, "Ada", "2026-11-20T10:00:00+00:00"))
 _LEDGER = {"schema_version": 1, "accounts": {"other": {"spent": 1.0, "reserved": 0.5, "unknown": 0, "per_turn": None}}}
 _SEEN = [
     {"check": "tests", "status": "pass", "summary": "", "tests": {"a": "passed"}, "reported": True, "problems": []}

@@ -8,11 +8,10 @@ from aigon.compile.proposals import Surroundings
 from aigon.compile.rules.rules import propose
 from aigon.errors import AigonError
 from aigon.model.criteria import Spec
-from aigon.spec import annotation, frontmatter
-from aigon.spec.annotating import annotated, takes_annotation
+from aigon.spec import annotation, markdown
 from aigon.spec.annotation import Annotation
-from aigon.spec.document import known_failures, parse, tick
-from aigon.spec.files import parsed
+from aigon.spec.document import annotate, can_annotate, parse_spec, read_known_failures, tick_boxes
+from aigon.spec.files import parse_runnable_spec
 from tests.fuzz.target import Target
 
 ROOT = Path(__file__).parents[2]
@@ -41,34 +40,34 @@ def specs() -> Sequence[bytes]:
 
 def spec(data: bytes) -> None:
     """All that is made of a spec: each box ticked and cleared again changes one byte and is read back."""
-    found = parse(data)
-    known_failures(found)
+    found = parse_spec(data)
+    read_known_failures(found)
     for criterion in found.criteria[:5]:
         _ticked(found, {criterion.number}, not criterion.checked)
     _ticked(found, {c.number for c in found.criteria}, True)
 
 
 def _ticked(found: Spec, numbers: set[int], wanted: bool) -> None:
-    raw = tick(found, dict.fromkeys(numbers, wanted))
+    raw = tick_boxes(found, dict.fromkeys(numbers, wanted))
     changed = [at for at, (old, new) in enumerate(zip(found.raw, raw, strict=True)) if old != new]
     boxes = {c.box for c in found.criteria if c.number in numbers and c.checked != wanted}
     assert set(changed) == boxes, "a tick changes its own byte and no other"
-    assert [c.checked for c in parse(raw).criteria if c.number in numbers] == [wanted] * len(numbers)
+    assert [c.checked for c in parse_spec(raw).criteria if c.number in numbers] == [wanted] * len(numbers)
 
 
 def annotating(data: bytes) -> None:
     """An annotation is written into a criterion, or refused."""
-    found = parse(data)
+    found = parse_spec(data)
     for criterion in found.criteria[:3]:
-        if takes_annotation(found, criterion.number):
-            annotated(found, {criterion.number: Annotation("verify", "test -f done.txt")})
+        if can_annotate(found, criterion.number):
+            annotate(found, {criterion.number: Annotation("verify", "test -f done.txt")})
             propose(criterion.text, Surroundings())
 
 
 def in_repository(data: bytes) -> None:
     """As a command reads it: every refusal names the file."""
     try:
-        parsed(data, "feature-1-a.md")
+        parse_runnable_spec(data, "feature-1-a.md")
     except AigonError as error:
         assert "feature-1-a.md" in error.where
         raise
@@ -77,21 +76,21 @@ def in_repository(data: bytes) -> None:
 def one_annotation(data: bytes) -> None:
     """The comments of a text, each read as an annotation."""
     text = data.decode("utf-8", "replace")
-    for comment in annotation.comments(text)[:200]:
-        annotation.read(comment, 1)
-    annotation.without_trailing(text)
+    for comment in annotation.find_comments(text)[:200]:
+        annotation.parse_annotation(comment, 1)
+    annotation.strip_trailing_comments(text)
     try:
-        annotation.metric_parts(text)
+        annotation.split_metric(text)
     except ValueError as error:
         assert str(error)
 
 
 def top(data: bytes) -> None:
     """The frontmatter and the lists in it."""
-    found = frontmatter.read(data.decode("utf-8", "replace"))
+    found = markdown.parse_frontmatter(data.decode("utf-8", "replace"))
     for key in ("known_failures", "allow", *list(found)[:5]):
         if isinstance(key, str):
-            frontmatter.strings(found, key)
+            markdown.read_strings(found, key)
 
 
 def _notes() -> Sequence[bytes]:

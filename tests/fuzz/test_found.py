@@ -11,15 +11,14 @@ import pytest
 from aigon.checks.endpoints.schemas import parse_document
 from aigon.config.models import parse_configuration
 from aigon.errors import AigonError, Exit, explained, usage
-from aigon.files.home import known_home, repository_home
+from aigon.files.home import ensure_home, find_home
 from aigon.job.base_assessments import BaselineResults
 from aigon.journal.records import Records
-from aigon.journal.state_document import state_document
-from aigon.spec.frontmatter import read as frontmatter
-from aigon.text import entries
-from aigon.text.documents import Node
-from aigon.text.durations import seconds
-from aigon.text.yaml import parsed
+from aigon.journal.state_document import parse_state
+from aigon.spec.markdown import parse_frontmatter as frontmatter
+from aigon.text import documents
+from aigon.text.amounts import parse_duration
+from aigon.text.documents import DocumentNode, parse_yaml
 from tests.fuzz.of_documents import BOMB
 
 DEEP = b"[" * 100_000
@@ -27,14 +26,14 @@ DEEP = b"[" * 100_000
 
 def refused(document: bytes) -> AigonError:
     with pytest.raises(AigonError) as caught:
-        parsed(document, "mine.yaml")
+        parse_yaml(document, "mine.yaml")
     assert caught.value.code == Exit.USAGE
     return caught.value
 
 
 def test_brackets_without_end_in_yaml_end_no_process() -> None:
     """libyaml overflowed the C stack: a segmentation fault, and not a word. Hence a process of its own."""
-    program = "from aigon.text.yaml import parsed; parsed(b'[' * 100_000, 'mine.yaml')"
+    program = "from aigon.text.documents import parsed; parsed(b'[' * 100_000, 'mine.yaml')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "nested more than 50 levels deep (mine.yaml:1)" in done.stderr
 
@@ -61,7 +60,7 @@ def test_absurd_yaml_is_refused_with_its_reason(document: bytes, what: str) -> N
 
 
 def test_aliases_that_stand_for_little_are_read() -> None:
-    found: Node = parsed(b"a: &a [1, 2]\nb: *a\nc: {<<: &d {e: 1}}\nf: *d\n", "mine.yaml")
+    found: DocumentNode = parse_yaml(b"a: &a [1, 2]\nb: *a\nc: {<<: &d {e: 1}}\nf: *d\n", "mine.yaml")
     assert found.value == {"a": [1, 2], "b": [1, 2], "c": {"e": 1}, "f": {"e": 1}}
 
 
@@ -93,12 +92,12 @@ def test_an_absurd_configuration_is_refused_with_its_file(content: bytes, what: 
 
 def test_a_time_beyond_any_float_is_no_time() -> None:
     with pytest.raises(ValueError, match="not a positive duration"):
-        seconds(10**400)
+        parse_duration(10**400)
 
 
 def test_configuration_of_tools_that_is_nested_without_end_is_broken_as_any_other() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
-        entries.values("json", DEEP, ("a",))
+        documents.find_values("json", DEEP, ("a",))
 
 
 def test_no_escape_sequence_of_a_file_reaches_the_terminal() -> None:
@@ -116,7 +115,7 @@ def test_a_repository_whose_id_leads_elsewhere_is_refused(
     (tmp_path / "git" / "aigon").mkdir(parents=True)
     (tmp_path / "git" / "aigon" / "id").write_bytes(marker)
     with pytest.raises(AigonError) as caught:
-        known_home(tmp_path / "git")
+        find_home(tmp_path / "git")
     assert caught.value.code == Exit.ENVIRONMENT and caught.value.hint
 
 
@@ -127,8 +126,8 @@ def test_a_repository_in_a_folder_of_any_name_has_its_records(
     monkeypatch.setenv("AIGON_STATE_HOME", str(tmp_path / "state"))
     git = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)) / ".git"
     git.mkdir(parents=True)
-    made = repository_home(git)
-    assert made.is_dir() and known_home(git) == repository_home(git) == made
+    made = ensure_home(git)
+    assert made.is_dir() and find_home(git) == ensure_home(git) == made
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def test_a_repository_in_a_folder_of_any_name_has_its_records(
 def test_a_state_whose_values_are_of_other_types_is_refused_by_the_key(key: str, wrong: object) -> None:
     """Views took such values as they were, and broke in the middle of a sentence."""
     with pytest.raises(ValueError, match=key):
-        state_document(json.dumps({"schema_version": 1, key: wrong}).encode())
+        parse_state(json.dumps({"schema_version": 1, key: wrong}).encode())
 
 
 def test_a_record_that_is_nested_without_end_is_taken_for_absent(tmp_path: Path) -> None:

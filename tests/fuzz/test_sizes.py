@@ -11,18 +11,18 @@ from aigon.checks import reports
 from aigon.checks.evidence import weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.config import loading, models
 from aigon.errors import AigonError, Exit
-from aigon.files import bounded
+from aigon.files import atomic
 from aigon.model.checks import Check
 from aigon.spec import document, files
-from aigon.text import yaml
-from aigon.text.size_limit import shown
-from aigon.text.yaml import parsed
+from aigon.text import documents
+from aigon.text.amounts import format_size
+from aigon.text.documents import parse_yaml
 
 HUGE = 3 * 1024**3
 READERS: dict[str, tuple[Callable[[bytes], object], int]] = {
-    "The spec": (document.parse, document.LARGEST),
+    "The spec": (document.parse_spec, document.LARGEST),
     "The configuration": (lambda data: models.parse_configuration([("config.json", data)]), models.MAX_CONFIG_BYTES),
-    "The document": (lambda data: parsed(data, "mine.yaml"), yaml.LARGEST),
+    "The document": (lambda data: parse_yaml(data, "mine.yaml"), documents.LARGEST_DOCUMENT),
 }
 
 
@@ -39,7 +39,7 @@ def test_a_byte_too_many_is_refused_with_what_may_be(what: str) -> None:
 
 def test_a_spec_of_just_the_size_is_read() -> None:
     begun = b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n\n"
-    assert len(document.parse((begun + (b"x" * 99 + b"\n") * 11_000)[: document.LARGEST]).criteria) == 1
+    assert len(document.parse_spec((begun + (b"x" * 99 + b"\n") * 11_000)[: document.LARGEST]).criteria) == 1
 
 
 def huge(path: Path) -> Path:
@@ -52,7 +52,7 @@ def huge(path: Path) -> Path:
 def test_a_huge_file_is_refused_by_its_size_and_not_read(tmp_path: Path) -> None:
     tracemalloc.start()
     with pytest.raises(AigonError, match=r"The spec is too large: 3072\.0 MiB") as caught:
-        files.read_file(huge(tmp_path / "feature-1-a.md"), "feature-1-a.md")
+        files.read_spec_file(huge(tmp_path / "feature-1-a.md"), "feature-1-a.md")
     assert "feature-1-a.md" in caught.value.where
     with pytest.raises(AigonError, match="too large"):
         loading.open_work_tree(huge(tmp_path / "config.json").parent)("config.json")
@@ -63,9 +63,9 @@ def test_a_huge_file_is_refused_by_its_size_and_not_read(tmp_path: Path) -> None
 def test_a_pipe_in_place_of_a_file_is_no_file_and_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "feature-1-a.md")
     with pytest.raises(AigonError, match="no ordinary file"):
-        files.read_file(tmp_path / "feature-1-a.md", "feature-1-a.md")
+        files.read_spec_file(tmp_path / "feature-1-a.md", "feature-1-a.md")
     with pytest.raises(OSError, match="no ordinary file"):
-        bounded.content(Path("/dev/zero"), 10, "It", hint="")
+        atomic.read_bounded(Path("/dev/zero"), 10, "It", hint="")
 
 
 def test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass(tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass(tm
 
 
 def test_sizes_are_said_as_people_say_them() -> None:
-    assert [shown(size) for size in (900, 64 * 1024, 1536 * 1024)] == ["900 bytes", "64.0 KiB", "1.5 MiB"]
+    assert [format_size(size) for size in (900, 64 * 1024, 1536 * 1024)] == ["900 bytes", "64.0 KiB", "1.5 MiB"]

@@ -16,8 +16,8 @@ from aigon.errors import AigonError, environment
 from aigon.hooks.hook import HOOK_POINTS, HOOKS_FOLDER, Hook, HookContext, describe_hook_problems, list_hooks, run_hook
 from aigon.hooks.hooked_loop import wrap_loop
 from aigon.journal.events import (
-    CheckpointIntended,
     CheckStarted,
+    CommitIntended,
     Event,
     HookRan,
     IterationFinished,
@@ -50,7 +50,7 @@ def turn(number: int, end: TurnEnd = "finished", cost: float | None = None) -> t
 
 def look(number: int, checkpoint: str = "") -> list[Event]:
     ended = IterationFinished("", number, "", checkpoint, (), (), (), "", (0,), "")
-    intended = CheckpointIntended("", number, checkpoint, "0", "b", ended)
+    intended = CommitIntended("", number, checkpoint, "0", "b", ended)
     return [CheckStarted("", number, "tests", "Tests"), *([intended] if checkpoint else []), ended]
 
 

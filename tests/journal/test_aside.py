@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from aigon.journal.aside import Aside
 from aigon.journal.events import Event, Notice
+from aigon.journal.sinks import BackgroundObservers
 
 
 class Seen:
@@ -30,7 +30,7 @@ class Seen:
 def test_nobody_waits_for_them_and_they_see_everything_in_order() -> None:
     gate = threading.Event()
     slow = Seen(gate=gate)
-    aside = Aside([slow])
+    aside = BackgroundObservers([slow])
     for number in range(20):
         aside(Notice("", str(number)))
     assert slow.texts == []
@@ -41,7 +41,7 @@ def test_nobody_waits_for_them_and_they_see_everything_in_order() -> None:
 
 def test_one_that_fails_is_logged_and_keeps_nothing_from_the_others(caplog: pytest.LogCaptureFixture) -> None:
     failing, other = Seen(failing="b"), Seen()
-    aside = Aside([failing, other])
+    aside = BackgroundObservers([failing, other])
     for text in "abc":
         aside(Notice("", text))
     aside.close()

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from aigon.git.file_protection import FileEdit
 from aigon.git.refs import MovedRef
-from aigon.journal.amounts import green_checks
-from aigon.journal.attempts import Attempts, attempts
+from aigon.journal.attempt import count_passed_checks
+from aigon.journal.attempts import Attempts, fold_attempts, list_failures
 from aigon.journal.events import Event, RunFinished, Waiting
-from aigon.journal.failure_log import failure_log
 from aigon.model.changes import FileChange
 from aigon.model.outcomes import Met
 from aigon.model.turns import TurnEnd
@@ -28,11 +27,11 @@ def test_an_attempt_holds_the_turn_and_what_the_look_after_it_found() -> None:
         looked(0, red("a", "b"), GREEN, name="f0"),
         *iteration(1, red("a"), GREEN, met=1, name="f1", changes=changes),
     ]
-    (one,) = attempts(events)
+    (one,) = fold_attempts(events)
     assert (one.number, one.agent, one.model, one.rung, one.rungs, one.tries) == (1, "claude", "sonnet", 0, 2, 1)
     assert (one.end, one.duration, one.cost, one.cost_status, one.unpriced) == ("finished", 60.0, 0.2, "reported", 0)
     assert (one.at, one.looked_at, one.fingerprint) == (at(1), at(2), "f1")
-    assert (one.proven, one.criteria, green_checks(one.checks), one.better) == (1, 2, (1, 2), True)
+    assert (one.proven, one.criteria, count_passed_checks(one.checks), one.better) == (1, 2, (1, 2), True)
     assert [(c.title, c.summary, c.complaints[0].text, c.complaints[0].where) for c in one.failing] == [
         ("Tests", "1 failed", "AssertionError: 6 != 5", "a")
     ]
@@ -42,7 +41,7 @@ def test_an_attempt_holds_the_turn_and_what_the_look_after_it_found() -> None:
 
 
 def test_one_cause_in_many_tests_is_one_complaint() -> None:
-    (one,) = attempts(iteration(1, red(*(f"test_{n}" for n in range(9)))))
+    (one,) = fold_attempts(iteration(1, red(*(f"test_{n}" for n in range(9)))))
     assert [(c.text, c.times) for c in one.failing[0].complaints] == [("AssertionError: 6 != 5", 9)]
 
 
@@ -53,7 +52,7 @@ def test_a_turn_that_was_held_up_is_another_try_of_the_same_attempt() -> None:
         warned("claude is away: everything was put back"),
         begun(1, "opus", rung=1), turned(1, cost=0.3, cost_status="estimated", model=""), looked(1, GREEN),
     ]  # fmt: skip
-    (one,) = attempts(events)
+    (one,) = fold_attempts(events)
     assert (one.tries, one.end, one.detail, one.waited) == (2, "finished", "", 90.0)
     assert (one.duration, one.cost, one.cost_status, one.unpriced) == (62.0, 0.3, "estimated", 0)
     assert (one.model, one.rung) == ("opus", 1)
@@ -61,21 +60,21 @@ def test_a_turn_that_was_held_up_is_another_try_of_the_same_attempt() -> None:
 
 
 def test_a_second_end_under_the_same_number_counts_as_a_try_without_a_beginning_of_its_own() -> None:
-    (one,) = attempts([begun(1, rung=1), turned(1, "overloaded"), turned(1), looked(1, GREEN)])
+    (one,) = fold_attempts([begun(1, rung=1), turned(1, "overloaded"), turned(1), looked(1, GREEN)])
     assert (one.tries, one.end, one.rung) == (2, "finished", 1)
     assert (one.cost, one.duration) == (0.4, 120.0)
 
 
 def test_a_try_that_broke_off_is_counted_as_of_unknown_cost() -> None:
-    (still,) = attempts([begun(1)])
+    (still,) = fold_attempts([begun(1)])
     assert (still.tries, still.end, still.judged, still.unpriced) == (1, None, False, 0)
-    (one,) = attempts([begun(1), begun(1), turned(1), looked(1, GREEN)])
+    (one,) = fold_attempts([begun(1), begun(1), turned(1), looked(1, GREEN)])
     assert (one.tries, one.cost, one.unpriced) == (2, 0.2, 1)
 
 
 def test_a_second_look_at_an_iteration_takes_the_place_of_the_first_and_keeps_what_was_tried() -> None:
     events = [*iteration(1, red("a"), name="f1"), looked(1, GREEN, met=2, changes=())]
-    (one,) = attempts(events)
+    (one,) = fold_attempts(events)
     assert (one.proven, one.failing, one.end, one.tries) == (2, (), "finished", 1)
     assert [c.path for c in one.changes] == ["src/a1.py"]
 
@@ -83,7 +82,7 @@ def test_a_second_look_at_an_iteration_takes_the_place_of_the_first_and_keeps_wh
 def test_better_is_only_what_got_further_than_ever_before() -> None:
     looks = [(0, 0), (1, 1), (2, 1), (3, 0), (4, 2)]
     events = [e for number, met in looks for e in ([looked(0)] if not number else iteration(number, met=met))]
-    assert [(a.number, a.better) for a in attempts(events)] == [(1, True), (2, False), (3, False), (4, True)]
+    assert [(a.number, a.better) for a in fold_attempts(events)] == [(1, True), (2, False), (3, False), (4, True)]
 
 
 def test_failures_that_come_back_are_named_and_so_is_the_iteration_with_the_same_one() -> None:
@@ -93,7 +92,7 @@ def test_failures_that_come_back_are_named_and_so_is_the_iteration_with_the_same
         for n, look in enumerate(looks)
         for e in (iteration(n, look, name=f"f{n % 2}") if n else [looked(0, look, name="f0")])
     ]
-    first, second, third = attempts(events)
+    first, second, third = fold_attempts(events)
     assert first.returned == () and first.again is None
     assert [(back.title, back.number, back.names) for back in second.returned] == [("Tests", 2, ("a", "c"))]
     assert second.again == 0, "the base counts"
@@ -103,7 +102,7 @@ def test_failures_that_come_back_are_named_and_so_is_the_iteration_with_the_same
 
 def test_the_same_tree_is_recognised() -> None:
     events = [e for n, tree in ((1, "t1"), (2, "t2"), (3, "t1"), (4, "")) for e in iteration(n, tree=tree)]
-    assert [a.same_tree for a in attempts(events)] == [None, None, 1, None]
+    assert [a.same_tree for a in fold_attempts(events)] == [None, None, 1, None]
 
 
 UNDONE = (
@@ -122,7 +121,7 @@ UNDONE = (
 @pytest.mark.parametrize("sentence", UNDONE)
 def test_what_aigon_put_back_is_noted_and_nothing_else_that_it_said(sentence: str) -> None:
     events: list[Event] = [begun(1), warned(sentence), turned(1), warned("disk space is getting low"), looked(1, GREEN)]
-    (one,) = attempts(events)
+    (one,) = fold_attempts(events)
     assert one.notes == (sentence,)
 
 
@@ -135,11 +134,11 @@ def test_a_note_that_quotes_the_agent_is_not_taken_for_aigons_own_words(field: s
         warned(f"claude is away: {words}"),
         looked(1, GREEN),
     ]
-    assert attempts(events)[0].notes == ()
+    assert fold_attempts(events)[0].notes == ()
 
 
 def test_nothing_an_agent_said_is_kept() -> None:
-    (one,) = attempts([begun(1), turned(1, said="SENTINEL all done"), looked(1, GREEN)])
+    (one,) = fold_attempts([begun(1), turned(1, said="SENTINEL all done"), looked(1, GREEN)])
     assert "SENTINEL" not in repr(one)
 
 
@@ -147,7 +146,7 @@ def test_nothing_an_agent_said_is_kept() -> None:
 @given(st.lists(EVENTS, max_size=12))
 def test_any_events_in_any_order_fold_and_the_numbers_of_what_was_judged_rise(events: list[Event]) -> None:
     state = reduce(Attempts.apply, events, Attempts())
-    assert state.all == attempts(events)
+    assert state.all == fold_attempts(events)
     numbers = [each.number for each in state.all if each.judged]
     assert numbers == sorted(set(numbers))
 
@@ -156,7 +155,7 @@ def test_any_events_in_any_order_fold_and_the_numbers_of_what_was_judged_rise(ev
     ("end", "failed"), [("finished", 0), ("usage_limit", 0), ("failed", 1), ("bad_credentials", 1)]
 )
 def test_an_attempt_without_a_red_look_failed_only_if_its_turn_did(end: TurnEnd, failed: int) -> None:
-    found, tried = failure_log([[begun(1), turned(1, end), looked(1, GREEN, met=2)]])
+    found, tried = list_failures([[begun(1), turned(1, end), looked(1, GREEN, met=2)]])
     assert (len(found), tried) == (failed, 1)
 
 
@@ -164,7 +163,7 @@ def test_the_failure_log_counts_attempts_and_the_same_failure_over_all_runs_of_a
     first = [*iteration(1, red("a"), name="fa"), *iteration(2, red("b"), name="fb")]
     done = RunFinished(at(9), Met(), "met", 0, "done", "c" * 40)
     second = [*iteration(1, red("a"), name="fa"), *iteration(2, GREEN, met=2), done]
-    found, tried = failure_log([first, second])
+    found, tried = list_failures([first, second])
     assert tried == 4
     assert [(f.number, f.attempt.number, f.attempt.fingerprint, f.nth, f.times) for f in found] == [
         (1, 1, "fa", 1, 2), (2, 2, "fb", 1, 1), (3, 1, "fa", 2, 2),
@@ -174,6 +173,6 @@ def test_the_failure_log_counts_attempts_and_the_same_failure_over_all_runs_of_a
 def test_a_long_run_is_kept_small() -> None:
     many = tuple(FileChange(f"f{n}", 1, 1) for n in range(5000))
     long = replace(red("x" * 5000, message="y" * 5000), summary="z" * 5000)
-    (one,) = attempts(iteration(1, long, changes=many))
+    (one,) = fold_attempts(iteration(1, long, changes=many))
     assert one.changed == 5000 and len(repr(one)) < 8000
-    assert len(attempts(run(200))) == 200
+    assert len(fold_attempts(run(200))) == 200

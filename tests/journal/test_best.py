@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from aigon.errors import Exit
-from aigon.journal.attempts import attempts
-from aigon.journal.best import best, compared, how_far, lost, worth
+from aigon.journal.attempts import fold_attempts
+from aigon.journal.best import count_regressions, describe_progress, explain_better, find_best, rate_assessment
 from aigon.journal.codec import decode, dumps
 from aigon.journal.events import DURABLE, Event, IterationFinished, RolledBack, RunFinished, RunStarted
-from aigon.journal.history import history
+from aigon.journal.history import build_history
 from aigon.journal.state import State, replay
 from aigon.model.changes import Concern
 from aigon.model.checks import CheckStatus, Finding, Role, TestCounts
@@ -38,7 +38,7 @@ def look(number: int, met: int, *findings: Finding, reviews: int = 0) -> Iterati
 
 
 def chosen(*looks: IterationFinished) -> int | None:
-    found = best(looks, looks[0])
+    found = find_best(looks, looks[0])
     return found.number if found else None
 
 
@@ -68,33 +68,34 @@ def test_the_most_proven_with_nothing_lost_is_the_best(looks: list[IterationFini
 
 
 def test_nothing_at_all_has_no_best() -> None:
-    assert best([], None) is None
+    assert find_best([], None) is None
 
 
 def test_aigons_own_checks_are_neither_progress_nor_loss() -> None:
     own = [replace(lint("pass"), check=role, role=role) for role in ("git", "proof", "integrity")]
-    assert worth(look(1, 2, *own), look(0, 0)) == worth(look(1, 2), look(0, 0, *own))
+    assert rate_assessment(look(1, 2, *own), look(0, 0)) == rate_assessment(look(1, 2), look(0, 0, *own))
 
 
 def test_what_was_green_on_the_base_and_is_red_or_gone_is_lost_and_a_skipped_check_is_not() -> None:
     base = look(0, 0, suite("pass", 10), lint("pass"))
-    assert lost(look(1, 0, suite("fail", 7), lint("pass")), base) == 4, "the check, and three of its tests"
-    assert lost(look(1, 0, suite("error", 0), lint("fail")), base) == 12
-    assert lost(look(1, 0, suite("pass", 12)), base) == 1, "lint did not run at all"
-    assert lost(look(1, 0, suite("pass", 12), lint("skipped")), base) == 0
-    assert lost(look(1, 0, lint("fail")), None) == 0
+    assert count_regressions(look(1, 0, suite("fail", 7), lint("pass")), base) == 4, "the check, and three of its tests"
+    assert count_regressions(look(1, 0, suite("error", 0), lint("fail")), base) == 12
+    assert count_regressions(look(1, 0, suite("pass", 12)), base) == 1, "lint did not run at all"
+    assert count_regressions(look(1, 0, suite("pass", 12), lint("skipped")), base) == 0
+    assert count_regressions(look(1, 0, lint("fail")), None) == 0
 
 
 def test_it_is_said_what_tells_two_looks_apart() -> None:
     base = look(0, 0, lint("pass"))
     assert (
-        how_far(look(2, 3, lint("fail"), reviews=1), base) == "3 of 4 proven, 1 to review, 1 regression from the base"
+        describe_progress(look(2, 3, lint("fail"), reviews=1), base)
+        == "3 of 4 proven, 1 to review, 1 regression from the base"
     )
-    assert compared(look(2, 3), look(4, 1), None) == "iteration 4 has 1 of 4 proven"
-    assert compared(look(1, 1, lint("pass")), look(2, 1, lint("fail")), None) == (
+    assert explain_better(look(2, 3), look(4, 1), None) == "iteration 4 has 1 of 4 proven"
+    assert explain_better(look(1, 1, lint("pass")), look(2, 1, lint("fail")), None) == (
         "iteration 2 has 0 checks green instead of 1"
     )
-    assert compared(look(1, 1), look(2, 1), None) == "nothing more was proven after it"
+    assert explain_better(look(1, 1), look(2, 1), None) == "nothing more was proven after it"
 
 
 # the state of a run whose branch went back
@@ -159,14 +160,14 @@ def test_the_event_is_durable_and_comes_back_from_the_journal() -> None:
 
 def test_the_record_of_the_tries_keeps_what_was_put_back_and_says_so() -> None:
     events = [*told(0, 1, 3, 2), back(2, 3), started(True, head="2" * 40), replace(look(2, 3), checkpoint="")]
-    tries = attempts([*events, begun(4), turned(4), look(4, 3)])
+    tries = fold_attempts([*events, begun(4), turned(4), look(4, 3)])
     assert [each.number for each in tries] == [1, 2, 3, 4]
     assert [bool(each.notes) for each in tries] == [False, False, True, False]
     assert tries[2].notes == ("the whole iteration was put back: the branch went back to iteration 2",)
 
 
 def test_the_history_tells_what_the_branch_holds() -> None:
-    known = history([[*told(0, 1, 3, 2), back(2, 3)]])
+    known = build_history([[*told(0, 1, 3, 2), back(2, 3)]])
     assert known.last and known.last.number == 2
     assert [(step.number, step.undone) for step in known.steps] == [(0, False), (1, False), (2, False), (3, True)]
     assert [step.number for step in known.current] == [0, 1, 2]

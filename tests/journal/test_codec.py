@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from aigon.errors import Exit
 from aigon.journal import codec
-from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice, RunFinished, Spent
+from aigon.journal.events import CheckFinished, CheckStarted, Event, MoneySpent, Notice, RunFinished
 from aigon.model.checks import Finding, Problem, TestCounts
 from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_status
 
@@ -86,9 +86,9 @@ def test_a_lone_surrogate_becomes_a_question_mark(text: str) -> None:
 
 @pytest.mark.parametrize("cost", [math.nan, math.inf, -math.inf])
 def test_numbers_that_json_cannot_hold_are_kept_as_text(cost: float) -> None:
-    event = Spent(at="", number=1, what="judge", cost=cost, status="reported")
+    event = MoneySpent(at="", number=1, what="judge", cost=cost, status="reported")
     back = there_and_back(event)
-    assert isinstance(back, Spent) and repr(back.cost) == repr(cost)
+    assert isinstance(back, MoneySpent) and repr(back.cost) == repr(cost)
 
 
 def test_an_outcome_is_tagged_with_its_status_word() -> None:

@@ -4,16 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.journal.decisions import Decision, applying, verdict
+from aigon.journal.decisions import HumanDecision, decision_verdict, find_decision
 from aigon.model.criteria import Criterion
 
 CRITERION = Criterion(3, 9, "the menu reads well", False, "human", None, 100)
-APPROVED = Decision(3, CRITERION.text, "approve", "looked at it", "content", "c" * 40, "Ada", "2026-11-20T10:00:00")
+APPROVED = HumanDecision(
+    3, CRITERION.text, "approve", "looked at it", "content", "c" * 40, "Ada", "2026-11-20T10:00:00"
+)
 REJECTED = replace(APPROVED, decision="reject", why="the second entry is cut", at="2026-11-20T11:00:00")
 
 
 def test_a_decision_holds_for_the_criterion_and_the_code_it_was_taken_on() -> None:
-    assert applying([APPROVED], CRITERION, "content") == APPROVED
+    assert find_decision([APPROVED], CRITERION, "content") == APPROVED
 
 
 @pytest.mark.parametrize(
@@ -26,28 +28,28 @@ def test_a_decision_holds_for_the_criterion_and_the_code_it_was_taken_on() -> No
     ],
 )
 def test_when_the_code_or_the_text_changes_it_is_open_again(criterion: Criterion, content: str) -> None:
-    assert applying([APPROVED], criterion, content) is None
+    assert find_decision([APPROVED], criterion, content) is None
 
 
 def test_a_decision_without_content_decides_nothing() -> None:
-    assert applying([replace(APPROVED, content="")], CRITERION, "") is None
+    assert find_decision([replace(APPROVED, content="")], CRITERION, "") is None
 
 
 @pytest.mark.parametrize("at", ["2026-11-20T09:00:00+00:00", "2026-11-20T11:00:00", "2025-01-01T00:00:00"])
 def test_the_decision_written_last_counts_whatever_its_clock_said(at: str) -> None:
     first = replace(APPROVED, at="2026-11-20T10:30:00+02:00")
     last = replace(REJECTED, at=at)
-    assert applying([first, last], CRITERION, "content") == last
-    assert applying([last, first], CRITERION, "content") == first
+    assert find_decision([first, last], CRITERION, "content") == last
+    assert find_decision([last, first], CRITERION, "content") == first
 
 
 def test_an_approval_names_who_when_and_on_what() -> None:
-    given = verdict(APPROVED)
+    given = decision_verdict(APPROVED)
     assert (given.status, given.method, given.reason) == ("met", "approval", "looked at it")
     assert given.evidence == "approved by Ada on 2026-11-20 (cccccccc)"
 
 
 def test_a_rejection_is_unmet_and_its_why_is_the_reason() -> None:
-    given = verdict(REJECTED)
+    given = decision_verdict(REJECTED)
     assert (given.criterion, given.status, given.reason) == (3, "unmet", "the second entry is cut")
     assert given.evidence.startswith("rejected by Ada")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.journal.check_durations import measured
+from aigon.journal.durations import add_duration
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State, replay
 from aigon.model.checks import Finding
@@ -44,4 +44,4 @@ def test_what_was_cut_short_never_makes_a_check_look_quicker() -> None:
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_number_that_is_no_duration_is_left_out(seconds: float) -> None:
     known = {"tests": 1.0}
-    assert measured(known, "tests", "pass", seconds, cached=False) is known
+    assert add_duration(known, "tests", "pass", seconds, cached=False) is known

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.journal.earlier_durations import FEATURES, JOURNALS, TAIL, earlier_durations
+from aigon.journal.durations import FEATURES, JOURNALS, TAIL, load_durations
 from tests.lab import Lab
 
 
@@ -34,9 +34,9 @@ def journal(home: Path, feature: str, *lines: bytes, name: str = "journal", at: 
 
 
 def test_nothing_is_known_before_the_first_run(tmp_path: Path) -> None:
-    assert earlier_durations(tmp_path) == {}
+    assert load_durations(tmp_path) == {}
     (tmp_path / "features").write_text("no folder")
-    assert earlier_durations(tmp_path) == {}
+    assert load_durations(tmp_path) == {}
 
 
 def test_the_newest_journal_has_the_last_word_and_older_ones_fill_in(tmp_path: Path) -> None:
@@ -44,16 +44,16 @@ def test_the_newest_journal_has_the_last_word_and_older_ones_fill_in(tmp_path: P
     journal(tmp_path, "2", line("tests", 4.0), line("tests", 5.0), line("tests", 0.0, "skipped"), at=2000)
     journal(tmp_path, "2", line("tests", 8.0), line("lint", 1.0), name="journal-old", at=1500)
     os.utime(tmp_path / "features" / "2", (2000, 2000))
-    assert earlier_durations(tmp_path) == {"tests": 5.0, "lint": 1.0, "build": 3.0}
+    assert load_durations(tmp_path) == {"tests": 5.0, "lint": 1.0, "build": 3.0}
 
 
 def test_only_the_ends_of_a_few_journals_are_read(tmp_path: Path) -> None:
     for number in range(1, FEATURES + 3):
         journal(tmp_path, str(number), line(f"check-{number}", 1.0), at=1000 * number)
-    assert sorted(earlier_durations(tmp_path)) == [f"check-{n}" for n in range(FEATURES + 3 - JOURNALS, FEATURES + 3)]
+    assert sorted(load_durations(tmp_path)) == [f"check-{n}" for n in range(FEATURES + 3 - JOURNALS, FEATURES + 3)]
     newest = FEATURES + 3
     journal(tmp_path, str(newest), line("first", 1.0), line("filler", 1.0, excerpt="x" * TAIL), line("last", 2.0))
-    known = earlier_durations(tmp_path)
+    known = load_durations(tmp_path)
     assert (known["last"], "first" in known, "filler" in known) == (2.0, False, False)
 
 
@@ -67,13 +67,13 @@ def test_no_journal_is_ever_an_error(tmp_path: Path) -> None:
         {"finding": {"check": "x", "status": "pass", "duration": [1], "cached": False}},
     )]  # fmt: skip
     file = journal(tmp_path, "1", b"\xff\xfe garbage\n", good, damaged, quoting, *odd, other, line("cut", 5.0)[:-9])
-    assert earlier_durations(tmp_path) == {"tests": 2.0, "lint": 1.0}
+    assert load_durations(tmp_path) == {"tests": 2.0, "lint": 1.0}
     file.chmod(0)
     if not os.access(file, os.R_OK):
-        assert earlier_durations(tmp_path) == {}
+        assert load_durations(tmp_path) == {}
     file.unlink()
     file.mkdir()
-    assert earlier_durations(tmp_path) == {}
+    assert load_durations(tmp_path) == {}
 
 
 def on_one_core(lab: Lab, *arguments: str) -> "subprocess.CompletedProcess[str]":

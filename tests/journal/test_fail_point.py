@@ -3,18 +3,18 @@
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.journal.fail_point import NAMES, FailPoint, fail_points
+from aigon.journal.sinks import EVENT_NAMES, FailPoint, parse_fail_points
 from tests.lab import DONE_WHEN, Lab
 from tests.loop.processes import LOOP, RESUME, left_behind, turns
 from tests.loop.test_resume import events
 
 
 def test_without_the_variable_there_is_none() -> None:
-    assert fail_points({}) == ()
+    assert parse_fail_points({}) == ()
 
 
 def test_a_point_is_an_event_a_stage_a_number_and_an_action() -> None:
-    found = fail_points({"AIGON_FAILPOINT": "turn_ended:kill, parked.before@2:raise,notice.between:sleep=0.5"})
+    found = parse_fail_points({"AIGON_FAILPOINT": "turn_ended:kill, parked.before@2:raise,notice.between:sleep=0.5"})
     assert found == (
         FailPoint("turn_ended", "after", 1, "kill", 30.0),
         FailPoint("parked", "before", 2, "raise", 30.0),
@@ -27,13 +27,13 @@ def test_a_point_is_an_event_a_stage_a_number_and_an_action() -> None:
 )
 def test_a_point_that_is_never_reached_is_refused_by_name(word: str) -> None:
     with pytest.raises(AigonError, match="no such fail point") as refused:
-        fail_points({"AIGON_FAILPOINT": word})
+        parse_fail_points({"AIGON_FAILPOINT": word})
     assert refused.value.code == Exit.USAGE
 
 
 def test_every_event_of_the_journal_can_be_named() -> None:
-    assert len(NAMES) == len(set(NAMES)) >= 15
-    assert all(fail_points({"AIGON_FAILPOINT": f"{name}:raise"}) for name in NAMES)
+    assert len(EVENT_NAMES) == len(set(EVENT_NAMES)) >= 15
+    assert all(parse_fail_points({"AIGON_FAILPOINT": f"{name}:raise"}) for name in EVENT_NAMES)
 
 
 def feature(lab: Lab) -> None:

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from aigon.journal.amounts import estimated_tokens
-from aigon.journal.attempts import Attempts, attempts
+from aigon.journal.attempts import Attempts, fold_attempts
 from aigon.journal.build_log import build_log
 from aigon.journal.events import Event
-from aigon.journal.memory import WHOLE, mentioned, recalled, scratchpad
+from aigon.journal.memory import WHOLE, render_memory, scratchpad, summarise_attempt
 from aigon.model.changes import FileChange
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.turns import Turn
+from aigon.text.amounts import estimate_tokens
 from tests.journal.tried import GREEN, begun, iteration, looked, red, run, turned, warned
 from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, TEXT, TURN, VERDICT
 
@@ -53,7 +53,7 @@ def story() -> list[Event]:
 
 
 def test_the_scratchpad_says_what_was_tried_what_failed_and_why() -> None:
-    text = scratchpad(attempts(story()))
+    text = scratchpad(fold_attempts(story()))
     assert f"\n\n{SECTION}\n## Iteration 1: better than before\n" in text
     assert "SENTINEL" not in text
     assert "Nothing was tried yet." in scratchpad(())
@@ -72,28 +72,30 @@ def test_the_build_log_is_a_table_of_the_run_with_everything_the_checks_came_to(
 
 
 def test_the_first_attempt_needs_no_memory_since_the_digest_has_it() -> None:
-    assert recalled((), 1000) == recalled(attempts(run(1)), 1000) == ""
-    assert recalled(attempts([*run(1), begun(2), turned(2)]), 1000) == "", "a turn without a look is no knowledge"
+    assert render_memory((), 1000) == render_memory(fold_attempts(run(1)), 1000) == ""
+    assert render_memory(fold_attempts([*run(1), begun(2), turned(2)]), 1000) == "", (
+        "a turn without a look is no knowledge"
+    )
 
 
 def test_the_newest_attempts_are_recalled_whole_older_ones_in_a_line_and_the_oldest_are_counted() -> None:
-    known = attempts(run(60))
-    text = recalled(known, 1000)
-    assert estimated_tokens(text) <= 1000
+    known = fold_attempts(run(60))
+    text = render_memory(known, 1000)
+    assert estimate_tokens(text) <= 1000
     whole, lines = (re.findall(pattern, text, re.M) for pattern in (r"^### Iteration (\d+)", r"^- Iteration (\d+)"))
     (left,) = re.findall(r"^- and (\d+) older iterations$", text, re.M)
     assert list(map(int, [*whole, *lines])) == list(range(60, int(left), -1))
     assert len(whole) >= 1 and len(lines) >= 8
-    roomy = recalled(known[:5], 10_000)
+    roomy = render_memory(known[:5], 10_000)
     assert len(re.findall(r"^### Iteration", roomy, re.M)) == 5 and "older" not in roomy
-    assert "SENTINEL" not in recalled(attempts(story()), 10_000)
+    assert "SENTINEL" not in render_memory(fold_attempts(story()), 10_000)
 
 
 @EXAMPLES
 @given(st.integers(2, 40), st.integers(0, 3000))
 def test_the_budget_is_kept_and_the_newest_is_what_it_is_spent_on(count: int, budget: int) -> None:
-    text = recalled(attempts(run(count)), budget)
-    assert estimated_tokens(text) <= budget
+    text = render_memory(fold_attempts(run(count)), budget)
+    assert estimate_tokens(text) <= budget
     assert not text or f"Iteration {count}:" in text
     assert text or budget < 300
 
@@ -142,7 +144,7 @@ def test_no_file_name_tool_or_agent_can_break_the_pages_or_give_an_order_in_the_
     known = reduce(Attempts.apply, hostile(findings, verdicts, changes, turn, note), Attempts())
     title = "Scratchpad"
     unbroken(scratchpad(known.all), [title, "Iteration 2", "Iteration 1"])
-    given_to_the_agent = recalled(known.all, 100_000)
+    given_to_the_agent = render_memory(known.all, 100_000)
     unbroken(given_to_the_agent, ["Iteration 2", "Iteration 1"])
     log = build_log(known.all, base=known.base)
     unbroken(log, ["Build log", "Iteration 1", "Iteration 2"])
@@ -155,19 +157,19 @@ def test_no_file_name_tool_or_agent_can_break_the_pages_or_give_an_order_in_the_
 def test_hostile_text_keeps_to_the_budget_too(
     findings: list[Finding], verdicts: list[Verdict], changes: list[FileChange], turn: Turn, note: str, budget: int
 ) -> None:
-    known = attempts(hostile(findings, verdicts, changes, turn, note))
-    text = recalled(known, budget)
-    assert estimated_tokens(text) <= budget
+    known = fold_attempts(hostile(findings, verdicts, changes, turn, note))
+    text = render_memory(known, budget)
+    assert estimate_tokens(text) <= budget
     unbroken(text, [f"Iteration {number}" for number in (2, 1) if f"\n### Iteration {number}:" in text])
-    unbroken("\n".join(f"- {mentioned(each)}" for each in known), [])
+    unbroken("\n".join(f"- {summarise_attempt(each)}" for each in known), [])
 
 
 def test_a_very_long_run_tells_its_oldest_iterations_in_a_line_each() -> None:
-    text = scratchpad(attempts(run(WHOLE + 3)))
+    text = scratchpad(fold_attempts(run(WHOLE + 3)))
     assert len(re.findall(r"^## Iteration", text, re.M)) == WHOLE
     assert re.findall(r"^- Iteration (\d+)", text, re.M) == ["3", "2", "1"]
 
 
 def test_green_checks_are_no_failures() -> None:
-    text = scratchpad(attempts(iteration(1, GREEN, met=2)))
+    text = scratchpad(fold_attempts(iteration(1, GREEN, met=2)))
     assert "Failed" not in text and "Open" not in text

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from aigon.errors import Exit
 from aigon.journal.codec import decode
 from aigon.journal.events import Event, Notice, RunFinished
-from aigon.journal.ndjson import NdjsonSink
+from aigon.journal.sinks import NdjsonSink
 from aigon.model.outcomes import Stopped
 from tests.journal.test_codec import EVENTS
 from tests.views.story import story
@@ -97,7 +97,7 @@ def test_a_closed_sink_writes_nothing_and_leaves_the_stream_open() -> None:
     assert stream.getvalue() == "" and not stream.closed
 
 
-@pytest.mark.parametrize(("module", "sink"), [("journal.ndjson", "NdjsonSink"), ("views.terminal.lines", "LineSink")])
+@pytest.mark.parametrize(("module", "sink"), [("journal.sinks", "NdjsonSink"), ("views.terminal.lines", "LineSink")])
 def test_a_reader_that_went_away_is_no_error(module: str, sink: str) -> None:
     assert exit_without_a_reader(PLAYS.format(module=module, sink=sink)) == (0, b"")
 

@@ -6,28 +6,28 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.files.store import as_line
+from aigon.files.checksums import format_line
+from aigon.journal.build_log import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
 from aigon.journal.codec import dumps
 from aigon.journal.events import Event, IterationFinished, Notice, TurnEnded
-from aigon.journal.memory_sink import BUILD_LOG, SCRATCHPAD, MemorySink, titles
-from aigon.journal.past import past_of
 from aigon.journal.records import Records
+from aigon.journal.replay import replay_past
 from aigon.journal.state import replay
 from aigon.journal.state_file import StateFileSink
-from aigon.journal.step_sink import StepSink
+from aigon.journal.steps import StepSink
 from aigon.run.repair.records import are_views_intact, repair_views
 from tests.journal.tried import run
 from tests.views.story import story
 
 
 def records(folder: Path, events: list[Event]) -> Records:
-    (folder / "journal.jsonl").write_bytes(b"".join(as_line(dumps(event)) for event in events))
+    (folder / "journal.jsonl").write_bytes(b"".join(format_line(dumps(event)) for event in events))
     return Records(folder)
 
 
 def test_one_reading_tells_what_the_state_and_every_sink_need(tmp_path: Path) -> None:
     events = story()
-    past = past_of(records(tmp_path, events).each())
+    past = replay_past(records(tmp_path, events).each())
     assert past.state == replay(events)
     known = StateFileSink(tmp_path / "a.json", past.iterations).rendered(events[-1], past.state)
     assert known == StateFileSink.after(tmp_path / "a.json", events).rendered(events[-1], past.state)
@@ -44,7 +44,7 @@ def test_a_long_journal_is_read_line_by_line(tmp_path: Path) -> None:
         break
     tracemalloc.start()
     try:
-        past_of(told.each())
+        replay_past(told.each())
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -54,7 +54,7 @@ def test_a_long_journal_is_read_line_by_line(tmp_path: Path) -> None:
 def test_what_cannot_stand_in_a_journal_is_refused_where_it_comes(tmp_path: Path) -> None:
     told = records(tmp_path, [*story(), story()[0]])
     with pytest.raises(AigonError, match=f"damaged.*jsonl:{len(story()) + 1}") as refused:
-        past_of(told.each())
+        replay_past(told.each())
     assert refused.value.code == 7
 
 
@@ -62,7 +62,7 @@ def test_an_earlier_iteration_that_is_looked_at_again_keeps_what_is_known_of_its
     """A run that went back to it, and was resumed, may commit what a person proved meanwhile."""
     events = run(4)
     (second,) = [each for each in events if isinstance(each, IterationFinished) and each.number == 2]
-    past = past_of(events)
+    past = replay_past(events)
     before = dict(past.iterations.texts)
     past.iterations.take(second)
     assert past.iterations.texts == before and b'"agent": "claude"' in before[2]
@@ -70,7 +70,7 @@ def test_an_earlier_iteration_that_is_looked_at_again_keeps_what_is_known_of_its
 
 def test_views_are_taken_for_whole_by_their_first_lines(tmp_path: Path) -> None:
     events = run(3)
-    names = {**past_of(events).turns.titles, **titles()}
+    names = {**replay_past(events).turns.titles, **list_titles()}
     assert not are_views_intact(tmp_path, names)
     assert {Path(each.path).name for each in repair_views(tmp_path, lambda: events, behind=False)} == set(names)
     assert are_views_intact(tmp_path, names) and {SCRATCHPAD, BUILD_LOG} < set(names)

@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 from aigon.errors import Exit
 from aigon.journal import codec
 from aigon.journal.events import (
-    CheckpointIntended,
+    CommitIntended,
     Event,
     IterationFinished,
     IterationStarted,
+    MoneySpent,
     Notice,
     RolledBack,
     RunFinished,
     RunStarted,
-    Spent,
     TurnEnded,
 )
-from aigon.journal.state import Spend, State, replay
+from aigon.journal.spending import Spend
+from aigon.journal.state import State, replay
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn, TurnEnd
@@ -116,7 +117,7 @@ def test_failed_turns_are_counted_in_a_row() -> None:
 
 def test_money_adds_up_and_what_is_unknown_is_counted_apart() -> None:
     state = folded(
-        started(), begun(1), turned(1, cost=0.5), Spent("", 1, "judge", 0.25, "estimated"), looked(1), begun(2)
+        started(), begun(1), turned(1, cost=0.5), MoneySpent("", 1, "judge", 0.25, "estimated"), looked(1), begun(2)
     )
     assert state.spend == Spend(0.75, 0)
     assert state.apply(turned(2, cost=None)).spend == Spend(0.75, 1)
@@ -125,7 +126,7 @@ def test_money_adds_up_and_what_is_unknown_is_counted_apart() -> None:
 def test_a_resume_restarts_the_counts_and_keeps_what_is_known() -> None:
     failing = [iteration(n, "failed", fingerprint="same") for n in (1, 2)]
     end = RunFinished("", Stopped("iterations", "2 of 2", Exit.STOPPED), "stopped", 3, "", B)
-    before = folded(started(), looked(0, checkpoint=""), *failing, Spent("", 2, "judge", 1.0, "reported"), end)
+    before = folded(started(), looked(0, checkpoint=""), *failing, MoneySpent("", 2, "judge", 1.0, "reported"), end)
     after = before.apply(started(resumed=True, head=B))
     assert (before.used, before.failed_turns, before.repeats, before.stalled) == (2, 2, 2, 2)
     assert (after.used, after.failed_turns, after.repeats, after.stalled, after.outcome) == (0, 0, 0, 0, None)
@@ -165,7 +166,7 @@ def test_a_turn_that_was_begun_is_half_until_it_ends_by_itself() -> None:
 
 
 def test_an_intention_is_remembered_until_it_has_happened() -> None:
-    intended = CheckpointIntended("", 1, B, A, "branch", looked(1))
+    intended = CommitIntended("", 1, B, A, "branch", looked(1))
     state = folded(started(), begun(1), turned(1), intended)
     assert state.intended == intended
     assert state.apply(looked(1)).intended is None
@@ -192,8 +193,8 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(begun, NUMBERS, st.integers(0, 2)),
     st.builds(turned, NUMBERS, ENDS, COSTS),
     LOOKS,
-    st.builds(lambda c: Spent("", 1, "judge", c, "estimated"), COSTS),
-    LOOKS.map(lambda one: CheckpointIntended("", one.number, B, A, "branch", one)),
+    st.builds(lambda c: MoneySpent("", 1, "judge", c, "estimated"), COSTS),
+    LOOKS.map(lambda one: CommitIntended("", one.number, B, A, "branch", one)),
     st.just(RunFinished("", Stopped("stall", "no progress"), "stopped", 3, "", B)),
 )
 

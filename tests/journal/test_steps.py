@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.journal.events import Event
-from aigon.journal.step_sink import StepSink
-from aigon.journal.steps import begun as first_part
-from aigon.journal.steps import ended as second_part
-from aigon.journal.steps import headings
+from aigon.journal.steps import StepSink, extract_headings
+from aigon.journal.steps import render_turn_end as second_part
+from aigon.journal.steps import render_turn_start as first_part
 from aigon.model.turns import Turn, Usage
 from tests.journal.tried import begun, run, turned
 from tests.proof.hostile import EXAMPLES, TEXT, TURN
@@ -145,15 +144,15 @@ def test_a_link_in_place_of_a_step_leads_nowhere(tmp_path: Path) -> None:
 
 
 def test_only_headings_of_the_prompt_itself_are_listed() -> None:
-    assert headings(PROMPT) == ("Iteration 1 of at most 5", "  The spec", "  Rules")
-    assert headings("```\n# a\n```\n# b") == ("b",)
+    assert extract_headings(PROMPT) == ("Iteration 1 of at most 5", "  The spec", "  Rules")
+    assert extract_headings("```\n# a\n```\n# b") == ("b",)
 
 
 @EXAMPLES
 @given(TURN, st.lists(TEXT, max_size=6).map(tuple), st.text(max_size=80))
 def test_no_text_of_an_agent_can_break_a_step(turn: Turn, tools: tuple[str, ...], prompt: str) -> None:
     start = replace(begun(1), agent=turn.agent, model=turn.model, effort=turn.detail)
-    text = first_part(start, headings(prompt), "001/prompt.md", again=False)
+    text = first_part(start, extract_headings(prompt), "001/prompt.md", again=False)
     text += second_part(replace(turn, tools=tools), turn.detail, "001/agent.log", again=False)
     assert text.encode()
     tokens = MarkdownIt("commonmark").parse(text)
@@ -167,4 +166,4 @@ def test_no_text_of_an_agent_can_break_a_step(turn: Turn, tools: tuple[str, ...]
 @settings(deadline=None, max_examples=20)
 @given(st.text(alphabet="`#\n a", max_size=60))
 def test_headings_are_found_in_whatever_a_prompt_is_and_quickly(text: str) -> None:
-    assert len(headings(text * 50)) <= (text * 50).count("#")
+    assert len(extract_headings(text * 50)) <= (text * 50).count("#")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.judge.accuracy import Calls, sum_calls
 from aigon.judge.labelled import LabelledCase, diff_case, load_case, load_cases, open_bench
 from aigon.model.changes import FileDiff
@@ -18,7 +18,7 @@ from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import Usage
 from tests.judge.labelled_facts import PYTHON, TRUE_OF_JAVASCRIPT, TRUE_OF_PYTHON
 
-SET = resource("templates", "judging")
+SET = find_resource("templates", "judging")
 
 
 def laid(name: str, folder: Path) -> Path:

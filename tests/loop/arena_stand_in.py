@@ -18,7 +18,7 @@ from typing import Any
 
 from aigon.job.options import Options
 from aigon.journal.events import IterationFinished, IterationStarted, RunFinished, TurnEnded
-from aigon.journal.ndjson import NdjsonSink
+from aigon.journal.sinks import NdjsonSink
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_exit_code, get_status
 from aigon.model.turns import Turn

@@ -17,10 +17,10 @@ from aigon.arena import entrant
 from aigon.arena.arena import run_arena
 from aigon.arena.lane import Lane
 from aigon.arena.outcome import ArenaEnded, Ended, Plan
-from aigon.files.home import repository_home
+from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.journal.events import Event
 from aigon.journal.records import Origin
 from tests.lab import Lab, alive, until
@@ -254,9 +254,9 @@ def test_nobody_waits_for_one_that_ended_without_a_look_or_where_a_run_is_resume
 def share_a_base(ring: Ring, *labels: str) -> None:
     """Write down that all of them begin at one commit."""
     with Checkout.open(ring.lab.root) as checkout:
-        home = repository_home(checkout.common_dir)
+        home = ensure_home(checkout.common_dir)
     for label in labels:
-        candidates.records(home, candidate(label)).set_origin(Origin("main", "b" * 40))
+        records.candidate_records(home, candidate(label)).set_origin(Origin("main", "b" * 40))
 
 
 def test_the_time_is_one_for_all_and_who_would_get_none_is_not_started(ring: Ring) -> None:

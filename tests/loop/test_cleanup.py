@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from aigon.config.models import Config
-from aigon.files.home import repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job.seat import checkout_lock
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.model.candidates import Candidate
 from aigon.worktrees import ignored
 from aigon.worktrees.cleanup import remove_safely
@@ -29,13 +29,13 @@ class Cleaning(Case):
     def made(self, candidate: Candidate = CLAUDE, settings: Config | None = None) -> Candidate:
         """A candidate with its worktree, in the record."""
         ready = self.provide(candidate, settings)
-        candidates.records(self.home, ready).set_candidate(ready)
+        records.candidate_records(self.home, ready).set_candidate(ready)
         return ready
 
     @property
     def home(self) -> Path:
         """aigon's folder for the repository."""
-        return repository_home(self.root / ".git")
+        return ensure_home(self.root / ".git")
 
     def removed(self, candidate: Candidate, *, park: bool = False) -> str:
         """What `remove_safely` says."""
@@ -82,7 +82,7 @@ def test_the_list_says_how_every_worktree_is(case: Cleaning) -> None:
     (made["cx"] / "new.txt").write_text("work")
     shutil.rmtree(made["gm"])
     (made["pi"] / ".git").unlink()
-    with lock(get_candidate_lock(case.home, CLAUDE), "It"):
+    with hold_lock(get_candidate_lock(case.home, CLAUDE), "It"):
         found = states(case.lab.aigon("worktrees", "--json"))
     expected = {"cc": ("there", True), "cx": ("uncommitted", False), "gm": ("gone", False), "pi": ("broken", False)}
     assert found == expected
@@ -108,7 +108,7 @@ def test_worktrees_that_hold_nothing_are_removed_and_everything_else_stays(case:
     assert [each["label"] for each in ran.json["removed"]] == ["cc", "cx"]
     assert not Path(one.path).exists() and not Path(two.path).exists()
     assert set(case.lab.git("branch", "--format=%(refname:short)").split()) == {"main", one.branch, two.branch}
-    assert candidates.every(case.home) == (one, two)
+    assert records.list_candidates(case.home) == (one, two)
     assert case.lab.aigon("cleanup", "042").code == 0
     assert case.provide(one).path == one.path
     case.lab.sound()
@@ -181,7 +181,7 @@ def test_a_secret_is_not_parked_and_keeps_its_worktree(case: Cleaning) -> None:
 
 def test_a_worktree_is_kept_while_a_loop_runs_there(case: Cleaning) -> None:
     made = case.made()
-    for held in (lock(get_candidate_lock(case.home, made), "It"), checkout_lock(case.home, Path(made.path))):
+    for held in (hold_lock(get_candidate_lock(case.home, made), "It"), checkout_lock(case.home, Path(made.path))):
         with held:
             said = reason(case.lab.aigon("cleanup", "42", "--json"))
             assert "in use by another aigon" in said and str(os.getpid()) in said
@@ -211,7 +211,7 @@ def test_a_loop_that_works_there_is_not_disturbed(case: Cleaning) -> None:
 
 def test_whoever_holds_the_locks_may_remove_the_worktree_itself(case: Cleaning) -> None:
     made = case.made()
-    with lock(get_candidate_lock(case.home, made), "It"), checkout_lock(case.home, Path(made.path)):
+    with hold_lock(get_candidate_lock(case.home, made), "It"), checkout_lock(case.home, Path(made.path)):
         assert case.removed(made) == ""
     assert not Path(made.path).exists()
 

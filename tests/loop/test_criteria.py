@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.journal.decisions import Decision
+from aigon.journal.decisions import HumanDecision
 from aigon.journal.state import State
 from aigon.model.checks import Finding
 from aigon.proof.criteria import judge_by_results, list_bound_findings, list_commands
@@ -209,7 +209,9 @@ def test_a_decision_holds_for_the_code_it_was_taken_on_and_no_other(lab: Lab) ->
     with world_of(lab) as world:
         lab.write("code.py", "1\n")
         first = looked(world, job)
-        approval = Decision(1, "it is elegant", "approve", "nice", first.content, "c" * 40, "Ada", "2026-11-20T10:00")
+        approval = HumanDecision(
+            1, "it is elegant", "approve", "nice", first.content, "c" * 40, "Ada", "2026-11-20T10:00"
+        )
         decided = replace(job, decisions=(approval,))
         assert only(looked(world, decided)).method == "approval"
         lab.write("code.py", "2\n")

@@ -11,7 +11,8 @@ from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, find_proof, require_sup
 from aigon.job.escalation import EscalationStep
 from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished
-from aigon.journal.state import Paid, Spend, State
+from aigon.journal.spending import Paid, Spend
+from aigon.journal.state import State
 from aigon.loop.decide import decide
 from aigon.model.changes import Concern
 from aigon.model.checks import CheckStatus, Finding, Problem, Role

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aigon.files.store import read_journal
+from aigon.files.checksums import read_documents
 from tests.lab import DONE_WHEN, Lab
 
 MB = 1_000_000
@@ -14,7 +14,7 @@ def test_what_a_turn_took_is_in_the_journal_and_the_next_one_needs_as_much(lab: 
     lab.agent("head -c 40000000 /dev/zero > $HOME/large; sleep 0.6; rm $HOME/large; echo 1 > turn.txt")
     assert lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1").code == 3
     (journal,) = lab.home.glob("state/repos/*/features/42/journal.jsonl")
-    took: dict[Any, Any] = {event["event"]: event["took"] for event in read_journal(journal) if event.get("took")}
+    took: dict[Any, Any] = {event["event"]: event["took"] for event in read_documents(journal) if event.get("took")}
     (place,) = {one["place"] for one in took["turn_ended"] if one["what"] == "disk" and one["amount"] > 30 * MB}
     assert place == str(lab.root)
     assert any(one["what"] == "memory" for one in took["turn_ended"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aigon.files.store import lock
+from aigon.files.locks import hold_lock
 from tests.lab import DONE_WHEN, Lab, until
 from tests.loop.test_done import DONE
 from tests.loop.test_done_broken_off import KILL
@@ -164,7 +164,7 @@ def test_a_worktree_with_work_in_it_stays_and_so_does_its_branch(arena: Lab) -> 
 def test_one_whose_loop_still_runs_is_left_alone(arena: Lab) -> None:
     place = worktree(arena, TWO)
     [folder] = (arena.home / "state").glob("repos/*/locks")
-    with lock(folder / "feature-42-two.lock", "nobody else has it"):
+    with hold_lock(folder / "feature-42-two.lock", "nobody else has it"):
         (other,) = merged(arena, "42")["others"]
     assert "still runs" in other["why"] and place.exists() and not other["ref"]
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit, environment
-from aigon.journal.events import Event, Notice, RunFinished, Spent
-from aigon.journal.sink import JournalSink, events
+from aigon.journal.events import Event, MoneySpent, Notice, RunFinished
+from aigon.journal.replay import read_events
+from aigon.journal.sinks import JournalSink
 from aigon.journal.state import State
 from aigon.loop.drive import Recorder, drive_loop
 from aigon.model.outcomes import Met, Outcome, Refused
 
-FIRST = Spent("", 0, "judge", 0.25, "reported")
+FIRST = MoneySpent("", 0, "judge", 0.25, "reported")
 SECOND = Notice("", "a word")
 LAST = RunFinished("", Met(), "met", 0, "", "")
 
@@ -109,7 +110,7 @@ def test_a_run_that_cannot_go_on_says_so_in_its_record(tmp_path: Path, error: Ex
         drive_loop(story(FIRST, error=error), State(), recorder)
     recorder.close()
     assert caught.value.what.startswith(what) and caught.value.code is Exit.ENVIRONMENT
-    *_, end = events(path)
+    *_, end = read_events(path)
     assert isinstance(end, RunFinished)
     assert isinstance(end.outcome, Refused)
     assert (end.exit_code, what in end.summary) == (7, True)

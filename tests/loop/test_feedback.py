@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from aigon.journal.amounts import estimated_tokens
 from aigon.loop.feedback import render_feedback
 from aigon.model.checks import Finding, Problem, TestCounts
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.turns import Turn
+from aigon.text.amounts import estimate_tokens
 from tests.proof.hostile import EXAMPLES, FINDING, SPEC, TEXT, TURN, VERDICT
 
 SPEC_42 = Spec(
@@ -228,7 +228,7 @@ def test_the_budget_is_exceeded_only_by_what_always_stays(
     text, least = (
         render_feedback(spec, findings, verdicts, before, before, turn, notes, "logs", b) for b in (budget, 0)
     )
-    assert estimated_tokens(text) <= max(budget, estimated_tokens(least))
+    assert estimate_tokens(text) <= max(budget, estimate_tokens(least))
 
 
 @EXAMPLES

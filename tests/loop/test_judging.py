@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aigon.journal.events import Spent
+from aigon.journal.events import MoneySpent
 from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.model.criteria import Verdict
@@ -72,7 +72,7 @@ def judged_by(lab: Lab, server: ModelServer, credentials: pytest.MonkeyPatch, *c
         lab.write("app.py", "answer = 42\n# it is elegant and quick\n")
         job = job_of(spec_of(*criteria), *checks, base=base, judge=judge, **how)
         look, events = drain(assess(job, world, snapshot(world, base=base), State()))
-    return look, [event.cost for event in events if isinstance(event, Spent)]
+    return look, [event.cost for event in events if isinstance(event, MoneySpent)]
 
 
 def test_all_open_criteria_go_into_one_call_and_what_is_met_into_a_second(

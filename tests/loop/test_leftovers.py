@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from aigon.files.locks import identify_machine, read_start
 from aigon.process import running
-from aigon.process.running import StartedProcess, read_start
+from aigon.process.running import StartedProcess
 from aigon.run.invocations import end_processes, list_left_processes, remove_stale_notes
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 from tests.loop.processes import LOOP, RESUME, begun, left_behind
@@ -172,7 +173,7 @@ def note_of(folder: Path, *sessions: StartedProcess, **other: str) -> Path:
         "42",
         "",
         socket.gethostname(),
-        running.identify_machine(),
+        identify_machine(),
         StartedProcess(dead.pid, "1"),
         "then",
         sessions,
@@ -202,7 +203,7 @@ def test_a_loop_whose_number_was_given_out_anew_is_gone_all_the_same(tmp_path: P
 
 def test_of_another_machine_nothing_is_known_and_nothing_done(tmp_path: Path) -> None:
     with bystander() as pid:
-        for other in ({"host": "elsewhere"}, {"machine": f"{running.identify_machine()}-container"}):
+        for other in ({"host": "elsewhere"}, {"machine": f"{identify_machine()}-container"}):
             note = note_of(tmp_path, StartedProcess(pid, read_start(pid)), **other)
             assert list_left_processes(tmp_path) == ()
             remove_stale_notes(tmp_path)

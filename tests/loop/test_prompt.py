@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.errors import AigonError, Exit
-from aigon.journal.amounts import estimated_tokens
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion, CriterionKind, Spec, Verdict
+from aigon.text.amounts import estimate_tokens
 from aigon.text.quoting import clean
 from tests.proof.hostile import EXAMPLES, SPEC, TEXT, VERDICT
 
@@ -152,7 +152,7 @@ def test_executors_find_the_completion_criteria_in_fixed_words() -> None:
 
 
 def test_the_prompts_own_words_cost_little() -> None:
-    assert estimated_tokens(TEMPLATE) < 1300
+    assert estimate_tokens(TEMPLATE) < 1300
 
 
 @pytest.mark.parametrize(

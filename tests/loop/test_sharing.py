@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from aigon.config.models import Config
-from aigon.files.store import lock
+from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.assessment import Assessment
@@ -19,10 +19,11 @@ from aigon.job.job import Job, ProofPlan
 from aigon.job.ledger import read_accounts
 from aigon.job.options import Limits
 from aigon.job.world import World
-from aigon.journal import candidates
+from aigon.journal import records
 from aigon.journal.events import CheckStarted, IterationFinished
-from aigon.journal.records import records_of
-from aigon.journal.state import Spend, State
+from aigon.journal.records import locate_records
+from aigon.journal.spending import Spend
+from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.loop.decide import decide_within_budget
 from aigon.model.candidates import Candidate
@@ -45,7 +46,7 @@ def candidate(lab: Lab, label: str, slot: int = 1) -> Candidate:
     root, branch = lab.home / "trees" / label, f"feature-42-{label}-sample"
     lab.git("worktree", "add", "-q", "-b", branch, str(root), "main")
     made = Candidate("42", "sample", label, label, "arena", slot, branch, str(root), "ready")
-    records_of(lab.home / "aigon", "42", label).set_candidate(made)
+    locate_records(lab.home / "aigon", "42", label).set_candidate(made)
     return made
 
 
@@ -294,8 +295,8 @@ def test_agents_of_an_arena_have_one_limit_and_set_aside_money_only_where_a_turn
     ledger = arena / "ledger.json"
     with world_in(lab, cc, arena, 4.0) as first, world_in(lab, cx, arena, 4.0) as second:
         with (
-            lock(lab.home / "aigon/locks/feature-42-cc.lock", "it"),
-            lock(lab.home / "aigon/locks/feature-42-cx.lock", "it"),
+            hold_lock(lab.home / "aigon/locks/feature-42-cc.lock", "it"),
+            hold_lock(lab.home / "aigon/locks/feature-42-cx.lock", "it"),
         ):
             assert isinstance(decide_within_budget(over, first, OPEN), Stopped)
             assert read_accounts(ledger)["cc"].reserved == 0.0
@@ -318,6 +319,6 @@ def test_rivals_are_all_candidates_but_ones_own(lab: Lab) -> None:
     home = lab.home / "aigon"
     assert find_rivals(home, cc).branches == {cx.branch} and find_rivals(home, cc).feature == "42"
     assert find_rivals(home, None).branches == {cc.branch, cx.branch}
-    assert candidates.of_feature(home, "42") == (cc, cx)
-    records_of(home, "42", "gg").set_candidate(replace(cx, label="gg", branch="main"))  # no name that aigon gives
+    assert records.find_candidates(home, "42") == (cc, cx)
+    locate_records(home, "42", "gg").set_candidate(replace(cx, label="gg", branch="main"))  # no name that aigon gives
     assert "main" not in find_rivals(home, cc).branches

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.loop.finish import render_summary
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Spec, Verdict

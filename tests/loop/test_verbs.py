@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aigon.files.store import lock
+from aigon.files.locks import hold_lock
 from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
@@ -380,7 +380,7 @@ def test_the_status_of_a_feature_before_during_and_after_a_run(lab: Lab) -> None
     standing = {**lab.state(), "status": "running", "host": socket.gethostname()}
     lab.write(STATE, json.dumps({**standing, "pid": os.getpid()}))
     [lock_file] = (lab.home / "state").glob("repos/*/locks/feature-42.lock")
-    with lock(lock_file, "nobody else has it"):
+    with hold_lock(lock_file, "nobody else has it"):
         assert "[running, 1/2" in lab.aigon("feature-status").out
     # A process of that number is there, but it is another one: the lock is nobody's.
     assert "broken off; aigon feature-implement 42 --resume" in lab.aigon("feature-status").out

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.files.volumes import look, mounted, tried, volumes
+from aigon.files.system_errors import find_mount, find_volumes, measure_volume, probe_volume
 from aigon.model.resources import FULL_DISK_BYTES, Volume
 from aigon.process import capacity
 from aigon.process.capacity import Memory
@@ -54,28 +54,28 @@ def test_the_limit_of_this_process_on_addresses_and_files_is_seen() -> None:
 
 
 def test_folders_of_one_file_system_are_one_volume(tmp_path: Path) -> None:
-    found = volumes({"this": tmp_path, "that": tmp_path / "not" / "there"}, "that")
+    found = find_volumes({"this": tmp_path, "that": tmp_path / "not" / "there"}, "that")
     (one,) = found
     assert (one.place, one.holds, one.scratch) == (str(tmp_path), "this, that", False)
     assert one.free and one.free > FULL_DISK_BYTES and not one.problem
-    assert tmp_path.is_relative_to(mounted(tmp_path))
-    assert volumes({"that": tmp_path}, "that")[0].scratch
+    assert tmp_path.is_relative_to(find_mount(tmp_path))
+    assert find_volumes({"that": tmp_path}, "that")[0].scratch
 
 
 def test_a_folder_that_takes_no_block_is_a_problem(tmp_path: Path) -> None:
-    volume = look(Volume(str(tmp_path), "", ""))
-    assert tried(volume, tmp_path).problem == "" and list(tmp_path.iterdir()) == []
+    volume = measure_volume(Volume(str(tmp_path), "", ""))
+    assert probe_volume(volume, tmp_path).problem == "" and list(tmp_path.iterdir()) == []
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
     try:
-        assert "File too large" in tried(volume, tmp_path).problem
+        assert "File too large" in probe_volume(volume, tmp_path).problem
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_least_that_was_free_is_kept_though_it_is_given_back(tmp_path: Path) -> None:
-    meter = Meter(volumes({"work": tmp_path}))
+    meter = Meter(find_volumes({"work": tmp_path}))
     meter.begin()
     try:
         with (tmp_path / "large").open("wb") as file:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.profiles.profile import load_protections
 from aigon.profiles.protection import Protection
 from tests.projects import check, files, names, program, resolved
@@ -140,7 +140,7 @@ def test_formatting_is_a_check_where_the_project_speaks_of_it(tmp_path: Path) ->
     ],
 )
 def test_what_a_file_is_for_is_told_by_its_path(path: str, part: str) -> None:
-    assert Protection(load_protections(profiles(), {})).part(path) == part
+    assert Protection(load_protections(read_profiles(), {})).part(path) == part
 
 
 def test_examples_beside_a_package_at_the_root_make_no_program_of_it(tmp_path: Path) -> None:

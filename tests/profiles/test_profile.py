@@ -6,7 +6,7 @@ import pytest
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.errors import AigonError, Exit
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.profiles.profile import detect_profile, find_profile, load_profiles, parse_profile, resolve_profile
 from tests.projects import files, program, shipped
 
@@ -58,7 +58,7 @@ def test_what_the_project_does_not_have_is_absent_with_the_reason(tmp_path: Path
 
 
 def test_a_profile_of_a_projects_own_replaces_the_shipped_one_of_its_name() -> None:
-    both = load_profiles(profiles(), {"library": OWN, "ours": OWN})
+    both = load_profiles(read_profiles(), {"library": OWN, "ours": OWN})
     assert (both["library"].description, both["library"].file) == ("Ours", ".aigon/profiles/library.yaml")
     assert set(both) == {*shipped(), "ours"}
 
@@ -67,13 +67,13 @@ def test_an_ecosystem_of_a_projects_own_comes_in_by_the_same_door(tmp_path: Path
     ecosystem = OWN.replace(b"description: Ours", b"title: Go\nabsent: no go.mod")
     ecosystem = ecosystem.replace(b"priority: 50\ntimeouts: {tests: 20m}\n", b"")
     own = {"ecosystems/go": ecosystem, "go": b"description: Go\necosystems: {go: [tests], python: [lint]}\n"}
-    resolution = resolve_profile(load_profiles(profiles(), own)["go"], ProjectOnDisk(tmp_path, {"PATH": ""}))
+    resolution = resolve_profile(load_profiles(read_profiles(), own)["go"], ProjectOnDisk(tmp_path, {"PATH": ""}))
     assert [absent.role for absent in resolution.absent] == ["tests", "lint"]
     assert resolution.absent[0].why == "nothing here of Go or Python"
 
 
 def test_the_highest_priority_that_matches_is_taken(tmp_path: Path) -> None:
-    both = load_profiles(profiles(), {"ours": OWN})
+    both = load_profiles(read_profiles(), {"ours": OWN})
     assert detect_profile(both.values(), ProjectOnDisk(tmp_path, {})).name == "generic"
     files(tmp_path, {"go.mod": ""})
     assert detect_profile(both.values(), ProjectOnDisk(tmp_path, {})).name == "ours"
@@ -81,7 +81,7 @@ def test_the_highest_priority_that_matches_is_taken(tmp_path: Path) -> None:
 
 def test_two_profiles_that_match_equally_well_have_to_be_chosen_from(tmp_path: Path) -> None:
     files(tmp_path, {"go.mod": ""})
-    both = load_profiles(profiles(), {"ours": OWN, "another": OWN})
+    both = load_profiles(read_profiles(), {"ours": OWN, "another": OWN})
     with pytest.raises(AigonError, match="another and ours match equally well") as caught:
         detect_profile(both.values(), ProjectOnDisk(tmp_path, {}))
     assert "--profile another" in caught.value.hint
@@ -142,7 +142,7 @@ def test_a_value_that_is_wrong_is_named_by_its_path(old: str, new: str, what: st
 
 def test_a_profile_that_uses_an_unknown_ecosystem_names_the_nearest() -> None:
     with pytest.raises(AigonError, match="pyton is not an ecosystem") as caught:
-        load_profiles(profiles(), {"ours": b"description: x\necosystems: {pyton: [tests]}\n"})
+        load_profiles(read_profiles(), {"ours": b"description: x\necosystems: {pyton: [tests]}\n"})
     assert "Did you mean 'python'?" in caught.value.hint
 
 

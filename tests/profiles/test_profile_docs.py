@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aigon.checks import parsers
 from aigon.checks.project import ProjectOnDisk
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.profiles.conditions import KINDS
 from aigon.profiles.profile import EVERY, load_ecosystems, load_profiles, resolve_profile
 from tests.projects import files, program
@@ -18,7 +18,7 @@ ZIG, WEB = (match[1].encode() for match in re.finditer(r"```yaml\n(.*?)```", PAG
 def test_the_ecosystem_of_the_page_is_taken_in_by_every_shipped_profile(tmp_path: Path) -> None:
     files(tmp_path, {"build.zig": "b.addTest(...)"})
     zig = program(tmp_path / "bin/zig")
-    known = load_profiles(profiles(), {"ecosystems/zig": ZIG})
+    known = load_profiles(read_profiles(), {"ecosystems/zig": ZIG})
     assert len(known) >= 6
     for profile in known.values():
         [check] = resolve_profile(profile, ProjectOnDisk(tmp_path, {"PATH": f"{tmp_path}/bin"})).checks
@@ -28,7 +28,7 @@ def test_the_ecosystem_of_the_page_is_taken_in_by_every_shipped_profile(tmp_path
 
 def test_the_profile_of_the_page_changes_the_shipped_one(tmp_path: Path) -> None:
     files(tmp_path, {"e2e/a.js": ""})
-    web = load_profiles(profiles(), {"web": WEB})["web"]
+    web = load_profiles(read_profiles(), {"web": WEB})["web"]
     assert web.timeouts["tests"] == 1800
     found = resolve_profile(web, ProjectOnDisk(tmp_path, {"PATH": ""}))
     assert [(check.name, check.when, check.exclusive) for check in found.checks] == [("tests-e2e", "final", True)]
@@ -36,11 +36,11 @@ def test_the_profile_of_the_page_changes_the_shipped_one(tmp_path: Path) -> None
 
 def test_the_page_names_every_profile_with_its_priority() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (\d+) \|$", PAGE, re.M))
-    assert rows == {name: str(profile.priority) for name, profile in load_profiles(profiles(), {}).items()}
+    assert rows == {name: str(profile.priority) for name, profile in load_profiles(read_profiles(), {}).items()}
 
 
 def test_the_page_names_every_ecosystem_and_every_kind_of_condition() -> None:
-    for name, ecosystem in load_ecosystems(profiles(), {}).items():
+    for name, ecosystem in load_ecosystems(read_profiles(), {}).items():
         assert f"| {ecosystem.title} |" in PAGE, name
     for kind in KINDS:
         assert f"`{kind}`" in PAGE, kind

@@ -8,7 +8,7 @@ import pytest
 from aigon.checks import parsers
 from aigon.checks.project import ProjectOnDisk
 from aigon.errors import AigonError, Exit
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.profiles.ecosystem import Ecosystem
 from aigon.profiles.profile import PROTECTION, detect_profile, load_profiles
 from tests.projects import environment, files, managers, names, package, resolved, shipped
@@ -18,7 +18,7 @@ def ecosystems() -> list[Ecosystem]:
     return list({part.ecosystem.name: part.ecosystem for p in shipped().values() for part in p.parts}.values())
 
 
-@pytest.mark.parametrize("name", sorted(profiles()))
+@pytest.mark.parametrize("name", sorted(read_profiles()))
 def test_each_shipped_document_loads(name: str) -> None:
     found = {f"ecosystems/{each.name}" for each in ecosystems()} | set(shipped()) | {PROTECTION}
     assert name in found
@@ -65,7 +65,7 @@ def test_two_own_profiles_that_match_equally_well_are_a_usage_error(tmp_path: Pa
     files(
         tmp_path, {"Makefile": "", ".aigon/profiles/a.yaml": own.format("A"), ".aigon/profiles/b.yaml": own.format("B")}
     )
-    all_ = load_profiles(profiles(), profiles(tmp_path / ".aigon/profiles"))
+    all_ = load_profiles(read_profiles(), read_profiles(tmp_path / ".aigon/profiles"))
     with pytest.raises(AigonError, match="a and b match equally well") as caught:
         detect_profile(all_.values(), ProjectOnDisk(tmp_path, {}))
     assert (caught.value.code, "--profile a" in caught.value.hint) == (Exit.USAGE, True)

@@ -3,12 +3,12 @@
 import pytest
 
 from aigon.errors import AigonError
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.profiles.profile import load_protections
 from aigon.profiles.protection import Protection, Rule, read_rules
-from aigon.text.yaml import parsed
+from aigon.text.documents import parse_yaml
 
-SHIPPED = load_protections(profiles(), {})
+SHIPPED = load_protections(read_profiles(), {})
 
 
 def test_the_shipped_rules_protect_what_decides() -> None:
@@ -59,6 +59,6 @@ def test_files_have_a_part() -> None:
 
 def test_a_malformed_rule_names_file_and_key() -> None:
     with pytest.raises(AigonError) as caught:
-        read_rules(parsed(b"- {paths: a, level: revue}", "profiles/x.yaml"))
+        read_rules(parse_yaml(b"- {paths: a, level: revue}", "profiles/x.yaml"))
     assert "profiles/x.yaml" in caught.value.where
     assert "review" in caught.value.hint

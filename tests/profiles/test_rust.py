@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.files.resources import profiles
+from aigon.files.resources import read_profiles
 from aigon.profiles.profile import load_protections
 from aigon.profiles.protection import Protection
 from tests.projects import check, files, names, program, resolved
@@ -160,11 +160,11 @@ def test_without_cargo_every_check_says_how_to_get_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_file_is_for_is_told_by_its_path(path: str, part: str) -> None:
-    assert Protection(load_protections(profiles(), {})).part(path) == part
+    assert Protection(load_protections(read_profiles(), {})).part(path) == part
 
 
 def test_of_a_manifest_only_what_decides_is_protected() -> None:
-    rule = Protection(load_protections(profiles(), {})).rule("a/Cargo.toml")
+    rule = Protection(load_protections(read_profiles(), {})).rule("a/Cargo.toml")
     assert rule is not None
     assert {"lints", "profile", "test", "lib.doctest"} <= set(rule.keys)
     assert not {"dependencies", "package", "features"} & set(rule.keys)

@@ -10,13 +10,13 @@ from aigon.config.models import parse_configuration
 from aigon.model.checks import Check
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.guarding import protection_of
-from aigon.spec.document import parse
+from aigon.spec.document import parse_spec
 from tests.lab import Lab
 from tests.projects import files
 
 MAKE = Check("tests", "tests", ("make", "test"))
 NPM = Check("tests", "tests", ("npm", "run", "test"))
-SPEC = parse(b"# X\n\n## Acceptance Criteria\n\n- [ ] x\n")
+SPEC = parse_spec(b"# X\n\n## Acceptance Criteria\n\n- [ ] x\n")
 
 
 def found(root: Path, check: Check) -> tuple[Rule, ...]:

@@ -3,9 +3,8 @@
 import pytest
 
 from aigon.errors import AigonError
-from aigon.spec.annotating import annotated, takes_annotation
 from aigon.spec.annotation import Annotation
-from aigon.spec.document import parse
+from aigon.spec.document import annotate, can_annotate, parse_spec
 
 HEAD = "# Feature\n\n## Acceptance Criteria\n\n"
 VERIFY = Annotation("verify", "true")
@@ -15,7 +14,7 @@ MARK = "<!-- verify: true -->"
 def written(text: str | bytes, *numbers: int) -> bytes:
     """The spec with `verify: true` behind the criteria of these numbers."""
     raw = text if isinstance(text, bytes) else text.encode()
-    return annotated(parse(raw), dict.fromkeys(numbers, VERIFY))
+    return annotate(parse_spec(raw), dict.fromkeys(numbers, VERIFY))
 
 
 @pytest.mark.parametrize(
@@ -47,14 +46,14 @@ def test_bytes_that_are_no_utf_8_stay_and_several_are_written_at_once() -> None:
     assert written(raw, 1, 3) == raw.replace(b"\xe9", b"\xe9 " + MARK.encode()).replace(
         b"\xff", b"\xff " + MARK.encode()
     )
-    assert [c.kind for c in parse(written(raw, 2)).criteria] == ["judge", "verify", "judge"]
+    assert [c.kind for c in parse_spec(written(raw, 2)).criteria] == ["judge", "verify", "judge"]
 
 
 def test_what_a_command_holds_comes_back_as_it_was() -> None:
     commands = ("test \"$(echo 'a`b')\" = '`' # -- ", "a -- b", "grep -q '<!' x", "echo \\\\ é 🎉", "wc -l < x", "a--")
     for command in commands:
-        spec = parse(f"{HEAD}- [ ] one\n".encode())
-        (criterion,) = parse(annotated(spec, {1: Annotation("verify", command.strip())})).criteria
+        spec = parse_spec(f"{HEAD}- [ ] one\n".encode())
+        (criterion,) = parse_spec(annotate(spec, {1: Annotation("verify", command.strip())})).criteria
         assert (criterion.kind, criterion.command, criterion.text) == ("verify", command.strip(), "one")
 
 
@@ -69,21 +68,21 @@ def test_what_a_command_holds_comes_back_as_it_was() -> None:
     ],
 )
 def test_an_item_with_an_annotation_or_something_left_open_is_refused_or_read_back(item: str) -> None:
-    spec = parse(f"{HEAD}{item}\n".encode())
-    if takes_annotation(spec, 1):
-        (criterion,) = parse(annotated(spec, {1: VERIFY})).criteria
+    spec = parse_spec(f"{HEAD}{item}\n".encode())
+    if can_annotate(spec, 1):
+        (criterion,) = parse_spec(annotate(spec, {1: VERIFY})).criteria
         assert (criterion.kind, criterion.command) == ("verify", "true")
         return
     with pytest.raises(AigonError) as caught:
-        annotated(spec, {1: VERIFY})
+        annotate(spec, {1: VERIFY})
     assert "criterion 1" in caught.value.what and caught.value.where == "line 5" and caught.value.code == 2
 
 
 @pytest.mark.parametrize("command", ["true --> false", "one\ntwo", "true -- <!-- x", ""])
 def test_a_command_that_an_annotation_cannot_hold_is_never_written(command: str) -> None:
-    spec = parse(f"{HEAD}- [ ] one\n- [ ] two\n".encode())
+    spec = parse_spec(f"{HEAD}- [ ] one\n- [ ] two\n".encode())
     try:
-        criteria = parse(annotated(spec, {1: Annotation("verify", command)})).criteria
+        criteria = parse_spec(annotate(spec, {1: Annotation("verify", command)})).criteria
     except AigonError as error:
         assert "cannot be written" in error.what
     else:

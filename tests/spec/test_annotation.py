@@ -4,21 +4,21 @@ import pytest
 
 from aigon.errors import AigonError, Exit
 from aigon.model.criteria import Criterion
-from aigon.spec.annotation import comments, metric_parts, read, without_trailing
-from aigon.spec.document import parse
-from aigon.spec.objective import role_of
+from aigon.spec.annotation import find_comments, parse_annotation, split_metric, strip_trailing_comments
+from aigon.spec.criteria import find_role
+from aigon.spec.document import parse_spec
 
 
 def only(item: str) -> Criterion:
     """The criterion of a spec with this one item."""
-    (criterion,) = parse(f"## Acceptance Criteria\n\n{item}\n".encode()).criteria
+    (criterion,) = parse_spec(f"## Acceptance Criteria\n\n{item}\n".encode()).criteria
     return criterion
 
 
 def refusal(item: str) -> AigonError:
     """The error that a spec with this item causes."""
     with pytest.raises(AigonError) as caught:
-        parse(f"# Feature\n\n## Acceptance Criteria\n\n{item}\n".encode())
+        parse_spec(f"# Feature\n\n## Acceptance Criteria\n\n{item}\n".encode())
     return caught.value
 
 
@@ -56,7 +56,12 @@ def test_a_comment_on_its_own_line_belongs_to_the_item_that_it_is_indented_under
     text = (
         b"# Acceptance Criteria\n- [ ] a\n  - [ ] b\n    <!-- verify: b -->\n  - [ ] c\n- [ ] d\n  <!-- verify: d -->\n"
     )
-    assert [(c.text, c.command) for c in parse(text).criteria] == [("a", None), ("b", "b"), ("c", None), ("d", "d")]
+    assert [(c.text, c.command) for c in parse_spec(text).criteria] == [
+        ("a", None),
+        ("b", "b"),
+        ("c", None),
+        ("d", "d"),
+    ]
 
 
 def test_other_trailing_comments_are_just_comments() -> None:
@@ -114,17 +119,17 @@ def test_a_misspelt_annotation_is_an_error_that_names_the_nearest(written: str, 
 
 def test_comments_are_found_with_their_place_and_the_trailing_ones_cut() -> None:
     text = "a <!-- b --> c `<!-- d -->` <!----> <!-- e -->"
-    assert [(text[c.start : c.end], c.inner) for c in comments(text)] == [
+    assert [(text[c.start : c.end], c.inner) for c in find_comments(text)] == [
         ("<!-- b -->", " b "),
         ("<!---->", ""),
         ("<!-- e -->", " e "),
     ]
-    assert without_trailing(text) == "a <!-- b --> c `<!-- d -->`"
+    assert strip_trailing_comments(text) == "a <!-- b --> c `<!-- d -->`"
 
 
 def test_a_plain_comment_is_no_annotation() -> None:
-    (comment,) = comments("<!-- verified by hand: yes -->")
-    assert read(comment, 1) is None
+    (comment,) = find_comments("<!-- verified by hand: yes -->")
+    assert parse_annotation(comment, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -141,7 +146,7 @@ def test_a_plain_comment_is_no_annotation() -> None:
     ],
 )
 def test_the_last_comparator_that_only_a_number_follows_decides(argument: str, parts: tuple[str, str, float]) -> None:
-    assert metric_parts(argument) == parts
+    assert split_metric(argument) == parts
 
 
 @pytest.mark.parametrize(
@@ -164,7 +169,7 @@ def test_the_last_comparator_that_only_a_number_follows_decides(argument: str, p
 )
 def test_a_metric_without_command_comparator_and_number_is_refused(argument: str) -> None:
     with pytest.raises(ValueError, match="comparator"):
-        metric_parts(argument)
+        split_metric(argument)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +201,7 @@ def test_a_metric_without_command_comparator_and_number_is_refused(argument: str
     ],
 )
 def test_a_plainly_objective_item_binds_to_the_check_of_its_role(role: str, texts: str) -> None:
-    assert {text: role_of(text) for text in texts.split("|")} == dict.fromkeys(texts.split("|"), role)
+    assert {text: find_role(text) for text in texts.split("|")} == dict.fromkeys(texts.split("|"), role)
     assert (only(f"- [ ] {texts.split('|')[0]}").kind, only(f"- [ ] {texts.split('|')[0]}").command) == ("check", role)
 
 
@@ -228,7 +233,7 @@ def test_a_plainly_objective_item_binds_to_the_check_of_its_role(role: str, text
     ],
 )
 def test_an_item_that_says_more_stays_with_the_judge(text: str) -> None:
-    assert role_of(text) is None
+    assert find_role(text) is None
 
 
 def test_an_annotation_outdoes_what_an_item_says() -> None:

@@ -5,32 +5,34 @@ import time
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.resources import resource
-from aigon.spec.document import known_failures, metric_parts, parse, require_criteria, warnings_of
+from aigon.files.resources import find_resource
+from aigon.proof.vacuity import list_warnings
+from aigon.spec.annotation import split_metric
+from aigon.spec.document import parse_spec, read_known_failures, require_criteria
 
 HEAD = "# Multiply\n\n## Acceptance Criteria\n\n"
 
 
 def texts(markdown: str) -> list[str]:
     """The texts of all criteria."""
-    return [criterion.text for criterion in parse(markdown.encode()).criteria]
+    return [criterion.text for criterion in parse_spec(markdown.encode()).criteria]
 
 
 def warned(markdown: str) -> list[int]:
     """The lines with a warning."""
-    return [warning.line for warning in parse(markdown.encode()).warnings]
+    return [warning.line for warning in parse_spec(markdown.encode()).warnings]
 
 
 def refusal(markdown: str | bytes) -> AigonError:
     """The error that parsing causes."""
     with pytest.raises(AigonError) as caught:
-        parse(markdown if isinstance(markdown, bytes) else markdown.encode())
+        parse_spec(markdown if isinstance(markdown, bytes) else markdown.encode())
     return caught.value
 
 
 def test_a_criterion_has_number_line_text_state_and_the_byte_of_its_box() -> None:
     raw = (HEAD + "- [ ] first\n- [x] zweitens: ü\n- [X] third\n").encode()
-    spec = parse(raw)
+    spec = parse_spec(raw)
     assert [(c.number, c.line, c.text, c.checked) for c in spec.criteria] == [
         (1, 5, "first", False),
         (2, 6, "zweitens: ü", True),
@@ -43,7 +45,7 @@ def test_a_criterion_has_number_line_text_state_and_the_byte_of_its_box() -> Non
 @pytest.mark.parametrize("marker", ["-", "*", "+", "1.", "1)", "42.", "> -", "- -", "> > 1.", "- >\t*", "-\t", "   -"])
 def test_any_list_marker_makes_a_criterion(marker: str) -> None:
     raw = f"{HEAD}{marker} [ ] text\n".encode()
-    (criterion,) = parse(raw).criteria
+    (criterion,) = parse_spec(raw).criteria
     assert (criterion.text, criterion.box) == ("text", raw.index(b"[ ]") + 1)
 
 
@@ -64,7 +66,7 @@ def test_continuation_lines_are_joined_by_one_space() -> None:
 
 
 def test_duplicates_are_separate_criteria() -> None:
-    assert [(c.number, c.line) for c in parse((HEAD + "- [ ] same\n- [ ] same\n").encode()).criteria] == [
+    assert [(c.number, c.line) for c in parse_spec((HEAD + "- [ ] same\n- [ ] same\n").encode()).criteria] == [
         (1, 5),
         (2, 6),
     ]
@@ -146,7 +148,7 @@ def test_a_heading_inside_a_quote_or_an_item_opens_no_section() -> None:
 def test_line_endings_and_a_byte_order_mark_shift_nothing(newline: str, bom: bytes) -> None:
     raw = bom + (f"---{newline}a: b{newline}---{newline}" + HEAD.replace("\n", newline)).encode()
     raw += f"- [ ] a{newline}  b{newline}- [x] c{newline}".encode()
-    spec = parse(raw)
+    spec = parse_spec(raw)
     assert [(c.line, c.text) for c in spec.criteria] == [(8, "a b"), (10, "c")]
     assert [raw[c.box : c.box + 3] for c in spec.criteria] == [b" ] ", b"x] "]
     assert (spec.title, spec.frontmatter) == ("Multiply", {"a": "b"})
@@ -157,7 +159,7 @@ def test_bytes_that_are_not_utf8_and_rare_line_breaks_shift_nothing() -> None:
         HEAD.encode()
         + b"caf\xe9 \x00\xff\xf0\x9f\n\n\x0b\x0c\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\x1c\n\n- [ ] caf\xe9\x00 a\n"
     )
-    (criterion,) = parse(raw).criteria
+    (criterion,) = parse_spec(raw).criteria
     assert (criterion.line, criterion.text) == (9, "caf\ufffd\ufffd a")
     assert raw[criterion.box - 1 : criterion.box + 2] == b"[ ]"
 
@@ -170,7 +172,7 @@ def test_a_deep_list_is_read_to_its_end_and_an_absurd_one_refused() -> None:
 
 @pytest.mark.parametrize("box", ["- [ ]", "- [x]", "* [ ]   ", "- []", "1. [] text", "- [ ] <!-- human -->"])
 def test_an_empty_box_is_a_warning_with_its_line(box: str) -> None:
-    spec = parse(f"{HEAD}- [ ] a\n{box}\n- [ ] b\n\n# Else\n{box}\n".encode())
+    spec = parse_spec(f"{HEAD}- [ ] a\n{box}\n- [ ] b\n\n# Else\n{box}\n".encode())
     assert [c.text for c in spec.criteria] == ["a", "b"]
     assert [warning.line for warning in spec.warnings] == [6]
 
@@ -204,16 +206,16 @@ def test_a_comment_or_code_block_without_an_end_is_a_warning() -> None:
 
 
 def test_the_title_is_the_text_of_the_first_heading() -> None:
-    assert parse(b"intro\n\nDark\nmode\n===\n\n# Other\n").title == "Dark mode"
-    assert parse(b"no heading\n").title == ""
-    assert parse(b"").criteria == ()
+    assert parse_spec(b"intro\n\nDark\nmode\n===\n\n# Other\n").title == "Dark mode"
+    assert parse_spec(b"no heading\n").title == ""
+    assert parse_spec(b"").criteria == ()
 
 
 def test_plain_scalars_of_the_frontmatter_stay_strings() -> None:
-    spec = parse(b"---\non: NO\nversion: 1.10\nempty:\nlist: [1, yes]\n---\n# A\n")
+    spec = parse_spec(b"---\non: NO\nversion: 1.10\nempty:\nlist: [1, yes]\n---\n# A\n")
     assert spec.frontmatter == {"on": "NO", "version": "1.10", "empty": "", "list": ["1", "yes"]}
-    assert parse(b"---\n# only a comment\n---\n").frontmatter == {}
-    assert parse(b"# A\n\n---\na: b\n---\n").frontmatter == {}
+    assert parse_spec(b"---\n# only a comment\n---\n").frontmatter == {}
+    assert parse_spec(b"# A\n\n---\na: b\n---\n").frontmatter == {}
 
 
 @pytest.mark.parametrize(
@@ -242,15 +244,15 @@ def test_frontmatter_that_is_no_yaml_mapping_is_an_error_with_its_line(frontmatt
     [("", ()), ("tests", ("tests",)), ("[tests, no]", ("tests", "no")), ("\n  - 1.10\n  - on", ("1.10", "on"))],
 )
 def test_known_failures_is_a_list_of_strings(written: str, expected: tuple[str, ...]) -> None:
-    assert known_failures(parse(f"---\nknown_failures: {written}\n---\n".encode())) == expected
-    assert known_failures(parse(b"# A\n")) == ()
+    assert read_known_failures(parse_spec(f"---\nknown_failures: {written}\n---\n".encode())) == expected
+    assert read_known_failures(parse_spec(b"# A\n")) == ()
 
 
 @pytest.mark.parametrize("written", ["{a: b}", "[[a]]", "[{a: b}]", '[""]', "git", "[tests, git]"])
 def test_known_failures_of_another_kind_is_an_error(written: str) -> None:
-    spec = parse(f"---\nknown_failures: {written}\n---\n".encode())
+    spec = parse_spec(f"---\nknown_failures: {written}\n---\n".encode())
     with pytest.raises(AigonError, match="known_failures"):
-        known_failures(spec)
+        read_known_failures(spec)
 
 
 def test_the_shell_blocks_under_validation_are_one_script() -> None:
@@ -285,24 +287,24 @@ last
 ```
 """
     expected = "cd web\nnpm test\necho $& \\\\\n  indented\nzsh\nlast"
-    assert parse(text.encode()).validation == expected
-    assert parse(text.replace("\n", "\r\n").encode()).validation == expected
+    assert parse_spec(text.encode()).validation == expected
+    assert parse_spec(text.replace("\n", "\r\n").encode()).validation == expected
 
 
 @pytest.mark.parametrize(
     "block", ["", "prose", "    indented", "```sh\n```", "```\n\n# only a comment\n```", "- [ ] a"]
 )
 def test_without_a_command_there_is_no_validation_script(block: str) -> None:
-    assert parse(f"## Validation\n\n{block}\n".encode()).validation is None
+    assert parse_spec(f"## Validation\n\n{block}\n".encode()).validation is None
 
 
 def test_a_validation_block_in_another_language_is_a_warning() -> None:
-    spec = parse(b"## Validation\n\n```python\nprint()\n```\n\n```console\n$ ls\n```\n```sh\nls\n```\n")
+    spec = parse_spec(b"## Validation\n\n```python\nprint()\n```\n\n```console\n$ ls\n```\n```sh\nls\n```\n")
     assert [(w.line, "not run" in w.message) for w in spec.warnings] == [(3, True), (7, True)]
     assert spec.validation == "ls"
 
 
-TEMPLATE = resource("templates", "specs", "feature.md").read_text()
+TEMPLATE = find_resource("templates", "specs", "feature.md").read_text()
 HEADING = "# A\n\n## Acceptance Criteria\n\n"
 
 
@@ -326,17 +328,17 @@ HEADING = "# A\n\n## Acceptance Criteria\n\n"
 )  # fmt: skip
 def test_each_way_to_have_no_criteria_has_its_message(text: str, what: str, line: str, hint: str) -> None:
     with pytest.raises(AigonError) as caught:
-        require_criteria(parse(text.encode()), "a.md")
+        require_criteria(parse_spec(text.encode()), "a.md")
     assert (caught.value.code, caught.value.what, caught.value.where) == (Exit.USAGE, what, f"a.md{line}")
     assert hint in caught.value.hint
     if "## Acceptance Criteria\n" in caught.value.hint:
-        assert len(parse(caught.value.hint.encode()).criteria) == 3
+        assert len(parse_spec(caught.value.hint.encode()).criteria) == 3
 
 
 def test_all_malformed_annotations_are_named_at_once() -> None:
     items = "- [ ] a <!-- verfy: x -->\n- [ ] b <!-- metric: x -->\n- [ ] fine\n- [ ] c <!-- check: -->\n"
     with pytest.raises(AigonError) as caught:
-        parse((HEADING + items).encode())
+        parse_spec((HEADING + items).encode())
     assert (caught.value.what, caught.value.where) == ("3 annotations are malformed", "lines 5, 6 and 8")
     first, second, third = caught.value.hint.splitlines()
     assert "line 5: Unknown annotation `verfy`; the nearest is `verify`" in first
@@ -344,7 +346,7 @@ def test_all_malformed_annotations_are_named_at_once() -> None:
 
 
 def test_keys_of_the_frontmatter_that_aigon_does_not_read_are_named() -> None:
-    spec = parse(b"---\ntitle: A\nallw: x\nknown_failures: lint\ntags: [a]\n---\n# A\n")
+    spec = parse_spec(b"---\ntitle: A\nallw: x\nknown_failures: lint\ntags: [a]\n---\n# A\n")
     assert [(warning.line, warning.message) for warning in spec.warnings] == [
         (2, "The frontmatter keys `title` and `tags` are ignored. aigon reads `allow`, `known_failures` and `paths`."),
         (3, "The frontmatter key `allw` is ignored. Did you mean `allow`?"),
@@ -355,7 +357,7 @@ def test_criteria_that_cannot_fail_are_named() -> None:
     items = (
         "- [ ] a <!-- verify: make || true -->\n- [ ] b <!-- metric: echo 9 >= 8 -->\n- [ ] c <!-- verify: make -->\n"
     )
-    assert [(warning.line, warning.message) for warning in warnings_of(parse((HEADING + items).encode()))] == [
+    assert [(warning.line, warning.message) for warning in list_warnings(parse_spec((HEADING + items).encode()))] == [
         (5, "Criterion 1 cannot fail: `make || true` always exits with 0."),
         (6, "Criterion 2 measures nothing: `echo 9` always prints the same."),
     ]
@@ -364,12 +366,12 @@ def test_criteria_that_cannot_fail_are_named() -> None:
 def test_ten_thousand_lines_parse_well_below_a_second() -> None:
     block = "- [ ] item with a text <!-- verify: true -->\n  - [x] nested\n\nprose of some length\n\n"
     raw = (HEAD + block * 2000).encode()
-    parse(b"")  # the parser's own import is not what is measured
+    parse_spec(b"")  # the parser's own import is not what is measured
     start = time.process_time()
-    spec = parse(raw)
+    spec = parse_spec(raw)
     assert time.process_time() - start < 0.9
     assert len(spec.criteria) == 4000
 
 
 def test_the_parts_of_a_metric_are_at_hand_beside_the_parser() -> None:
-    assert metric_parts("./score.sh >= 8") == ("./score.sh", ">=", 8.0)
+    assert split_metric("./score.sh >= 8") == ("./score.sh", ">=", 8.0)

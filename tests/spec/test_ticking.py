@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aigon.errors import AigonError
-from aigon.spec.document import known_failures, parse, tick
+from aigon.spec.document import parse_spec, read_known_failures, tick_boxes
 
 quick = settings(max_examples=80, deadline=None)
 
@@ -87,7 +87,7 @@ def decisions() -> st.SearchStrategy[dict[int, bool]]:
 @quick
 @given(files())
 def test_generated_files_are_read_as_they_were_written(written: Written) -> None:
-    spec = parse(written.raw)
+    spec = parse_spec(written.raw)
     assert tuple((c.checked, c.text) for c in spec.criteria) == written.boxes
     assert [c.number for c in spec.criteria] == list(range(1, len(written.boxes) + 1))
 
@@ -95,8 +95,8 @@ def test_generated_files_are_read_as_they_were_written(written: Written) -> None
 @quick
 @given(files(), decisions())
 def test_no_byte_outside_the_boxes_changes(written: Written, met: Mapping[int, bool]) -> None:
-    spec = parse(written.raw)
-    ticked = tick(spec, met)
+    spec = parse_spec(written.raw)
+    ticked = tick_boxes(spec, met)
     assert len(ticked) == len(written.raw)
     changed = {at for at, (old, new) in enumerate(zip(written.raw, ticked, strict=True)) if old != new}
     assert changed == {c.box for c in spec.criteria if met.get(c.number, c.checked) != c.checked}
@@ -105,8 +105,8 @@ def test_no_byte_outside_the_boxes_changes(written: Written, met: Mapping[int, b
 @quick
 @given(files(), decisions())
 def test_what_was_ticked_is_read_back_and_the_rest_is_as_before(written: Written, met: Mapping[int, bool]) -> None:
-    spec = parse(written.raw)
-    again = parse(tick(spec, met))
+    spec = parse_spec(written.raw)
+    again = parse_spec(tick_boxes(spec, met))
     assert [c.checked for c in again.criteria] == [met.get(c.number, c.checked) for c in spec.criteria]
     assert [(c.line, c.text, c.kind, c.box) for c in again.criteria] == [
         (c.line, c.text, c.kind, c.box) for c in spec.criteria
@@ -116,10 +116,10 @@ def test_what_was_ticked_is_read_back_and_the_rest_is_as_before(written: Written
 @quick
 @given(files(), decisions())
 def test_ticking_back_gives_the_same_file(written: Written, met: Mapping[int, bool]) -> None:
-    spec = parse(written.raw.replace(b"[X]", b"[x]"))
-    ticked = tick(spec, met)
-    assert tick(parse(ticked), {c.number: c.checked for c in spec.criteria}) == spec.raw
-    assert tick(parse(ticked), met) == ticked
+    spec = parse_spec(written.raw.replace(b"[X]", b"[x]"))
+    ticked = tick_boxes(spec, met)
+    assert tick_boxes(parse_spec(ticked), {c.number: c.checked for c in spec.criteria}) == spec.raw
+    assert tick_boxes(parse_spec(ticked), met) == ticked
 
 
 @quick
@@ -130,15 +130,17 @@ def test_ticking_back_gives_the_same_file(written: Written, met: Mapping[int, bo
 @example(b"## Acceptance Criteria\n- \x0c\n  [ ] a")
 def test_any_bytes_are_read_or_refused_with_a_reason(raw: bytes) -> None:
     with suppress(AigonError):
-        spec = parse(raw)
+        spec = parse_spec(raw)
         assert all(raw[c.box - 1 : c.box + 2] in (b"[ ]", b"[x]", b"[X]") for c in spec.criteria)
         met = {c.number: not c.checked for c in spec.criteria}
-        assert {c.number: c.checked for c in parse(tick(spec, met)).criteria} == met
-        known_failures(spec)
+        assert {c.number: c.checked for c in parse_spec(tick_boxes(spec, met)).criteria} == met
+        read_known_failures(spec)
 
 
 def test_a_capital_x_stays_and_unnamed_boxes_are_left_alone() -> None:
-    spec = parse(b"# Acceptance Criteria\r\n- [X] a\r\n- [ ] b\r\n- [x] c\r\n")
-    assert tick(spec, {1: True, 2: True, 9: True}) == b"# Acceptance Criteria\r\n- [X] a\r\n- [x] b\r\n- [x] c\r\n"
-    assert tick(spec, {1: False, 3: False}) == b"# Acceptance Criteria\r\n- [ ] a\r\n- [ ] b\r\n- [ ] c\r\n"
-    assert tick(spec, {}) == spec.raw
+    spec = parse_spec(b"# Acceptance Criteria\r\n- [X] a\r\n- [ ] b\r\n- [x] c\r\n")
+    assert (
+        tick_boxes(spec, {1: True, 2: True, 9: True}) == b"# Acceptance Criteria\r\n- [X] a\r\n- [x] b\r\n- [x] c\r\n"
+    )
+    assert tick_boxes(spec, {1: False, 3: False}) == b"# Acceptance Criteria\r\n- [ ] a\r\n- [ ] b\r\n- [ ] c\r\n"
+    assert tick_boxes(spec, {}) == spec.raw

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aigon.text.durations import seconds, short, words
+from aigon.text.amounts import abbreviate_duration, parse_duration, spell_duration
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from aigon.text.durations import seconds, short, words
     ],
 )
 def test_a_duration_is_read_as_seconds(text: str | float, wanted: float) -> None:
-    assert seconds(text) == wanted
+    assert parse_duration(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_a_duration_is_read_as_seconds(text: str | float, wanted: float) -> None
 )
 def test_what_is_no_positive_duration_is_refused_with_what_was_written(text: str) -> None:
     with pytest.raises(ValueError, match="duration") as error:
-        seconds(text)
+        parse_duration(text)
     assert repr(text) in str(error.value)
 
 
 @pytest.mark.parametrize("number", [0, -1, float("inf"), float("nan")])
 def test_a_number_of_seconds_has_to_be_positive_and_finite(number: float) -> None:
     with pytest.raises(ValueError, match="not a positive duration"):
-        seconds(number)
+        parse_duration(number)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_a_number_of_seconds_has_to_be_positive_and_finite(number: float) -> Non
     [(0.04, "0.0 s"), (0.44, "0.4 s"), (12.4, "12 s"), (59.6, "1 m 00 s"), (185, "3 m 05 s"), (7620, "2 h 07 m")],
 )
 def test_a_duration_is_said_in_the_units_of_its_size(value: float, said: str) -> None:
-    assert words(value) == said
+    assert spell_duration(value) == said
 
 
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(1, 59))
 def test_parts_add_up(hours: int, minutes: int, rest: int) -> None:
-    assert seconds(f"{hours}h{minutes}m{rest}s") == hours * 3600 + minutes * 60 + rest
+    assert parse_duration(f"{hours}h{minutes}m{rest}s") == hours * 3600 + minutes * 60 + rest
 
 
 @pytest.mark.parametrize(
     ("value", "wanted"), [(0.5, "0.5s"), (45, "45s"), (90, "90s"), (600, "10m"), (5400, "1h30m"), (7200, "2h")]
 )
 def test_a_duration_is_shown_as_it_would_be_written(value: float, wanted: str) -> None:
-    assert short(value) == wanted
-    assert seconds(short(value)) == value
+    assert abbreviate_duration(value) == wanted
+    assert parse_duration(abbreviate_duration(value)) == value

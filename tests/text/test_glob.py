@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.text.globs import compiled, covers, matches
+from aigon.text.globs import compile_glob, is_covered, is_match
 
 PIECES = ("a", "b", "/", ".", "**/", "**", "*", "?", "{a,b}", "{a*,b}", "{,a}", "{", "}", ",")
 
@@ -20,15 +20,15 @@ PIECES = ("a", "b", "/", ".", "**/", "**", "*", "?", "{a,b}", "{a*,b}", "{,a}", 
     ],
 )
 def test_a_pattern_means_these_paths_and_no_others(pattern: str, means: list[str], means_not: list[str]) -> None:
-    assert [path for path in (*means, *means_not) if matches(pattern, path)] == means
+    assert [path for path in (*means, *means_not) if is_match(pattern, path)] == means
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=6), st.text("ab/.{},", max_size=6))
 def test_what_is_told_from_its_text_alone_is_what_the_expression_says(pieces: list[str], path: str) -> None:
     pattern = "".join(pieces)
-    assert matches(pattern, path) == (compiled(pattern).fullmatch(path) is not None)
+    assert is_match(pattern, path) == (compile_glob(pattern).fullmatch(path) is not None)
 
 
 def test_a_folders_name_covers_what_is_below_it() -> None:
-    assert [covers("./tests/", path) for path in ("tests", "tests/a", "tests2/a")] == [True, True, False]
+    assert [is_covered("./tests/", path) for path in ("tests", "tests/a", "tests2/a")] == [True, True, False]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from aigon.text.quoting import clean, clipped, code, fenced, folded, item
+from aigon.text.quoting import clean, clip, code_block, code_span, fold, list_item
 from tests.proof.hostile import EXAMPLES, TEXT
 
 
@@ -19,9 +19,9 @@ def test_half_a_surrogate_pair_can_be_written_to_a_file() -> None:
 
 
 def test_folding_puts_everything_on_one_line_and_says_what_it_cut() -> None:
-    assert folded(" a\n\n# b\tc ") == "a # b c"
-    assert folded("x" * 50, 10) == "x" * 9 + "…"
-    assert clipped("abc", 3) == "abc"
+    assert fold(" a\n\n# b\tc ") == "a # b c"
+    assert fold("x" * 50, 10) == "x" * 9 + "…"
+    assert clip("abc", 3) == "abc"
 
 
 @pytest.mark.parametrize(
@@ -39,29 +39,29 @@ def test_folding_puts_everything_on_one_line_and_says_what_it_cut() -> None:
     ],
 )
 def test_an_item_begins_no_block_of_its_own(text: str, shown: str) -> None:
-    assert item(text) == shown
+    assert list_item(text) == shown
 
 
 @pytest.mark.parametrize(("text", "shown"), [("a", "`a`"), ("`a`", "`` `a` ``"), ("a``b", "```a``b```"), (" ", "")])
 def test_a_code_span_has_more_backticks_than_its_text(text: str, shown: str) -> None:
-    assert code(text) == shown
+    assert code_span(text) == shown
 
 
 def test_a_fence_is_longer_than_any_run_inside() -> None:
-    assert fenced("```\nx\n````", "sh") == "`````sh\n```\nx\n````\n`````"
-    assert fenced("x") == "```text\nx\n```"
+    assert code_block("```\nx\n````", "sh") == "`````sh\n```\nx\n````\n`````"
+    assert code_block("x") == "```text\nx\n```"
 
 
 @EXAMPLES
 @given(TEXT)
 def test_no_text_gets_out_of_its_fence(text: str) -> None:
-    tokens = MarkdownIt().parse(fenced(text))
+    tokens = MarkdownIt().parse(code_block(text))
     assert [t.type for t in tokens] == ["fence"]
 
 
 @EXAMPLES
 @given(TEXT)
 def test_no_text_gets_out_of_its_list_item(text: str) -> None:
-    kinds = [t.type for t in MarkdownIt().parse(f"- {item(text)}\n- next\n")]
+    kinds = [t.type for t in MarkdownIt().parse(f"- {list_item(text)}\n- next\n")]
     assert kinds.count("list_item_open") == 2
     assert not {"heading_open", "hr", "fence", "html_block", "blockquote_open", "code_block"} & set(kinds)

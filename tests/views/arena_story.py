@@ -12,9 +12,9 @@ from typing import Any
 
 from aigon.arena.lane import Lane
 from aigon.arena.outcome import ArenaEnded, Ended, Places, Plan
+from aigon.journal.codec import to_ndjson
 from aigon.journal.events import Event, IterationStarted, Waiting
-from aigon.journal.ndjson import document
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from tests.views.story import at, run_started, story
 
@@ -34,7 +34,7 @@ LANES = (lane("cc-opus", "claude:opus"), lane("cx", "codex"), lane("gg", "gemini
 
 def sent(label: str, event: Event) -> Call:
     """A loop sends `event`."""
-    return lambda observer: observer(label, document(event), event)
+    return lambda observer: observer(label, to_ndjson(event), event)
 
 
 def ended(label: str, status: str, code: int, summary: str, **more: Any) -> Ended:

@@ -13,17 +13,17 @@ from dataclasses import replace
 
 from aigon.journal.events import (
     CheckFinished,
-    CheckpointIntended,
     CheckStarted,
+    CommitIntended,
     CriterionJudged,
     Event,
     IterationFinished,
     IterationStarted,
+    MoneySpent,
     Notice,
-    Parked,
     RunFinished,
     RunStarted,
-    Spent,
+    SavedAside,
     TurnEnded,
 )
 from aigon.model.changes import FileChange
@@ -96,7 +96,7 @@ def look(number: int, second: int, found: tuple[Finding, ...], met: int, count: 
     )
     if number:
         branch = "feature-42-multiply"
-        yield CheckpointIntended(at(second + 5), number, COMMITS[number], COMMITS[number - 1], branch, end)
+        yield CommitIntended(at(second + 5), number, COMMITS[number], COMMITS[number - 1], branch, end)
     yield end
 
 
@@ -123,11 +123,11 @@ def story(count: int = len(TEXTS)) -> list[Event]:
         *look(1, 72, (red, clean, types), min(2, count), count),
         Notice(at(80), "disk space is getting low: 3.1 GB free", "warning"),
         *turn(2, 82, cost=None),
-        Parked(at(143), 2, "refs/aigon/parked/r1/2", "9f8e7d6c5b4a", "an edit of the spec"),
+        SavedAside(at(143), 2, "refs/aigon/parked/r1/2", "9f8e7d6c5b4a", "an edit of the spec"),
         *look(2, 145, (red, clean, types), count - 1, count),
         *turn(3, 160, cost=0.2),
         *look(3, 222, (green, clean, replace(types, status="pass", summary="no problems")), count, count),
-        Spent(at(229), 3, "judge", 0.01, "estimated"),
+        MoneySpent(at(229), 3, "judge", 0.01, "estimated"),
         RunFinished(at(230), Met(), "met", 0, "Every criterion is proven and the checks are green", COMMITS[3], 3),
     ]
 

@@ -13,9 +13,9 @@ from rich.text import Text
 from aigon.arena.event import document_of, event_of
 from aigon.arena.outcome import ArenaEnded, Places, Plan
 from aigon.errors import usage
+from aigon.journal.codec import to_ndjson
 from aigon.journal.events import CheckFinished, CheckStarted, Event, IterationStarted, Notice, RunFinished
-from aigon.journal.ndjson import document
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Stopped
 from aigon.views.arena.frame import closing, running
@@ -156,10 +156,10 @@ def test_an_arena_that_cannot_begin_has_its_end_as_the_last_line_too() -> None:
 @settings(deadline=None)
 @given(EVENTS)
 def test_events_are_read_back_as_they_were_written(event: Event) -> None:
-    read = document_of(json.dumps(document(event)).encode())
+    read = document_of(json.dumps(to_ndjson(event)).encode())
     assert read is not None
     again = event_of(read)
-    assert again is not None and document(again) == document(event)
+    assert again is not None and to_ndjson(again) == to_ndjson(event)
 
 
 def test_what_is_no_event_is_none() -> None:

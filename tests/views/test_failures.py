@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from aigon.files.store import Journal
+from aigon.files.checksums import JournalFile
 from aigon.journal.codec import dumps
 from aigon.journal.events import Event
-from aigon.journal.sink import events
+from aigon.journal.replay import read_events
 from aigon.spec.features import Feature
 from aigon.views.failures import Failures, document, read, text
 from tests.journal.tried import GREEN, begun, iteration, looked, red, turned
@@ -34,7 +34,7 @@ The same failure aaaaaaaa came 2 times: attempts 1, 3"""
 
 def journal(path: Path, said: Sequence[Event]) -> Path:
     """A journal as the loop leaves it."""
-    kept = Journal(path)
+    kept = JournalFile(path)
     for event in said:
         kept.append(dumps(event), durable=False)
     kept.close()
@@ -48,7 +48,7 @@ def found(folder: Path) -> Failures:
     refused = turned(3, "bad_credentials", model="opus", detail="key refused", cost=None, cost_status="unknown")
     second += [begun(3, "opus", rung=1), refused, looked(3, GREEN, met=2)]
     journals = [journal(folder / "journal-1.jsonl", first), journal(folder / "journal.jsonl", second)]
-    return read(FEATURE, journals, events)
+    return read(FEATURE, journals, read_events)
 
 
 def test_every_failed_attempt_of_every_run_is_listed_with_what_failed_and_how_often(tmp_path: Path) -> None:
@@ -76,21 +76,21 @@ def test_a_journal_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Pat
     damaged = tmp_path / "journal-0.jsonl"
     damaged.write_bytes(b"00000000 {}\n")
     sound = journal(tmp_path / "journal.jsonl", iteration(1, red("a"), name="a" * 12))
-    log = read(FEATURE, [damaged, sound, tmp_path / "none.jsonl"], events)
+    log = read(FEATURE, [damaged, sound, tmp_path / "none.jsonl"], read_events)
     assert "1 failure in 1 attempt\n" in text(log)
     assert f"Not read: {damaged}: The journal of this run is damaged" in text(log)
     assert document(log)["unread"] == [f"{damaged}: The journal of this run is damaged"]
 
 
 def test_it_says_so_when_there_is_none(tmp_path: Path) -> None:
-    assert text(read(FEATURE, [tmp_path / "none"], events)) == "Feature 42: no attempt yet"
+    assert text(read(FEATURE, [tmp_path / "none"], read_events)) == "Feature 42: no attempt yet"
     good = journal(tmp_path / "journal.jsonl", iteration(1, GREEN, met=2))
-    log = read(FEATURE, [good], events)
+    log = read(FEATURE, [good], read_events)
     assert text(log) == "Feature 42: no failure in 1 attempt" and document(log)["failures"] == []
 
 
 def test_text_of_tools_cannot_colour_or_forge_a_line(tmp_path: Path) -> None:
     forged = "\x1b[32mgreen\x1b[0m\nFeature 42: no failure in 9 attempts"
     path = journal(tmp_path / "journal.jsonl", iteration(1, red("a", check=forged), name="a" * 12))
-    shown = text(read(FEATURE, [path], events))
+    shown = text(read(FEATURE, [path], read_events))
     assert "\x1b" not in shown and len(shown.splitlines()) == 4

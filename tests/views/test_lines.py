@@ -17,10 +17,10 @@ from aigon.journal.events import (
     Event,
     IterationFinished,
     IterationStarted,
+    MoneySpent,
     Notice,
-    Parked,
     RunFinished,
-    Spent,
+    SavedAside,
     TurnEnded,
 )
 from aigon.model.checks import Problem
@@ -150,10 +150,10 @@ def test_verdicts_warnings_and_what_was_parked_are_said() -> None:
     unclear = CriterionJudged(at(0), 1, Verdict(3, "unclear", "judge", reason="no answer"), "It is pretty")
     assert said(unclear) == "criterion 3 unclear: It is pretty (no answer)"
     assert said(Notice(at(0), "disk is low", "warning")) == "warning: disk is low"
-    assert said(Parked(at(0), 1, "refs/aigon/parked/1", "abcdef123", "a spec edit")) == (
+    assert said(SavedAside(at(0), 1, "refs/aigon/parked/1", "abcdef123", "a spec edit")) == (
         "parked a spec edit as abcdef1 under refs/aigon/parked/1"
     )
-    assert said(Spent(at(0), 1, "judge", None, "unknown")) == "judge: cost unknown"
+    assert said(MoneySpent(at(0), 1, "judge", None, "unknown")) == "judge: cost unknown"
     assert said(RunFinished(at(0), NeedsHuman((3,), "look"), "needs_human", 4, "Needs a human", "")) == (
         "exit code 4: Needs a human: look"
     )

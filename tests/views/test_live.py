@@ -23,7 +23,7 @@ from aigon.journal.events import (
     TurnEnded,
     Waiting,
 )
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn

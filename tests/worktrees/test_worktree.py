@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.home import repository_home
-from aigon.files.store import lock
+from aigon.files.home import ensure_home
+from aigon.files.locks import hold_lock
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.model.candidates import Candidate
@@ -283,7 +283,7 @@ def test_a_sparse_worktree_has_the_spec_and_aigons_own_files_too(case: Case) -> 
 
 def test_nothing_is_touched_in_a_worktree_in_which_a_loop_works(case: Case) -> None:
     made = case.provide()
-    with lock(get_candidate_lock(repository_home(case.root / ".git"), made), "It"):
+    with hold_lock(get_candidate_lock(ensure_home(case.root / ".git"), made), "It"):
         assert case.provide(made, config(setup="touch touched.txt")) == made
     assert not (Path(made.path) / "touched.txt").exists()
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from aigon.agents.adapters import _program
 from aigon.errors import AigonError, usage
 from aigon.files.registry import Registry
-from aigon.files.resources import agent_kinds, document
+from aigon.files.resources import find_agent_types, read_document
 from aigon.model import agent_types
 from aigon.model.agent_types import AgentType
 from aigon.model.judging import JudgeAnswer
@@ -75,16 +75,16 @@ def load_types(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
 
     A plug-in that cannot be loaded is left out. Raises AigonError (exit 2) for a malformed type.
     """
-    files = _plugin_files() | agent_kinds()
+    files = _plugin_files() | find_agent_types()
     for folder in folders:
-        files |= agent_kinds(folder)
+        files |= find_agent_types(folder)
     return {name: _read_type(name, file) for name, file in sorted(files.items())}
 
 
 def find_type(name: str, folders: Iterable[Path] = ()) -> AgentType:
     """Return the agent type with this name or alias. Raises a usage error that lists the known ones."""
     every = tuple(folders)
-    shipped = (*(agent_kinds(folder) for folder in every[::-1]), agent_kinds())
+    shipped = (*(find_agent_types(folder) for folder in every[::-1]), find_agent_types())
     if file := next((files[name] for files in shipped if name in files), None):
         return _read_type(name, file)
     if name in READERS.plugins():
@@ -121,7 +121,7 @@ def _load_adapter(kind: AgentType) -> Adapter:
 
 @cache
 def _read_type(name: str, file: Path) -> AgentType:
-    return check_reader(agent_types.read_agent_type(name, document(file), str(file)), str(file))
+    return check_reader(agent_types.read_agent_type(name, read_document(file), str(file)), str(file))
 
 
 def _plugin_files() -> dict[str, Path]:

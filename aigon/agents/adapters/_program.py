@@ -21,8 +21,8 @@ from aigon.model.turns import (
     TurnReport,
     TurnRequest,
 )
-from aigon.text.durations import short
-from aigon.text.fingerprints import plain
+from aigon.text.amounts import abbreviate_duration
+from aigon.text.fingerprints import strip_escapes
 
 LAST_WORDS = 2_000
 """Characters of the agent's last words that are kept, for people."""
@@ -54,7 +54,7 @@ def build_environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
 def describe_ending(exited: ProgramExit) -> tuple[TurnEnd, str]:
     """How the program ended, and the reason where it is not simply done."""
     if exited.timed_out and exited.silent:
-        return "timed_out", f"no output for {short(exited.silent)} (guards.idleTimeout)"
+        return "timed_out", f"no output for {abbreviate_duration(exited.silent)} (guards.idleTimeout)"
     if exited.timed_out:
         return "timed_out", f"timed out after {exited.duration:.0f} s"
     if exited.killed:
@@ -100,7 +100,7 @@ def last_words(output: bytes, characters: int = LAST_WORDS) -> str:
 
     What is cut off begins with an ellipsis and a whole line, or a whole word where no line is short enough.
     """
-    text = plain(output[-8 * characters :].decode("utf-8", "replace")).strip()
+    text = strip_escapes(output[-8 * characters :].decode("utf-8", "replace")).strip()
     if len(text) <= characters:
         return text
     tail = text[1 - characters :]

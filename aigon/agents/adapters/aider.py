@@ -13,7 +13,7 @@ from aigon.agents.adapters._errors import LONGEST_DETAIL, TURNED_AWAY, read_exce
 from aigon.agents.adapters._program import LAST_WORDS
 from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 TOKENS = re.compile(
     r"Tokens: (?P<sent>\S+) sent(?:, \S+ cache write)?(?:, (?P<hit>\S+) cache hit)?, (?P<got>\S+) received\."
@@ -77,7 +77,7 @@ def _find_header_end(lines: tuple[str, ...]) -> int:
 
 
 def _split_lines(output: bytes) -> list[str]:
-    return plain(output.decode("utf-8", "replace")).replace("\r\n", "\n").split("\n")
+    return strip_escapes(output.decode("utf-8", "replace")).replace("\r\n", "\n").split("\n")
 
 
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")

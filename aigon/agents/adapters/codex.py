@@ -25,7 +25,7 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.errors import AigonError
-from aigon.files import bounded
+from aigon.files import atomic
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest, Usage
 
 _RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
@@ -67,7 +67,7 @@ def find_credentials(agent: Agent, env: Mapping[str, str]) -> Iterator[str]:
 
 def _configuration(home: Path) -> Mapping[str, object]:
     try:
-        text = bounded.content(home / "config.toml", _LARGEST, "The configuration of Codex", hint="")
+        text = atomic.read_bounded(home / "config.toml", _LARGEST, "The configuration of Codex", hint="")
         return tomllib.loads(text.decode("utf-8", "replace"))
     except (OSError, AigonError, tomllib.TOMLDecodeError, RecursionError):
         return {}
@@ -90,7 +90,7 @@ def _model_of_session(home: Path, thread: str) -> str:
     """Return the model in the session file of a thread; empty if there is no such file (`--ephemeral`)."""
     for file in home.glob(f"sessions/*/*/*/rollout-*{thread}.jsonl"):
         try:
-            content = bounded.content(file, _LARGEST, "A session of Codex", hint="Choose a model with --model")
+            content = atomic.read_bounded(file, _LARGEST, "A session of Codex", hint="Choose a model with --model")
         except (OSError, AigonError):
             continue
         contexts = (text_at(one, "payload", "model") for one in filter_type(parse_records(content), "turn_context"))

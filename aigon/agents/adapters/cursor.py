@@ -12,7 +12,7 @@ from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import LAST_WORDS
 from aigon.agents.adapters._records import Record, describe_use, filter_type, list_at, parse_records, text_at, value_at
 from aigon.model.turns import ProgramExit, TurnReport
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _ERROR = re.compile(r"^\w*Error: (?P<message>.*)", re.M | re.S)
 _SUFFIX = "ToolCall"
@@ -40,7 +40,7 @@ def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
         return TurnReport(end="finished")
     if result:
         return read_error(text_at(result, "result"), now=exited.ended)
-    error = _ERROR.search(plain(exited.stderr.decode("utf-8", "replace")))
+    error = _ERROR.search(strip_escapes(exited.stderr.decode("utf-8", "replace")))
     if error and (exited.exit_code or 0) > 0:
         return read_error(error["message"].strip(), now=exited.ended)
     return TurnReport() if begun else read_stderr(exited)

@@ -9,7 +9,7 @@ from aigon.agents.adapters._errors import TURNED_AWAY, read_exception, read_stde
 from aigon.agents.adapters._program import LAST_WORDS, parse_dollars
 from aigon.agents.adapters._records import Record, count_at, describe_use, list_at, text_at, value_at
 from aigon.model.turns import ProgramExit, TurnReport, Usage
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _BEGINS = re.compile(r'^[ \t]*"messages":[ \t]*\[', re.M)
 _INFO = re.compile(r'^[ \t]*"info":[ \t]*', re.M)
@@ -87,7 +87,7 @@ _ERROR = re.compile(r"litellm\.([A-Z]\w+): ")
 
 def _read_screen(exited: ProgramExit) -> TurnReport:
     """The turn by what was printed. Its sum only grows, so that the largest is the last, whatever a model prints."""
-    text = plain(exited.stdout.decode("utf-8", "replace"))
+    text = strip_escapes(exited.stdout.decode("utf-8", "replace"))
     steps = list(_STEP.finditer(text))
     if not steps and "\nExit:\n" not in text:
         return read_stderr(exited)

@@ -20,7 +20,7 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest, Usage
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _EXPORT = 4 * 1024 * 1024
 """Bytes of an export that are read; with no session in it, it is some kilobytes."""
@@ -123,7 +123,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
 
 def _read_exit(exited: ProgramExit, answered: bool) -> TurnReport:
     """Without an export. What is on standard error is Vibe's own."""
-    error = _ERROR.search(plain(exited.stderr.decode("utf-8", "replace")))
+    error = _ERROR.search(strip_escapes(exited.stderr.decode("utf-8", "replace")))
     if exited.exit_code == 0 and answered:
         return TurnReport(end="finished")
     if error and (exited.exit_code or 0) > 0:

@@ -33,7 +33,7 @@ from aigon.agents.api_agent.tool import SessionLog, SessionTool, Work
 from aigon.config import price_tables
 from aigon.config.prices import PriceTable
 from aigon.errors import AigonError
-from aigon.files.resources import resource
+from aigon.files.resources import find_resource
 from aigon.isolation import landlock
 from aigon.process import orphans
 from aigon.secrets import redaction
@@ -257,7 +257,7 @@ def _load_prices(settings: Settings) -> PriceTable:
 
 
 def _system_prompt(settings: Settings, *, confined: bool) -> str:
-    text = resource("templates", "prompts", "agent.md").read_text(encoding="utf-8")
+    text = find_resource("templates", "prompts", "agent.md").read_text(encoding="utf-8")
     values = {
         "{{WORKSPACE}}": str(settings.workspace),
         "{{SECONDS}}": f"{settings.command_timeout:g}",

@@ -10,7 +10,7 @@ from typing import NoReturn
 from aigon.checks.endpoints.plan import Expectation
 from aigon.config import endpoint_references
 from aigon.config.endpoint_references import PathStep, SavedValues, format_path
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 LARGEST_BODY = 8 * 1024 * 1024
 """Bytes of a body that are read: far more than anybody compares, few enough to hold."""
@@ -72,7 +72,7 @@ class HttpAnswer:
 
 
 def _shorten(text: str) -> str:
-    text = " ".join(plain(text).split())
+    text = " ".join(strip_escapes(text).split())
     return (text if len(text) <= SHOWN_BODY else f"{text[:SHOWN_BODY]}…") or "an empty body"
 
 

@@ -28,8 +28,8 @@ from aigon.errors import AigonError, usage
 from aigon.model.checks import Check, Project
 from aigon.profiles.profile import CONFIG
 from aigon.profiles.resolution import fill_arguments, find_missing_programs, locate_program
-from aigon.text.documents import nearest
-from aigon.text.shell_words import simple_commands
+from aigon.text.documents import suggest
+from aigon.text.shell import list_commands
 
 if TYPE_CHECKING:
     from aigon.config import endpoints as given
@@ -101,7 +101,7 @@ def _find_missing(
 
 def _read_first_word(line: str) -> str:
     """The program of a line that is nothing but one plain command; empty where that cannot be told by reading."""
-    commands = simple_commands(line)
+    commands = list_commands(line)
     word = commands[0].words[0] if len(commands) == 1 else ""
     return word if _WORD.fullmatch(word) and word not in _BUILT_IN else ""
 
@@ -197,7 +197,7 @@ def _require_saved(config: "given.Endpoints", where: str) -> None:
         sent = (each.path, each.query, each.headers, each.json_, each.form or {}, each.text or "")
         for name in sorted(endpoint_references.list_references((sent, expected)) - known):
             place = f"{where}.requests.{number} in {CONFIG}"
-            hint = f"{nearest(name, known)}; $${{{name}}} is for a plain ${{{name}}}"
+            hint = f"{suggest(name, known)}; $${{{name}}} is for a plain ${{{name}}}"
             raise usage(
                 f"No request before {each.method} {each.path} saves a value as {name!r}", where=place, hint=hint
             )

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from aigon.text import yaml_nodes
+from aigon.text import documents
 
 _HOME = "aigon://documents/"
 """Where documents lie, so that one can name another by its relative path; nothing is ever fetched from there."""
@@ -174,8 +174,8 @@ def _parse_yaml(text: str) -> object:
     import yaml
 
     try:
-        return yaml_nodes.value(text, _make_loader(yaml), most=MOST_VALUES)
-    except (yaml.YAMLError, yaml_nodes.Absurd) as error:
+        return documents.load_yaml(text, _make_loader(yaml), most=MOST_VALUES)
+    except (yaml.YAMLError, documents.AbsurdDocument) as error:
         raise ValueError(str(error).splitlines()[0]) from None
 
 

@@ -20,7 +20,7 @@ from aigon.process.server import (
     list_listening_ports,
     read_port_base,
 )
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ _LOOKED = 60
 
 def find_last_words(output: bytes) -> str:
     """The last line that names an error, else the last line; empty where there is none."""
-    lines = [line.strip() for line in plain(output.decode("utf-8", "replace")).splitlines() if line.strip()]
+    lines = [line.strip() for line in strip_escapes(output.decode("utf-8", "replace")).splitlines() if line.strip()]
     named = [line for line in lines[-_LOOKED:] if _NAMED.search(line)]
     return next(iter((named or lines)[::-1]), "")[:200]
 

@@ -17,8 +17,8 @@ from aigon.checks.endpoints.server import ProgramOrder, ReadyServer, ServerFailu
 from aigon.process import server
 from aigon.process import server as servers
 from aigon.process.server import Server
-from aigon.text.durations import words
-from aigon.text.fingerprints import plain
+from aigon.text.amounts import spell_duration
+from aigon.text.fingerprints import strip_escapes
 
 _STDOUT = 1
 _LONGEST = 2000
@@ -40,7 +40,7 @@ class Voice:
 
     def line(self, text: str) -> None:
         """A line of this program's own."""
-        folded = " ".join(plain(text).split())[:_LONGEST]
+        folded = " ".join(strip_escapes(text).split())[:_LONGEST]
         with self._lock:
             before = "\n" if self._begun else ""
             self._write(f"{before}aigon: {folded}\n".encode("utf-8", "replace"))
@@ -103,7 +103,7 @@ def _with_server(order: ProgramOrder, course: _Progress, limit: float) -> None:
     grace = order.plan.stop
     try:
         up = wait_until_ready(server, order.plan, port, limit)
-        course.voice.line(f"the server is ready at {up.base} after {words(up.seconds)}")
+        course.voice.line(f"the server is ready at {up.base} after {spell_duration(up.seconds)}")
         _ask_server(order, course, server, up, limit)
     except KeyboardInterrupt:
         grace = min(grace, GRACE)
@@ -115,7 +115,7 @@ def _with_server(order: ProgramOrder, course: _Progress, limit: float) -> None:
 def _stop_server(course: _Progress, server: Server, grace: float) -> None:
     ended = server.exit_code() is not None
     if server.stop(grace) and not ended:
-        course.voice.line(f"the server did not end within {words(grace)} after SIGTERM and was killed")
+        course.voice.line(f"the server did not end within {spell_duration(grace)} after SIGTERM and was killed")
 
 
 def _ask_server(order: ProgramOrder, course: _Progress, server: Server, up: ReadyServer, limit: float) -> None:

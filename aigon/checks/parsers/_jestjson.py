@@ -12,7 +12,7 @@ from aigon.checks.parsers._problems import problem
 from aigon.checks.parsers._readings import tests
 from aigon.checks.parsers._unloaded import unloaded
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
@@ -62,7 +62,7 @@ def _did_not_run(file: _json.Row) -> bool:
     if file.get("status") != "failed":
         return False
     cases = _json.rows(file.get("assertionResults"))
-    message = plain(_json.string(file.get("message"))[:1000]).strip()
+    message = strip_escapes(_json.string(file.get("message"))[:1000]).strip()
     return bool(message and message[0] != "●") or not any(case.get("status") == "failed" for case in cases)
 
 

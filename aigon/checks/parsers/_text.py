@@ -2,7 +2,7 @@
 
 import re
 
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 LIMIT = 16 * 1024 * 1024
 """Bytes of one report or JSON document that are read."""
@@ -26,7 +26,7 @@ def whole(output: bytes, limit: int = LIMIT) -> str:
 
 def text(output: bytes) -> str:
     """`output` as text without escape sequences; very long lines are shortened."""
-    return shortened(plain(whole(output, _LINES)))
+    return shortened(strip_escapes(whole(output, _LINES)))
 
 
 def shortened(lines: str) -> str:
@@ -38,7 +38,7 @@ def shortened(lines: str) -> str:
 
 def clean(value: str, limit: int = 500) -> str:
     """One line of at most `limit` characters that is safe to print, to encode and to put into a prompt."""
-    value = plain(value[: limit * 10]).encode("utf-8", "replace").decode()
+    value = strip_escapes(value[: limit * 10]).encode("utf-8", "replace").decode()
     return " ".join(_UNSHOWN.sub(" ", value).split())[:limit]
 
 

@@ -6,7 +6,7 @@ from aigon.checks.parsers._expected import said
 from aigon.checks.parsers._places import place
 from aigon.checks.parsers._problems import number
 from aigon.checks.parsers._text import shortened
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _SPAN = 20_000
 _BABEL = re.compile(
@@ -27,7 +27,7 @@ _KNOWN = (_BABEL, _TYPES, _ESBUILD, _OXC, _NODE)
 
 def unloaded(message: str, file: str) -> tuple[str, str, int]:
     """What was wrong with a test file, in which file and line; where nothing names one, that is `file` and 0."""
-    lines = shortened(plain(message[:_SPAN]))
+    lines = shortened(strip_escapes(message[:_SPAN]))
     for pattern in _KNOWN:
         if match := pattern.search(lines):
             return match["said"], match["file"] or file, number(match["line"])

@@ -14,7 +14,7 @@ from aigon.checks.parsers._problems import capped
 from aigon.checks.parsers._readings import foreign
 from aigon.checks.parsers._text import clean, shortened, text, whole
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _RUNNERS = {
     "cargotest": r"^test result: ",
@@ -55,7 +55,7 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
         return junit.read(b"", report)
     if _JUNIT.match(output[:1000]) and (printed := junit.read(output, None)).understood:
         return printed
-    lines = shortened(plain(whole(output)))
+    lines = shortened(strip_escapes(whole(output)))
     if (nothing := _nothing_done(lines)) is not None:
         return nothing
     readings = _readings(output, lines)

@@ -16,7 +16,7 @@ from aigon.checks.parsers._problems import number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import count, shortened, whole
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _DOC = re.compile(r"^(?P<file>.+?) - (?P<item>.*?) ?\(line (?P<line>\d+)\)$")
 
@@ -24,7 +24,7 @@ _DOC = re.compile(r"^(?P<file>.+?) - (?P<item>.*?) ?\(line (?P<line>\d+)\)$")
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts, failures and the results of tests by id. A binary that ended before its sum counts as an error, and so
     does a target that does not compile."""
-    return printed(lines := shortened(plain(whole(output or report or b"")))) or foreign(lines)
+    return printed(lines := shortened(strip_escapes(whole(output or report or b"")))) or foreign(lines)
 
 
 def printed(lines: str) -> ParsedOutput | None:

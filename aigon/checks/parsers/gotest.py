@@ -17,7 +17,7 @@ from aigon.checks.parsers._problems import capped, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import shortened, whole
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _RESULTS: dict[str, TestResult] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _UNBUILT = re.compile(r"^FAIL\t(?P<package>\S+) \[(?:build|setup) failed\]$", re.M)
@@ -27,7 +27,7 @@ _UNSAYING = re.compile(r"^(?:FAIL|PASS|ok|exit status|coverage:|testing: warning
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts, failures and results by id. A package that could not be built, or that ended without one of its tests
     failing, counts as an error; so does a test that never ended."""
-    lines = plain(whole(report or output))
+    lines = strip_escapes(whole(report or output))
     return _of_stream(lines) or _gotext.printed(shortened(lines)) or foreign(shortened(lines))
 
 

@@ -18,7 +18,7 @@ from aigon.checks.parsers._problems import KEPT, number, problem
 from aigon.checks.parsers._readings import foreign, tests
 from aigon.checks.parsers._text import shortened, whole
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _LINE = re.compile(
     r"^(?=.{12,14} \[) *(?P<status>[A-Z][A-Z0-9 +-]*?)(?: \d+/\d+)? \[ *[\d.]+s\] (?:\( *[\d─]+(?:/\d+)?\) )?"
@@ -45,7 +45,7 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
     counts as an error; one that passed at a later try passed."""
     if report and (reading := _reported(report)).understood:
         return reading
-    return printed(lines := shortened(plain(whole(output)))) or foreign(lines)
+    return printed(lines := shortened(strip_escapes(whole(output)))) or foreign(lines)
 
 
 def printed(lines: str) -> ParsedOutput | None:

@@ -16,7 +16,7 @@ from aigon.checks.parsers._text import shortened, text, whole
 from aigon.checks.parsers._unittest_names import Status, statuses
 from aigon.checks.parsers._unittest_sections import Section, sections
 from aigon.model.checks import ParsedOutput, TestCounts, TestResult
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _END = re.compile(
     r"^(?<=-{70}\n)Ran (?P<ran>\d+) tests? in \d[\d.]*s\n\n(?:OK|FAILED|NO TESTS RAN)(?: \((?P<numbers>[^)\n]*)\))?$",
@@ -47,7 +47,7 @@ class Summary:
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Counts and failures, each failed subtest as a problem of its own. A cut or foreign report counts for nothing."""
-    if report and (reading := _reading(shortened(plain(whole(report))))):
+    if report and (reading := _reading(shortened(strip_escapes(whole(report))))):
         return reading
     lines = text(output)
     return replace(_reading(lines) or foreign(lines), tests={})

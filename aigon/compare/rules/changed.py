@@ -8,7 +8,7 @@ from aigon.compare.rules.size import Size
 from aigon.model.changes import Edit, Edits, FileDiff
 from aigon.proof.integrity._languages import is_code
 from aigon.proof.integrity.suppressions import risen
-from aigon.text.globs import covers
+from aigon.text.globs import is_covered
 
 _SHARED = ("conftest.py", "__init__.py")
 """Files among the tests that the tests beside them run with."""
@@ -78,4 +78,4 @@ def _outside(diffs: Sequence[FileDiff], parts: dict[str, str], expected: Sequenc
     if not expected:
         return None
     untested = (diff.path for diff in diffs if parts.get(diff.path) != "tests")
-    return tuple(path for path in untested if not any(covers(pattern, path) for pattern in expected))
+    return tuple(path for path in untested if not any(is_covered(pattern, path) for pattern in expected))

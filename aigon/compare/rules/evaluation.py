@@ -9,7 +9,7 @@ from aigon.compare.rules.evidence import CrossCheck, Preference
 from aigon.compare.rules.order import Order, order
 from aigon.compare.rules.proposal import Proposal, proposal
 from aigon.compare.rules.strengths import Strengths, strengths
-from aigon.text.timestamps import moment
+from aigon.text.amounts import format_timestamp
 
 FOLDER = "docs/specs/features/evaluations"
 """Where evaluations are kept."""
@@ -46,7 +46,7 @@ class Evaluation:
     @property
     def at(self) -> str:
         """When the newest fact was seen: the same facts make the same file, whenever it is written."""
-        return moment(max((entry.at for entry in self.entries), default=""))
+        return format_timestamp(max((entry.at for entry in self.entries), default=""))
 
     @property
     def bases(self) -> tuple[str, ...]:

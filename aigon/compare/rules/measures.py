@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.compare.rules.entry import Entry
-from aigon.journal import amounts
+from aigon.text import amounts
 
 Better = Literal["less", "more"]
 
@@ -135,11 +135,11 @@ MEASURES = (
     ),
     Measure(
         "cost", "Cost", lambda e: e.cost, "the lowest cost", "the highest cost", slack=0.01, share=0.25,
-        shown=amounts.dollars,
+        shown=amounts.format_dollars,
     ),
     Measure(
         "seconds", "Time", lambda e: e.seconds, "the shortest time", "the longest time", slack=30, share=0.5,
-        shown=amounts.duration,
+        shown=amounts.format_duration,
     ),
 )  # fmt: skip
 """In the order in which they decide, after the gates: what a person would have to look at, then what others will have

@@ -9,7 +9,7 @@ from aigon.compare.rules.gates import gates
 from aigon.compare.views.rows import Row, gate_rows, measure_rows
 from aigon.compare.views.words import crossed, dominates, gone_by, headline, notes
 from aigon.model.changes import quote_path
-from aigon.text.quoting import code, folded
+from aigon.text.quoting import code_span, fold
 
 _MARKUP = re.compile(r"([\\`*\[\]<>|&~])")
 NAMED = 20
@@ -23,18 +23,18 @@ def page(found: Evaluation) -> str:
 
 def safe(text: str, limit: int = 400) -> str:
     """Text of others within a sentence: it stays text, on its line, and makes no link, tag or table of its own."""
-    return _MARKUP.sub(r"\\\1", folded(text, limit))
+    return _MARKUP.sub(r"\\\1", fold(text, limit))
 
 
 def _top(found: Evaluation) -> Iterator[str]:
     yield from (f"# Evaluation of feature {found.subject.feature}: {safe(found.subject.title, 120)}", "")
     yield f"- Date: {found.at or 'unknown'} (the newest fact)"
-    yield f"- Base: {', '.join(code(base) for base in found.bases) or 'unknown'}"
+    yield f"- Base: {', '.join(code_span(base) for base in found.bases) or 'unknown'}"
     yield from ([f"- Expected area: {_names(found.subject.expected)}"] if found.subject.expected else [])
     yield f"- {headline(found)}"
     for entry in found.entries:
-        at = code(entry.tip[:12]) or "no commit"
-        yield f"- {entry.label}: {code(entry.agent) or 'unknown'}, branch {code(entry.branch)} at {at}"
+        at = code_span(entry.tip[:12]) or "no commit"
+        yield f"- {entry.label}: {code_span(entry.agent) or 'unknown'}, branch {code_span(entry.branch)} at {at}"
     yield ""
 
 
@@ -139,7 +139,7 @@ def _table(found: Evaluation, rows: Iterable[Row]) -> Iterator[str]:
 
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(code(quote_path(name)) for name in names[:NAMED]) + more if names else "none"
+    return ", ".join(code_span(quote_path(name)) for name in names[:NAMED]) + more if names else "none"
 
 
 _PARTS = (_top, _gates, _measures, _about_each, _dominance, _tests, _judge, _winner, _unknown)

@@ -7,8 +7,8 @@ from aigon.compare.rules.entry import Entry
 from aigon.compare.rules.evaluation import Evaluation
 from aigon.compare.rules.gates import Gate, gates
 from aigon.compare.rules.size import Size
-from aigon.journal import amounts
 from aigon.model.outcomes import get_status
+from aigon.text import amounts
 
 UNKNOWN = "?"
 """What stands for a value that is not known."""
@@ -59,8 +59,8 @@ def _cell(show: Callable[[Entry], str | None], entry: Entry) -> str:
 
 def _cost(entry: Entry) -> str | None:
     if entry.cost is None:
-        return f"over {amounts.dollars(entry.at_least)}" if entry.at_least else None
-    return amounts.dollars(entry.cost)
+        return f"over {amounts.format_dollars(entry.at_least)}" if entry.at_least else None
+    return amounts.format_dollars(entry.cost)
 
 
 def _cost_status(entry: Entry) -> str | None:
@@ -117,7 +117,7 @@ def _counted(of: str) -> Callable[[Entry], str | None]:
 _ROWS: tuple[tuple[str, Callable[[Entry], str | None]], ...] = (
     ("Last run", standing),
     ("Iterations", lambda e: _number(e.iterations)),
-    ("Time", lambda e: None if e.seconds is None else amounts.duration(e.seconds)),
+    ("Time", lambda e: None if e.seconds is None else amounts.format_duration(e.seconds)),
     ("Cost", _cost),
     ("Cost is", _cost_status),
     ("Tokens in/out", _tokens),

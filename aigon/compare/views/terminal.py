@@ -6,7 +6,7 @@ from textwrap import wrap
 from aigon.compare.rules.evaluation import Evaluation
 from aigon.compare.views.rows import UNKNOWN, Row, gate_rows, measure_rows
 from aigon.compare.views.words import crossed, dominates, headline, next_step, notes
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 COLUMNS = 80
 TITLE = 20
@@ -61,8 +61,8 @@ def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _wrapped(sentence: str) -> list[str]:
-    return wrap(folded(sentence, 400), COLUMNS, initial_indent="  - ", subsequent_indent="    ")
+    return wrap(fold(sentence, 400), COLUMNS, initial_indent="  - ", subsequent_indent="    ")
 
 
 def _folded(line: str) -> str:
-    return folded(line, COLUMNS)
+    return fold(line, COLUMNS)

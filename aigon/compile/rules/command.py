@@ -21,7 +21,7 @@ from aigon.compile.rules.programs import (
     SUBCOMMANDS,
 )
 from aigon.compile.rules.snippet import snippet_edits, snippet_looks
-from aigon.text.shell_line import Simple, simple_commands
+from aigon.text.shell import SimpleCommand, split_commands
 
 LONGEST = 500
 """Characters of a proposed command: one line that a person reads before saying yes."""
@@ -54,7 +54,7 @@ def flaw(command: str) -> str:
 def edits(command: str) -> str:
     """What `command` would change, as far as its words tell; empty for nothing that shows."""
     try:
-        found = (_edit(simple) for simple in simple_commands(command))
+        found = (_edit(simple) for simple in split_commands(command))
         return next((edit for edit in found if edit), "")
     except ValueError as error:
         return f"a part that cannot be read ({error})"
@@ -67,13 +67,13 @@ def only_looks(command: str, helps: Callable[[tuple[str, ...]], bool], own: froz
     the project, which its tests run too.
     """
     try:
-        simple = simple_commands(command)
+        simple = split_commands(command)
     except ValueError:
         return False
     return bool(simple) and all(_looks(each, helps, own) for each in simple)
 
 
-def _edit(simple: Simple) -> str:
+def _edit(simple: SimpleCommand) -> str:
     written = [target for target in simple.writes if not _SCRATCH.fullmatch(target)]
     if written:
         return f"`> {written[0]}`"
@@ -94,7 +94,7 @@ def _edit(simple: Simple) -> str:
     return f"`{name}`" if _formats(name, rest) else ""
 
 
-def _shell(simple: Simple, words: tuple[str, ...]) -> str:
+def _shell(simple: SimpleCommand, words: tuple[str, ...]) -> str:
     """A shell in the shell: its script is read as well; what comes down a pipe cannot be."""
     if "-c" in words[:-1]:
         return edits(words[words.index("-c") + 1])
@@ -120,7 +120,7 @@ def _bare(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     return (), ""
 
 
-def _looks(simple: Simple, helps: Callable[[tuple[str, ...]], bool], own: frozenset[str]) -> bool:
+def _looks(simple: SimpleCommand, helps: Callable[[tuple[str, ...]], bool], own: frozenset[str]) -> bool:
     if simple.inner or _edit(simple) or any(target != "/dev/null" for target in simple.writes):
         return False
     if not all(_SETTINGS.fullmatch(each) for each in simple.assigned) or not simple.words:

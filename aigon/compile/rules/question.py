@@ -8,8 +8,8 @@ from aigon.compile.proposals import CONFIDENCES, Proposal, Surroundings
 from aigon.compile.rules.command import LONGEST, edits, flaw
 from aigon.model.criteria import Criterion, CriterionKind
 from aigon.model.judging import JudgeQuestion
-from aigon.spec.annotation import metric_parts
-from aigon.text.quoting import fenced, folded
+from aigon.spec.annotation import split_metric
+from aigon.text.quoting import code_block, fold
 
 KINDS: tuple[CriterionKind, ...] = get_args(CriterionKind)
 REASON = 300
@@ -70,15 +70,15 @@ def question(
     shared = "\n\n".join(
         (
             "The spec:",
-            fenced(spec[:_SPEC], "markdown"),
+            code_block(spec[:_SPEC], "markdown"),
             "The project's checks:",
-            fenced("\n".join(checks) or "none"),
+            code_block("\n".join(checks) or "none"),
             f"Its files ({len(files)} of {len(around.files)}):",
-            fenced("\n".join(files)),
+            code_block("\n".join(files)),
         )
     )
-    asked = [f"{c.number}. {folded(c.text, 1000)}\n   plain rules: {_shown(plain[c.number])}" for c in criteria]
-    task = "Propose for each of these criteria, by its number:\n\n" + fenced("\n".join(asked))
+    asked = [f"{c.number}. {fold(c.text, 1000)}\n   plain rules: {_shown(plain[c.number])}" for c in criteria]
+    task = "Propose for each of these criteria, by its number:\n\n" + code_block("\n".join(asked))
     document = {
         "schema_version": 1,
         "task": "propose",
@@ -122,11 +122,11 @@ def _proposal(item: Mapping[str, object], around: Surroundings) -> Proposal | st
     if kind not in KINDS or confidence not in CONFIDENCES or not isinstance(command, str):
         return "the model's proposal is malformed"
     command = command.strip()
-    reason = folded(str(item.get("reason") or ""), REASON) or "the model gave no reason"
+    reason = fold(str(item.get("reason") or ""), REASON) or "the model gave no reason"
     if kind in ("judge", "human"):
         command = ""
     elif why := _unusable(str(kind), command, around):
-        return f"the model proposed `{folded(command, 100)}`, and {why}"
+        return f"the model proposed `{fold(command, 100)}`, and {why}"
     by_name = next(each for each in KINDS if each == kind)
     sure = next(each for each in CONFIDENCES if each == confidence)
     return Proposal(by_name, command or None, reason, sure, "judge")
@@ -139,7 +139,7 @@ def _unusable(kind: str, command: str, around: Surroundings) -> str:
         return "" if around.has_check(command) else "this project has no check of that name"
     if kind == "metric":
         try:
-            command = metric_parts(command)[0]
+            command = split_metric(command)[0]
         except ValueError:
             return "it does not end in a comparator and a number"
     edit = edits(command)

@@ -11,7 +11,7 @@ from aigon.model.judging import JudgeSettings
 from aigon.model.turns import ProgramExit
 from aigon.process import run
 from aigon.secrets import redaction
-from aigon.text.fingerprints import plain
+from aigon.text.fingerprints import strip_escapes
 
 _FENCE = re.compile(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*\n(.*?)^ {0,3}\1`*[ \t]*$", re.M | re.S)
 
@@ -117,7 +117,7 @@ def describe_failure(exited: ProgramExit, settings: JudgeSettings) -> str:
 
 def read_last_line(output: bytes) -> str:
     """The last line that says something, as text for a report."""
-    lines = plain(output[-8 * _WORDS :].decode("utf-8", "replace")).strip().splitlines()
+    lines = strip_escapes(output[-8 * _WORDS :].decode("utf-8", "replace")).strip().splitlines()
     return " ".join(lines[-1].split())[:_WORDS] if lines else ""
 
 

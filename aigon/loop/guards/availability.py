@@ -6,7 +6,7 @@ from aigon.model.judging import JUDGE_BROKEN, JUDGE_UNAVAILABLE
 from aigon.model.outcomes import Outcome, Unavailable
 from aigon.model.resources import Probe
 from aigon.model.turns import TEMPORARY_ENDS
-from aigon.text.timestamps import format_epoch
+from aigon.text.amounts import format_epoch
 
 AWAY = (*TEMPORARY_ENDS, "bad_credentials")
 """Ends of a turn after which the agent cannot work, at least for now."""

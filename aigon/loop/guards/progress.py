@@ -1,10 +1,10 @@
 """Guards of progress: failed turns, repeated errors, no improvement, the number of iterations."""
 
 from aigon.job.options import Limits
-from aigon.journal.amounts import many
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped
 from aigon.model.resources import Probe
+from aigon.text.amounts import format_count
 
 
 def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
@@ -34,7 +34,7 @@ def iterations(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     if state.used < limits.iterations:
         return None
     why = _failed(state) if state.failed_turns >= state.used else _unchanged(state, state.used)
-    reached = f"the limit of {many(limits.iterations, 'iteration')} is reached"
+    reached = f"the limit of {format_count(limits.iterations, 'iteration')} is reached"
     return Stopped("iterations", reached + (f", and {why}" if why else ""))
 
 

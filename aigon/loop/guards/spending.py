@@ -3,7 +3,7 @@
 from aigon.errors import Exit
 from aigon.job.escalation import find_next_step
 from aigon.job.options import Limits
-from aigon.journal.spending import affordable, expected
+from aigon.journal.spending import estimate_turn_cost, is_affordable
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped
 from aigon.model.resources import Probe
@@ -31,7 +31,7 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     usual = usual_cost(limits, state)
     said = "such a turn costs about" if usual is not None else "the next turn is estimated at"
     usual = probe.reckoned if usual is None else usual
-    if usual is None or affordable(limits.max_cost, taken, usual):
+    if usual is None or is_affordable(limits.max_cost, taken, usual):
         return None
     return Stopped("cost", f"{spent}, and {said} ${usual:.2f}", Exit.SPENT)
 
@@ -50,4 +50,4 @@ def usual_cost(limits: Limits, state: State) -> float | None:
     if not limits.ladder:
         return None
     agent = limits.ladder[find_next_step(state, limits.ladder)].agent
-    return expected(state.paid, agent.name, agent.model)
+    return estimate_turn_cost(state.paid, agent.name, agent.model)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
-from aigon.text.quoting import code, folded
+from aigon.text.quoting import code_span, fold
 
 _SHOWN = 5
 """Sightings of one file that are shown; the others are counted."""
@@ -72,7 +72,7 @@ def _concern(rule: str, level: ConcernLevel, edit: Edit, sightings: list[Sightin
 
 def told(path: str, sightings: list[Sighting]) -> str:
     """The sightings of one file as a sentence each."""
-    lines = [f"{folded(path)}:{each.line} {each.says}: {code(each.text, 160)}." for each in sightings[:_SHOWN]]
+    lines = [f"{fold(path)}:{each.line} {each.says}: {code_span(each.text, 160)}." for each in sightings[:_SHOWN]]
     more = len(sightings) - _SHOWN
     return " ".join(lines) + (f" There are {more} more in this file." if more > 0 else "")
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity._sightings import key
-from aigon.text.globs import matches
-from aigon.text.quoting import folded
+from aigon.text.globs import is_match
+from aigon.text.quoting import fold
 
 RULE = "ci"
 _PATHS = (
@@ -22,6 +22,6 @@ _PATHS = (
 def look(edits: Edits) -> Iterator[Concern]:
     """One concern for each such file."""
     for edit in edits.files:
-        if any(matches(pattern, edit.path) for pattern in _PATHS):
-            what = f"{folded(edit.path)} changed, which says what runs before this is merged. See that it still does."
+        if any(is_match(pattern, edit.path) for pattern in _PATHS):
+            what = f"{fold(edit.path)} changed, which says what runs before this is merged. See that it still does."
             yield Concern(RULE, "note", what, (edit.path,), key(RULE, edit))

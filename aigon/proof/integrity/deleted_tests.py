@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.integrity._languages import of
 from aigon.proof.integrity._test_cases import cases
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 RULE = "deleted-tests"
 
@@ -31,7 +31,7 @@ def _last(name: str) -> str:
 
 
 def _concern(edit: Edit, gone: list[str]) -> Concern:
-    tests = f" with the tests {folded(', '.join(gone), 400)}" if gone else ""
-    which = f"{folded(edit.path)} is gone{tests}" if edit.after is None else f"{folded(edit.path)} lost{tests[5:]}"
+    tests = f" with the tests {fold(', '.join(gone), 400)}" if gone else ""
+    which = f"{fold(edit.path)} is gone{tests}" if edit.after is None else f"{fold(edit.path)} lost{tests[5:]}"
     what = f"{which}. What they tested no longer is. Put them back, unless the feature takes away what they are about."
     return Concern(RULE, "note", what, (edit.path,), hash_change([RULE, edit.path, *gone, edit.after or ""]))

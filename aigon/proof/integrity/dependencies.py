@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity._manifests import Wants, dependencies
 from aigon.proof.integrity._sightings import key
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 RULE = "dependencies"
 _TOOLS = re.compile(
@@ -47,13 +47,13 @@ def _concern(edit: Edit, before: Wants, after: Wants) -> Concern:
     strange = [after[name] for name in new if _is_strange(name, after[name])]
     level: ConcernLevel = "review" if strange else "note"
     parts = [f"wants {', '.join(new[:12])}" if new else "", f"no longer wants {', '.join(gone[:12])}" if gone else ""]
-    told = f"{folded(edit.path)} {' and '.join(filter(None, parts))}."
+    told = f"{fold(edit.path)} {' and '.join(filter(None, parts))}."
     why = (
-        f"What decides would come from elsewhere: {folded(', '.join(strange), 200)}. Take it from the registry."
+        f"What decides would come from elsewhere: {fold(', '.join(strange), 200)}. Take it from the registry."
         if strange
         else "See that the feature needs it and that it is what its name says."
     )
-    return Concern(RULE, level, f"{folded(told, 500)} {why}", (edit.path,), key(RULE, edit))
+    return Concern(RULE, level, f"{fold(told, 500)} {why}", (edit.path,), key(RULE, edit))
 
 
 def _is_strange(name: str, wanted: str) -> bool:

@@ -12,7 +12,7 @@ from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity._languages import LONGEST, extension, is_code, product, words
 from aigon.proof.integrity._scan import line_at, line_of, without_comments
 from aigon.proof.integrity._sightings import Sighting, fresh, key, reported
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 RULE = "executables"
 _LONG, _ENDLESS = 5_000, 50_000
@@ -46,7 +46,7 @@ def look(edits: Edits) -> Iterator[Concern]:
     for edit in edits.files:
         seen = _seen(edit)
         if seen:
-            yield Concern(RULE, seen[1], f"{folded(edit.path)} {seen[0]}. {_WHY}", (edit.path,), key(RULE, edit))
+            yield Concern(RULE, seen[1], f"{fold(edit.path)} {seen[0]}. {_WHY}", (edit.path,), key(RULE, edit))
     yield from reported(RULE, fresh([e for e in product(edits) if is_code(e.path)], _unpacked), _WHY)
 
 

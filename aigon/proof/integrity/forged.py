@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
 from aigon.proof.integrity._sightings import key
 from aigon.spec.features import ROOT
-from aigon.text.quoting import code, folded
+from aigon.text.quoting import code_span, fold
 
 RULE = "forged"
 _TRAILER = re.compile(r"^\s{0,8}(Aigon-[A-Za-z]{1,40})\s*:.*$", re.MULTILINE | re.IGNORECASE)
@@ -35,12 +35,12 @@ def look(edits: Edits) -> Iterator[Concern]:
     for message in edits.messages:
         found = _TRAILER.search(message)
         if found:
-            what = f"A commit of the agent has a trailer of aigon's: {code(found[0].strip(), 120)}. {_WHY}"
+            what = f"A commit of the agent has a trailer of aigon's: {code_span(found[0].strip(), 120)}. {_WHY}"
             yield Concern(RULE, "review", what, (), hash_change([RULE, message]))
     for edit in edits.files:
         level = _level(edit)
         if level:
-            what = f"{folded(edit.path)} looks like a record that aigon keeps. {_WHY}"
+            what = f"{fold(edit.path)} looks like a record that aigon keeps. {_WHY}"
             yield Concern(RULE, level, what, (edit.path,), key(RULE, edit))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.integrity._manifests import scripts
 from aigon.proof.integrity._sightings import key
-from aigon.text.quoting import code, folded
+from aigon.text.quoting import code_span, fold
 
 RULE = "install-scripts"
 _ORDINARY = re.compile(
@@ -32,9 +32,9 @@ def look(edits: Edits) -> Iterator[Concern]:
 
 def _concern(edit: Edit, new: dict[str, str]) -> Concern:
     level: ConcernLevel = "note" if all(_ORDINARY.fullmatch(command) for command in new.values()) else "review"
-    shown = ", ".join(f"{folded(name, 60)}: {code(command, 80)}" for name, command in list(new.items())[:5])
+    shown = ", ".join(f"{fold(name, 60)}: {code_span(command, 80)}" for name, command in list(new.items())[:5])
     what = (
-        f"{folded(edit.path)} runs something when the package is installed or built: {shown}. "
+        f"{fold(edit.path)} runs something when the package is installed or built: {shown}. "
         "That runs before any check. Let the code do its work when it is used, or let a person look at this."
     )
     return Concern(RULE, level, what, (edit.path,), key(RULE, edit))

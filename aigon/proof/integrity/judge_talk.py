@@ -16,7 +16,7 @@ from aigon.model.changes import Concern, Edits, hash_change
 from aigon.proof.integrity._judge_signs import Sign, hidden, signs
 from aigon.proof.integrity._languages import is_code
 from aigon.proof.integrity._prose import Prose, added, plain, read
-from aigon.text.quoting import code, folded
+from aigon.text.quoting import code_span, fold
 
 RULE = "judge-talk"
 _ENOUGH = 2
@@ -64,7 +64,7 @@ def _files(edits: Edits) -> Iterator[Source]:
         if prose.path in new:
             name = re.sub(r"[_\-./]+", " ", prose.path)
             found += tuple(Sign(s.kind, s.weight, s.words, -1) for s in signs(plain(prose.path, name)))
-        yield Source(folded(prose.path), (prose.path,), prose.raw, prose, found)
+        yield Source(fold(prose.path), (prose.path,), prose.raw, prose, found)
 
 
 def _messages(edits: Edits) -> Iterator[Source]:
@@ -82,7 +82,7 @@ def _concern(source: Source, found: Sequence[Sign]) -> Concern:
     first = max(found, key=lambda sign: sign.weight)
     line = source.prose.line(first.at) if first.at >= 0 else 0
     where = f"{source.name}:{line}" if line else source.name
-    shown = ", ".join(code(each, 100) for each in dict.fromkeys(sign.words for sign in found[:4]))
+    shown = ", ".join(code_span(each, 100) for each in dict.fromkeys(sign.words for sign in found[:4]))
     what = f"{where} talks to whoever judges the change: {shown}. {_WHY}"
     return Concern(RULE, "review", what, source.paths, hash_change([RULE, *source.paths, source.text]))
 
@@ -92,5 +92,5 @@ def _unseen(edits: Edits) -> Iterator[Concern]:
         before = hidden(edit.before or "", is_code(edit.path))
         found = hidden(edit.after or "", is_code(edit.path))
         if found and not before:
-            what = f"{folded(edit.path)} holds {found}. Nobody can review what they say. Take them out."
+            what = f"{fold(edit.path)} holds {found}. Nobody can review what they say. Take them out."
             yield Concern(RULE, "review", what, (edit.path,), hash_change([RULE, edit.path, edit.after or ""]))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.integrity._sightings import key
-from aigon.text.quoting import code, folded
+from aigon.text.quoting import code_span, fold
 
 RULE = "link"
 LINK = "120000"
@@ -24,7 +24,7 @@ def look(edits: Edits) -> Iterator[Concern]:
             reason = _reason(edit.path, edit.after)
             if reason or (edit.before is not None and not _was_link(edit)):
                 what = (
-                    f"{folded(edit.path)} is a symbolic link to {code(edit.after) or 'nothing'}: "
+                    f"{fold(edit.path)} is a symbolic link to {code_span(edit.after) or 'nothing'}: "
                     f"{reason or 'it stands where the base has a file'}. What is behind it was not proven. "
                     "Put the file itself there, or link within the repository."
                 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, Edits
 from aigon.proof.integrity._manifests import is_lock
 from aigon.proof.integrity._sightings import key
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 RULE = "lockfile"
 
@@ -14,7 +14,5 @@ def look(edits: Edits) -> Iterator[Concern]:
     """One concern for each of them."""
     for edit in edits.files:
         if is_lock(edit.path):
-            what = (
-                f"{folded(edit.path)} changed. See that it follows from the dependencies, and names the same registry."
-            )
+            what = f"{fold(edit.path)} changed. See that it follows from the dependencies, and names the same registry."
             yield Concern(RULE, "note", what, (edit.path,), key(RULE, edit))

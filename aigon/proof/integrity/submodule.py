@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.integrity._sightings import key
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 RULE = "submodule"
 GITLINK = "160000"
@@ -31,7 +31,7 @@ def look(edits: Edits) -> Iterator[Concern]:
 
 
 def _seen(edit: Edit) -> str:
-    path = folded(edit.path)
+    path = fold(edit.path)
     if edit.mode == GITLINK:
         moved = edit.base_mode == GITLINK and edit.before is not None
         return f"The submodule {path} {'points to another commit' if moved else 'is new'}."

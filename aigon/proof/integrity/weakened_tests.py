@@ -11,7 +11,7 @@ from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.integrity._languages import of
 from aigon.proof.integrity._scan import without_comments
 from aigon.proof.integrity._test_cases import cases
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 RULE = "weakened-tests"
 _ASSERTS = re.compile(
@@ -36,9 +36,9 @@ def look(edits: Edits) -> Iterator[Concern]:
     for edit in of(edits.files, "tests"):
         weaker = _weaker(edit) if edit.before and edit.after else []
         if weaker:
-            names = folded(", ".join(weaker), 400)
+            names = fold(", ".join(weaker), 400)
             what = (
-                f"In {folded(edit.path)} these tests of the base ask for less than before: {names}. "
+                f"In {fold(edit.path)} these tests of the base ask for less than before: {names}. "
                 "What they asked for may no longer hold. The base's version of the file decides in a run of its own."
             )
             yield Concern(RULE, "note", what, (edit.path,), hash_change([RULE, edit.path, edit.after or ""]))

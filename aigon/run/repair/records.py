@@ -8,32 +8,30 @@ from pathlib import Path
 
 from aigon.config.loading import open_work_tree
 from aigon.errors import AigonError
-from aigon.files.store import as_line, keep_damaged, sound_lines, sync_folder, write_atomic
-from aigon.files.views import write_view
+from aigon.files.atomic import keep_damaged, sync_folder, write_atomic, write_view
+from aigon.files.checksums import format_line, parse_lines
 from aigon.git.person import Checkout
+from aigon.journal.build_log import render_run_files
 from aigon.journal.codec import dumps
-from aigon.journal.decisions import Decision, decision_of
-from aigon.journal.earlier_spend import sound_part
+from aigon.journal.decisions import HumanDecision, parse_decision
 from aigon.journal.events import (
-    CheckpointIntended,
+    CommitIntended,
     Event,
     IterationFinished,
-    RecordMended,
+    MoneySpent,
+    RecordRepaired,
     RunStarted,
-    Spent,
     TurnEnded,
 )
-from aigon.journal.memory_sink import memory
-from aigon.journal.order import impossible
-from aigon.journal.records import CANDIDATE, Origin, Records
-from aigon.journal.sink import decoded
+from aigon.journal.records import CANDIDATE, Origin, Records, read_intact_events
+from aigon.journal.replay import decode_events, find_misplaced_event
 from aigon.journal.state import State, replay
-from aigon.journal.state_file import StateFileSink, last_written
-from aigon.journal.step_sink import StepSink
+from aigon.journal.state_file import StateFileSink, find_last_write
+from aigon.journal.steps import StepSink
 from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
 from aigon.proof import frozen
 from aigon.run.opening import inspect_state_file
-from aigon.spec.document import parse
+from aigon.spec.document import parse_spec
 
 RepairStep = RepairedRecord | UnrepairedRecord
 
@@ -111,7 +109,7 @@ def _find_base(records: Records) -> str:
 
 def _list_starts(records: Records) -> list[RunStarted]:
     """How runs began, oldest first, as far as their journals can be read."""
-    events = (event for path in records.journals() for event in sound_part(path.read_bytes())[0])
+    events = (event for path in records.journals() for event in read_intact_events(path.read_bytes())[0])
     return [event for event in events if isinstance(event, RunStarted)]
 
 
@@ -125,12 +123,12 @@ def repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterator
         records.decisions()
         return
     except AigonError as error:
-        lines = sound_lines(records.decided.read_bytes())
+        lines = parse_lines(records.decided.read_bytes())
         if None not in lines:
             yield UnrepairedRecord("decisions of people", str(records.decided), error.what, error.hint)
             return
     last = max(at for at, line in enumerate(lines) if line is None)
-    found = [(at, decision_of(line)) for at, line in enumerate(lines) if line is not None]
+    found = [(at, parse_decision(line)) for at, line in enumerate(lines) if line is not None]
     decisions = [_lapse(each) if at < last and each.decision == "approve" else each for at, each in found]
     known = {each.text for each in decisions if each.decision == "approve"}
     decisions += [each for each in _list_ticked(records, checkout, now) if each.text not in known]
@@ -142,29 +140,29 @@ def repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterator
     yield RepairedRecord("decisions of people", str(records.decided), kept, how)
 
 
-def _lapse(decision: Decision) -> Decision:
+def _lapse(decision: HumanDecision) -> HumanDecision:
     """An approval of no content: it holds nowhere, but that aigon ticked the box for it stays known."""
     return replace(decision, content="")
 
 
-def _list_ticked(records: Records, checkout: Checkout, now: str) -> Iterator[Decision]:
+def _list_ticked(records: Records, checkout: Checkout, now: str) -> Iterator[HumanDecision]:
     """Approvals of nothing for the ticked `human` criteria of the spec, as the branch and the work tree have it."""
     starts = [each for each in _list_starts(records) if each.feature_id == records.name]
     for started in starts[-1:]:
         committed = checkout.ask("show", f"refs/heads/{started.branch}:{started.spec_path}")
         there = open_work_tree(checkout.root)(started.spec_path)
         for raw in (committed.encode() if committed else b"", there or b""):
-            for each in parse(raw).criteria:
+            for each in parse_spec(raw).criteria:
                 if each.kind == "human" and each.checked:
                     why = "perhaps approved in a line of the record that is lost"
-                    yield Decision(each.number, each.text, "approve", why, "", "", "aigon", now)
+                    yield HumanDecision(each.number, each.text, "approve", why, "", "", "aigon", now)
 
 
-def _write_decisions(path: Path, decisions: list[Decision]) -> None:
+def _write_decisions(path: Path, decisions: list[HumanDecision]) -> None:
     import json
     from dataclasses import asdict
 
-    write_atomic(path, b"".join(as_line(json.dumps(asdict(each))) for each in decisions), lasting=True)
+    write_atomic(path, b"".join(format_line(json.dumps(asdict(each))) for each in decisions), lasting=True)
 
 
 def repair_candidate(records: Records) -> Iterator[RepairStep]:
@@ -203,12 +201,12 @@ class JournalParts:
 def read_journal_parts(path: Path) -> JournalParts:
     """The parts of a journal. Raises AigonError (exit 7) where any line of it is from a newer version."""
     data = path.read_bytes()
-    documents = sound_lines(data)
-    found = iter(decoded((each for each in documents if each is not None), path))
+    documents = parse_lines(data)
+    found = iter(decode_events((each for each in documents if each is not None), path))
     events = [None if document is None else next(found) for document in documents]
     cut = next((at for at, event in enumerate(events) if event is None), len(events))
     beginning = [event for event in events[:cut] if event is not None]
-    wrong = impossible(beginning)
+    wrong = find_misplaced_event(beginning)
     cut = cut if wrong is None else wrong
     return JournalParts(data.split(b"\n")[:-1], beginning[:cut], [event for event in events[cut:] if event is not None])
 
@@ -232,12 +230,12 @@ def repair_journal(path: Path, checkout: Checkout, now: str) -> RepairedRecord |
     state = replay(list(found.sound))
     published = _list_published(state, checkout)
     mark = _make_mark(found, state, checkout, kept, now)
-    added = b"".join(as_line(dumps(event)) for event in (*published, mark))
+    added = b"".join(format_line(dumps(event)) for event in (*published, mark))
     write_atomic(path, b"".join(line + b"\n" for line in found.lines[: len(found.sound)]) + added, lasting=True)
     return RepairedRecord(JOURNAL, str(path), str(kept), _describe_repair(mark))
 
 
-def _describe_repair(mark: RecordMended) -> str:
+def _describe_repair(mark: RecordRepaired) -> str:
     of = f" of after {mark.since}" + (f", up to {mark.until}" if mark.until else "") if mark.since else ""
     return (
         f"written anew from its sound beginning; {mark.lost} lines{of} are lost, and what they cost is unknown; "
@@ -254,8 +252,8 @@ def _list_published(state: State, checkout: Checkout) -> tuple[Event, ...]:
     return (intended.finished,)
 
 
-def _make_mark(found: JournalParts, state: State, checkout: Checkout, kept: Path, now: str) -> RecordMended:
-    return RecordMended(
+def _make_mark(found: JournalParts, state: State, checkout: Checkout, kept: Path, now: str) -> RecordRepaired:
+    return RecordRepaired(
         at=now,
         number=max((*_list_numbers(found.others), *list_committed_iterations(state.started, checkout), 0)),
         lost=len(found.lines) - len(found.sound),
@@ -263,7 +261,7 @@ def _make_mark(found: JournalParts, state: State, checkout: Checkout, kept: Path
         until=found.others[-1].at if found.others else "",
         usd=sum(map(_get_cost, found.others)),
         kept_as=kept.name,
-        checkpoints=tuple(event.commit for event in found.others if isinstance(event, CheckpointIntended)),
+        checkpoints=tuple(event.commit for event in found.others if isinstance(event, CommitIntended)),
     )
 
 
@@ -271,7 +269,7 @@ def _get_cost(event: Event) -> float:
     match event:
         case TurnEnded(turn=turn):
             return turn.cost or 0.0
-        case Spent(cost=usd):
+        case MoneySpent(cost=usd):
             return usd or 0.0
         case _:
             return 0.0
@@ -279,7 +277,7 @@ def _get_cost(event: Event) -> float:
 
 def _list_numbers(events: Iterable[Event]) -> list[int]:
     """The numbers of iterations that were finished, or whose commit was about to be published."""
-    return [event.number for event in events if isinstance(event, (IterationFinished, CheckpointIntended))]
+    return [event.number for event in events if isinstance(event, (IterationFinished, CommitIntended))]
 
 
 def list_committed_iterations(started: RunStarted | None, checkout: Checkout) -> list[int]:
@@ -311,7 +309,7 @@ def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairSte
 
 def _render_state(path: Path, events: Sequence[Event]) -> bytes | None:
     sink, state, wanted = StateFileSink(path), State(), None
-    last = last_written(events)
+    last = find_last_write(events)
     for at, event in enumerate(events):
         state = state.apply(event)
         sink.remember(event)
@@ -327,7 +325,7 @@ def repair_views(
 
     `events` is asked twice, so that they need not be in memory.
     """
-    for name, text in chain(StepSink(folder).rendered(events()), memory(folder, events()).items()):
+    for name, text in chain(StepSink(folder).rendered(events()), render_run_files(folder, events()).items()):
         path, wanted = folder / name, text.encode("utf-8", "replace")
         how = _compare_view(path, wanted)
         if how == "whole" or (how == "behind" and not behind):

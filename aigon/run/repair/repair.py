@@ -6,14 +6,16 @@ from functools import partial
 from pathlib import Path
 
 from aigon.errors import AigonError
-from aigon.files.home import known_home
-from aigon.files.store import keep_damaged, lock, read_journal
+from aigon.files.atomic import keep_damaged
+from aigon.files.checksums import read_documents
+from aigon.files.home import find_home
+from aigon.files.locks import hold_lock, read_start
 from aigon.git.person import Checkout
 from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.world import World
 from aigon.journal.records import Records
 from aigon.model.diagnosis import RepairedRecord, RepairReport, UnrepairedRecord
-from aigon.process.running import loop_lock, read_start
+from aigon.process.running import loop_lock
 from aigon.run import invocations
 from aigon.run.opening import inspect_state_file, require_sound_records
 from aigon.run.repair.records import (
@@ -42,7 +44,7 @@ def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
     Raises AigonError (exit 7) outside of a repository.
     """
     repository = find_repository(start)
-    home = known_home(repository.common_dir)
+    home = find_home(repository.common_dir)
     wanted = _name_records(repository.root, feature) if feature else None
     done = _make_report(_repair_features(repository, home, wanted)) if home else RepairReport()
     done = done.and_(RepairReport(tuple(map(_save_aside, _list_unowned_state_files(repository, home, wanted)))))
@@ -60,7 +62,7 @@ def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
 def list_damage(start: Path) -> tuple[str, ...]:
     """What is damaged, for people; nothing is changed."""
     repository = find_repository(start)
-    home = known_home(repository.common_dir)
+    home = find_home(repository.common_dir)
     known = (
         [text for records in _list_records(home, None) for text in _describe_damage(records, repository)]
         if home
@@ -87,7 +89,7 @@ def _make_report(did: list[RepairStep]) -> RepairReport:
 def _name_records(root: Path, wanted: str) -> str:
     """What the records of a feature are called; its spec may be gone."""
     try:
-        return files.locate(root, wanted).name_for_people
+        return files.locate_feature(root, wanted).name_for_people
     except AigonError:
         return wanted
 
@@ -129,7 +131,7 @@ def _repair_feature(
     """Everything of one feature and agent, under the lock that its loop would hold."""
     name = records.folder.name
     try:
-        with lock(loop_lock(home, name), f"Feature {name}"):
+        with hold_lock(loop_lock(home, name), f"Feature {name}"):
             yield from _repair_records(records, repository, checkout)
     except AigonError as error:
         yield UnrepairedRecord(
@@ -204,7 +206,7 @@ def _remove_temporary_file(path: Path) -> RepairedRecord:
 def _describe_damage(records: Records, repository: RepositoryFolders) -> Iterator[str]:
     """What is wrong with the records of one feature, a sentence each."""
     state = _get_state_file(records, _find_checkout(records, repository))
-    asked: list[Callable[[], object]] = [partial(read_journal, path) for path in records.journals()]
+    asked: list[Callable[[], object]] = [partial(read_documents, path) for path in records.journals()]
     asked.append(partial(require_sound_records, records, state))
     for ask in asked:
         try:

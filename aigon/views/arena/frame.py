@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich.console import Group
 from rich.text import Text
 
-from aigon.journal.amounts import total_spent
+from aigon.journal.spending import format_spend
 from aigon.model.outcomes import describe_outcome
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.views.arena.scene import Rider, Stage
 from aigon.views.terminal.frame import SPARE, Page, drawn, notice_lines, section, wrapped
 from aigon.views.terminal.phrases import asked_by
@@ -40,9 +40,9 @@ def closing(stage: Stage, page: Page, now: float) -> Group:
 
 
 def _header(stage: Stage, now: float) -> list[Text]:
-    parts = (clock(now - stage.began), total_spent(stage.spend), stage.limits)
+    parts = (clock(now - stage.began), format_spend(stage.spend), stage.limits)
     return [
-        Text(folded(f"{stage.title} · {stage.plan}"), style="bold"),
+        Text(fold(f"{stage.title} · {stage.plan}"), style="bold"),
         Text(" · ".join(part for part in parts if part)),
     ]
 
@@ -73,7 +73,7 @@ def _cells(label: str, rider: Rider, now: float) -> tuple[str, ...]:
     proven = f"{rider.met}/{rider.total}" if rider.total else "-"
     red = sum(bool(r.fresh and r.finding and r.finding.status in ("fail", "error")) for r in scene.checks.values())
     seconds = ended.seconds if ended else 0.0 if rider.since is None else now - rider.since
-    return (folded(label, _LABEL), place, proven, str(red), clock(seconds), total_spent(scene.spend) or "-")
+    return (fold(label, _LABEL), place, proven, str(red), clock(seconds), format_spend(scene.spend) or "-")
 
 
 def _row(rider: Rider, cells: Sequence[str], widths: Sequence[int], now: float) -> Text:
@@ -82,7 +82,7 @@ def _row(rider: Rider, cells: Sequence[str], widths: Sequence[int], now: float) 
     end = rider.ended or rider.scene.end
     if end:
         mark, style = _MARKS.get(end.status, ("-", "yellow"))
-    doing = folded(_doing(rider, now))
+    doing = fold(_doing(rider, now))
     return Text.assemble((mark, style), f" {_aligned(cells, widths)}  ", (doing, "" if mark == "▸" else style))
 
 
@@ -112,5 +112,5 @@ def _busy_with(scene: Scene) -> str:
 
 
 def _notice(stage: Stage, label: str, text: str) -> str:
-    who = f"{folded(label, _LABEL)}: " if label in stage.riders else ""
-    return f"{who}{folded(text)}"
+    who = f"{fold(label, _LABEL)}: " if label in stage.riders else ""
+    return f"{who}{fold(text)}"

@@ -9,9 +9,8 @@ from aigon.arena.lane import Lane
 from aigon.arena.outcome import ArenaEnded, Ended, Plan
 from aigon.errors import AigonError, as_document
 from aigon.files.pipe import write_line
-from aigon.journal.codec import compact
+from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
-from aigon.journal.ndjson import SCHEMA_VERSION
 from aigon.views.arena.summary import summary
 
 _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": True}
@@ -73,7 +72,7 @@ class ArenaNdjson:
         self._write({"schema_version": SCHEMA_VERSION, **notice})
 
     def _write(self, document: Mapping[str, object]) -> None:
-        self._open = self._open and write_line(self._stream, compact(document))
+        self._open = self._open and write_line(self._stream, dump_compact(document))
 
 
 def _candidate(one: Ended) -> dict[str, object]:

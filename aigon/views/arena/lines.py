@@ -12,18 +12,18 @@ from aigon.journal.events import (
     IterationFinished,
     IterationStarted,
     Notice,
-    Parked,
     RunFinished,
     RunStarted,
+    SavedAside,
     TurnEnded,
     Waiting,
 )
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.views.arena.summary import summary
 from aigon.views.terminal.lines import describe_event, stamp_line
 from aigon.views.terminal.place import Place
 
-_NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, Parked, RunFinished)
+_NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, SavedAside, RunFinished)
 
 
 class ArenaLines:
@@ -73,7 +73,7 @@ class ArenaLines:
         self._open = False
 
     def _write(self, label: str, text: str) -> None:
-        who = f"{folded(label):<{self._width}}  " if label else ""
+        who = f"{fold(label):<{self._width}}  " if label else ""
         self._open = self._open and write_line(self._stream, stamp_line(text, who))
 
 

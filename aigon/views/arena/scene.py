@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from aigon.arena.lane import Lane
 from aigon.arena.outcome import Ended, Plan
 from aigon.journal.events import Event, RunStarted
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.views.terminal.place import Place
 from aigon.views.terminal.scene import NOTICES, Scene
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from aigon.arena.outcome import ArenaEnded, Ended
-from aigon.journal.amounts import duration, total_spent
+from aigon.journal.spending import format_spend
 from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import describe_status
-from aigon.text.quoting import folded
+from aigon.text.amounts import format_duration
+from aigon.text.quoting import fold
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 
@@ -19,9 +20,9 @@ def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
     yield ""
     for one in ended.candidates:
         if one.status != "met":
-            yield f"{one.label}: {folded(one.summary)}"
+            yield f"{one.label}: {fold(one.summary)}"
         if one.hint:
-            yield f"  do: {folded(one.hint)}"
+            yield f"  do: {fold(one.hint)}"
         if one.status == "broken_off":
             yield f"  output: .aigon/runs/arena-{feature}/{one.label}.err"
     yield from _next(feature, ended.candidates)
@@ -30,15 +31,15 @@ def summary(feature: str, ended: ArenaEnded) -> Iterator[str]:
 def again(feature: str, one: Ended) -> str:
     """The command with which a candidate goes on; empty for one that has nothing to go on with or to."""
     if one.resumable:
-        return format_run_command(feature, folded(one.label))
-    return format_run_command(feature, folded(one.label), "--loop") if not one.criteria_total else ""
+        return format_run_command(feature, fold(one.label))
+    return format_run_command(feature, fold(one.label), "--loop") if not one.criteria_total else ""
 
 
 def _row(one: Ended) -> tuple[str, ...]:
     outcome = describe_status(one.status)
     criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
-    time = duration(one.seconds) if one.seconds else "-"
-    return (one.label, outcome, criteria, str(one.iterations), total_spent(one.spend) or "-", time, folded(one.branch))
+    time = format_duration(one.seconds) if one.seconds else "-"
+    return (one.label, outcome, criteria, str(one.iterations), format_spend(one.spend) or "-", time, fold(one.branch))
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:

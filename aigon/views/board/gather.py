@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.errors import AigonError, explained
-from aigon.files.home import known_home
+from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.spec_locations import SpecLocation, list_spec_locations
-from aigon.journal.loop_states import State, Told, states
+from aigon.journal.state_document import StateDict, StateFile, read_state_files
 from aigon.model.criteria import Spec
 from aigon.process.running import is_loop_alive
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.views.board.data import STAGES, Card, Column, Ended, Lane, Working
 
 NEWEST_DONE = 6
@@ -27,7 +27,7 @@ def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
     From a linked worktree it is the main checkout's. Raises AigonError (exit 7) outside of a repository.
     """
     repository = find_repository(start)
-    told, home = states(repository), known_home(repository.common_dir)
+    told, home = read_state_files(repository), find_home(repository.common_dir)
     running = [each for each in told if is_loop_alive(each.state, home)]
     placed = _placed(repository, told, running)
     found = dict.fromkeys((*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))))
@@ -37,7 +37,7 @@ def board(start: Path, *, everything: bool) -> tuple[Column, ...]:
 Placed = Sequence[SpecLocation]
 
 
-def _placed(repository: RepositoryFolders, told: Sequence[Told], running: Sequence[Told]) -> Placed:
+def _placed(repository: RepositoryFolders, told: Sequence[StateFile], running: Sequence[StateFile]) -> Placed:
     """Return every feature once: where a loop works on it, or by the branch that it is worked on.
 
     A spec that its owner keeps elsewhere is known by what its runs left.
@@ -58,14 +58,16 @@ def _placed(repository: RepositoryFolders, told: Sequence[Told], running: Sequen
 
 def _feature(path: str) -> Feature:
     """The feature of a spec; a folder beside the stages is a column of its own, all other folders are one together."""
-    feature = files.feature_of(path)
+    feature = files.feature_for_path(path)
     if feature.stage in STAGES and path.startswith(f"{ROOT}/"):
         return feature
     folder = path.removeprefix(f"{ROOT}/").rpartition("/")[0] if path.startswith(f"{ROOT}/") else "elsewhere"
     return replace(feature, stage=folder)
 
 
-def _column(stage: str, placed: Placed, told: Sequence[Told], running: Sequence[Told], *, everything: bool) -> Column:
+def _column(
+    stage: str, placed: Placed, told: Sequence[StateFile], running: Sequence[StateFile], *, everything: bool
+) -> Column:
     of_stage = [each for each in placed if each.feature.stage == stage]
     of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
     shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
@@ -73,7 +75,7 @@ def _column(stage: str, placed: Placed, told: Sequence[Told], running: Sequence[
     return Column(stage, cards, len(of_stage) - len(shown))
 
 
-def _card(place: SpecLocation, told: Sequence[Told], running: Iterable[Told]) -> Card:
+def _card(place: SpecLocation, told: Sequence[StateFile], running: Iterable[StateFile]) -> Card:
     feature, (spec, problem) = place.feature, _spec(place)
     mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_heard_of)
     loops = tuple(_working(each.state) for each in running if each in mine)
@@ -96,18 +98,18 @@ def _card(place: SpecLocation, told: Sequence[Told], running: Iterable[Told]) ->
     )
 
 
-def _stands_for(feature: Feature, mine: Sequence[Told]) -> Told | None:
+def _stands_for(feature: Feature, mine: Sequence[StateFile]) -> StateFile | None:
     """Whose run speaks for the feature: the last one's; once it is done, the furthest one's, for that was merged."""
     key = (lambda each: (_proven(each), _heard_of(each))) if feature.stage == "done" else _heard_of
     return max(mine, key=key, default=None)
 
 
-def _problems(mine: Sequence[Told], last: Told | None) -> list[str]:
+def _problems(mine: Sequence[StateFile], last: StateFile | None) -> list[str]:
     """What could not be read: of the last run, and of every agent."""
     return [each.problem for each in mine if each.problem and (each.label or each is last)]
 
 
-def _lanes(mine: Iterable[Told], running: Iterable[Told]) -> tuple[Lane, ...]:
+def _lanes(mine: Iterable[StateFile], running: Iterable[StateFile]) -> tuple[Lane, ...]:
     """An agent each, by label; what is done in the checkout itself is none."""
     told = sorted((each for each in mine if each.label and each.state), key=lambda each: each.label)
     working = {each.label: _working(each.state) for each in told if each in running}
@@ -124,20 +126,20 @@ def _lanes(mine: Iterable[Told], running: Iterable[Told]) -> tuple[Lane, ...]:
     )
 
 
-def _proven(told: Told) -> int:
+def _proven(told: StateFile) -> int:
     return int(told.state.get("criteria_met", 0))
 
 
-def _heard_of(told: Told) -> str:
+def _heard_of(told: StateFile) -> str:
     return str(told.state.get("updated_at", ""))
 
 
 def _spec(place: SpecLocation) -> tuple[Spec | None, str]:
     """The spec, or why there is none to be read."""
-    from aigon.spec.document import parse
+    from aigon.spec.document import parse_spec
 
     try:
-        return parse(place.read()), ""
+        return parse_spec(place.read()), ""
     except AigonError as error:
         return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
     except OSError as error:
@@ -146,11 +148,11 @@ def _spec(place: SpecLocation) -> tuple[Spec | None, str]:
 
 def _title(spec: Spec | None, feature: Feature) -> str:
     """The title as a card needs it: the word that every spec's title begins with says nothing on a board."""
-    title = folded(spec.title if spec else "")
+    title = fold(spec.title if spec else "")
     return title.removeprefix("Feature:").strip() or feature.slug
 
 
-def _working(state: State) -> Working:
+def _working(state: StateDict) -> Working:
     waiting = state.get("waiting") or {}
     return Working(
         state["agent"],
@@ -165,7 +167,7 @@ def _working(state: State) -> Working:
     )
 
 
-def _ended(state: State) -> Ended:
+def _ended(state: StateDict) -> Ended:
     """The end of a run that does not go on here, whatever its state file still says."""
     status, reason = state["status"], str(state.get("stop_reason") or "")
     if status == "running":

@@ -10,9 +10,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from aigon.journal.amounts import many
 from aigon.model.candidates import format_run_command
-from aigon.text.quoting import folded
+from aigon.text.amounts import format_count
+from aigon.text.quoting import fold
 from aigon.views.board.data import Card, Column, Ended, Lane, Working
 
 NARROWEST, WIDEST = 27, 46
@@ -70,7 +70,7 @@ def _band(columns: Sequence[Column], width: int) -> RenderableType:
 
 def _column(column: Column) -> Iterator[RenderableType]:
     number = len(column.cards) + column.left_out
-    yield Text(f" {_TITLES.get(column.stage, folded(column.stage))} ({number})", style="bold")
+    yield Text(f" {_TITLES.get(column.stage, fold(column.stage))} ({number})", style="bold")
     yield from (_card(card) for card in column.cards)
     if column.left_out:
         yield Text(f" and {column.left_out} more: --all", style="dim")
@@ -78,12 +78,12 @@ def _column(column: Column) -> Iterator[RenderableType]:
 
 def _card(card: Card) -> Panel:
     running = "green" if card.working else "none"
-    name = Text(f" {folded(card.feature.name_for_people, 40)} ", style="bold")
+    name = Text(f" {fold(card.feature.name_for_people, 40)} ", style="bold")
     return Panel(Group(*_lines(card)), box=ROUNDED, title=name, title_align="left", border_style=running)
 
 
 def _lines(card: Card) -> Iterator[Text]:
-    yield Text(folded(card.title, _LONGEST["title"]))
+    yield Text(fold(card.title, _LONGEST["title"]))
     if card.boxes or not card.problem:
         yield _all_proven(card.lanes) if card.lanes else _criteria(card)
     for loop in card.working:
@@ -94,7 +94,7 @@ def _lines(card: Card) -> Iterator[Text]:
     if card.ended and not card.lanes:
         yield _end(card.ended)
     if card.problem:
-        yield Text(folded(card.problem, _LONGEST["problem"]), style="red")
+        yield Text(fold(card.problem, _LONGEST["problem"]), style="red")
 
 
 def _criteria(card: Card) -> Text:
@@ -103,7 +103,7 @@ def _criteria(card: Card) -> Text:
         whole = card.total > 0 and card.proven == card.total
         return Text(f"{card.proven}/{card.total} proven", style="green" if whole else "cyan")
     ticked = f", {card.ticked} ticked" if card.ticked else ""
-    return Text(f"{many(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
+    return Text(f"{format_count(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
 
 
 def _all_proven(lanes: Sequence[Lane]) -> Text:
@@ -112,13 +112,13 @@ def _all_proven(lanes: Sequence[Lane]) -> Text:
     for number, lane in enumerate(lanes):
         whole = lane.total > 0 and lane.proven == lane.total
         text.append(", " if number else "")
-        text.append(f"{folded(lane.label, 40)} {lane.proven}/{lane.total}", style="green" if whole else "cyan")
+        text.append(f"{fold(lane.label, 40)} {lane.proven}/{lane.total}", style="green" if whole else "cyan")
     return text.append(" proven")
 
 
 def _lane(lane: Lane) -> Iterator[Text]:
     """A line for an agent of several: what it does, or how it ended."""
-    label = folded(lane.label, 40)
+    label = fold(lane.label, 40)
     if lane.working:
         yield from _loop(lane.working, label)
     elif lane.ended:
@@ -127,15 +127,15 @@ def _lane(lane: Lane) -> Iterator[Text]:
 
 def _loop(loop: Working, label: str = "") -> Iterator[Text]:
     where = f"iteration {loop.iteration} of {loop.max_iterations}" if loop.iteration else "looking at the base"
-    who = f"{label} running:" if label else f"running: {folded(loop.agent)},"
+    who = f"{label} running:" if label else f"running: {fold(loop.agent)},"
     yield Text(f"{who} {where}, since {_moment(loop.since)}", style="bold green")
     if loop.waiting_for:
         until = f" until {_clock(loop.waiting_until)}" if loop.waiting_until else ""
-        yield Text(f"waiting for {folded(loop.waiting_for)}{until}", style="yellow")
+        yield Text(f"waiting for {fold(loop.waiting_for)}{until}", style="yellow")
 
 
 def _end(end: Ended) -> Text:
-    words, colour = _ENDS.get(end.status, (folded(end.status), "yellow"))
+    words, colour = _ENDS.get(end.status, (fold(end.status), "yellow"))
     more = {"met": "", "broken_off": ""}
     why = more.get(end.status, f" {_reason(end)}" if end.status == "elsewhere" else f": {_reason(end)}")
     text = Text(words, style=colour)
@@ -148,8 +148,8 @@ def _reason(end: Ended) -> str:
     for begins in ("Needs a human: ", "Refused: ", "Stopped by the guard "):
         end_ = end.reason.removeprefix(begins)
         if end_ != end.reason:
-            return folded(end_, _LONGEST["reason"])
-    return folded(end.reason, _LONGEST["reason"])
+            return fold(end_, _LONGEST["reason"])
+    return fold(end.reason, _LONGEST["reason"])
 
 
 def _remarks(columns: Sequence[Column]) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _resumes(columns: Sequence[Column]) -> Iterator[str]:
             yield format_run_command(name)
         for lane in card.lanes:
             if lane.ended and not lane.working and lane.ended.status == "broken_off":
-                yield format_run_command(name, folded(lane.label, 40))
+                yield format_run_command(name, fold(lane.label, 40))
 
 
 def _moment(at: str) -> str:
@@ -174,7 +174,7 @@ def _moment(at: str) -> str:
     try:
         then = datetime.fromisoformat(at).astimezone()
     except ValueError:
-        return folded(at, 40)
+        return fold(at, 40)
     today = then.date() == datetime.now().astimezone().date()
     return f"{then:%H:%M}" if today else f"{then:%Y-%m-%d}"
 

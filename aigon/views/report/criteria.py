@@ -1,9 +1,9 @@
 """The criteria one by one: what was decided, how, and on what evidence."""
 
-from aigon.journal.account import Account, Item, Work
-from aigon.journal.amounts import many
+from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
+from aigon.text.amounts import format_count
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.head import anchor
 from aigon.views.report.links import Links
@@ -11,13 +11,13 @@ from aigon.views.report.markup import Markup, block, folding, joined, line, tag,
 from aigon.views.report.words import VERDICTS, command_of, decided, passing, title_of
 
 
-def criteria(account: Account, work: Work, bounds: Bounds) -> Markup:
+def criteria(account: FeatureAccount, work: WorkAccount, bounds: Bounds) -> Markup:
     """Every criterion of one work with its evidence."""
     if not work.items:
         return tag("p", "None are known yet.", class_="none")
     shown = work.items[: bounds.criteria]
     left = len(work.items) - len(shown)
-    more = tag("p", f"{many(left, 'more criterion')} not shown.")
+    more = tag("p", f"{format_count(left, 'more criterion')} not shown.")
     warnings = [tag("li", line(each, bounds.text)) for each in passing(work)]
     return joined(
         [
@@ -28,7 +28,7 @@ def criteria(account: Account, work: Work, bounds: Bounds) -> Markup:
     )
 
 
-def matrix(account: Account, bounds: Bounds) -> Markup:
+def matrix(account: FeatureAccount, bounds: Bounds) -> Markup:
     """All agents side by side: a row for each criterion, a column for each agent."""
     heads = (tag("th", tag("a", work.name, href=f"#{anchor(work)}"), scope="col") for work in account.works)
     rows = (
@@ -41,7 +41,7 @@ def matrix(account: Account, bounds: Bounds) -> Markup:
     return tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Criteria by agent")
 
 
-def _cell(work: Work, number: int) -> Markup:
+def _cell(work: WorkAccount, number: int) -> Markup:
     verdict = work.verdict(number)
     if verdict is None:
         return tag("td", "– not looked at", class_="none")
@@ -49,7 +49,7 @@ def _cell(work: Work, number: int) -> Markup:
     return tag("td", tag("b", sign), tag("span", f" {word}", class_="word"), class_=verdict.status)
 
 
-def _criterion(account: Account, work: Work, item: Item, bounds: Bounds) -> Markup:
+def _criterion(account: FeatureAccount, work: WorkAccount, item: CriterionItem, bounds: Bounds) -> Markup:
     verdict = work.verdict(item.number)
     status = verdict.status if verdict else "unclear"
     sign, word = VERDICTS[status] if verdict else ("–", "not looked at")
@@ -63,7 +63,7 @@ def _criterion(account: Account, work: Work, item: Item, bounds: Bounds) -> Mark
     )
 
 
-def _how(account: Account, work: Work, item: Item, verdict: Verdict | None) -> Markup:
+def _how(account: FeatureAccount, work: WorkAccount, item: CriterionItem, verdict: Verdict | None) -> Markup:
     """How it was decided, and since which commit it is proven."""
     since = work.since(item.number)
     where: Markup | str | None = None
@@ -75,7 +75,7 @@ def _how(account: Account, work: Work, item: Item, verdict: Verdict | None) -> M
     return tag("p", f"{sure}{decided(verdict)}", where, class_="how")
 
 
-def _said(item: Item, verdict: Verdict | None, bounds: Bounds) -> Markup | None:
+def _said(item: CriterionItem, verdict: Verdict | None, bounds: Bounds) -> Markup | None:
     """The evidence, as a quotation, and the reason where it is not proven. What is said below is not said here."""
     if verdict is None:
         return None
@@ -89,7 +89,7 @@ def _said(item: Item, verdict: Verdict | None, bounds: Bounds) -> Markup | None:
     )
 
 
-def _ran(work: Work, item: Item, verdict: Verdict | None, bounds: Bounds) -> Markup | None:
+def _ran(work: WorkAccount, item: CriterionItem, verdict: Verdict | None, bounds: Bounds) -> Markup | None:
     """The command that decided it, and what it printed."""
     found = command_of(work, item.number, verdict)
     if found:
@@ -102,7 +102,7 @@ _SHORT = 160
 """Characters of a command that stand in the line above its output; a longer one is whole below that line."""
 
 
-def output(work: Work, found: Finding, bounds: Bounds) -> Markup:
+def output(work: WorkAccount, found: Finding, bounds: Bounds) -> Markup:
     """A command and what it came to; folded away below that, the end of what it printed."""
     exited = f", exit code {found.exit_code}" if found.exit_code else ""
     code = tag("code", text(" ".join(found.command.split()), _SHORT)) if found.command else None

@@ -8,38 +8,40 @@ from pathlib import Path
 from aigon.agents.configured import build_loop_command
 from aigon.compare.kept import remembered
 from aigon.errors import AigonError, environment, usage
-from aigon.files.home import known_home
-from aigon.files.store import is_held
-from aigon.files.views import write_view
+from aigon.files.atomic import write_view
+from aigon.files.home import find_home
+from aigon.files.locks import is_locked
 from aigon.git.forge import find_forge
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.job import branch
 from aigon.job.spec_locations import locate_spec
-from aigon.journal import candidates
-from aigon.journal.account import Account, Work
-from aigon.journal.history import history
-from aigon.journal.other_homes import command_elsewhere
-from aigon.journal.records import Records, records_of
+from aigon.journal import records
+from aigon.journal.account import FeatureAccount, WorkAccount
+from aigon.journal.history import build_history
+from aigon.journal.records import Records, locate_records
+from aigon.journal.state_document import command_elsewhere
 from aigon.model.candidates import Candidate
 from aigon.model.changes import FileChange
 from aigon.process.running import loop_lock
-from aigon.spec.features import ROOT, Feature, feature_at
+from aigon.spec.features import ROOT, Feature, parse_feature_path
 from aigon.views.report import sources
 
 FOLDER = ".aigon/reports"
 """Where reports are written, in the main checkout: nobody commits them."""
 
 
-def gather(checkout: Checkout, wanted: str) -> Account:
+def gather(checkout: Checkout, wanted: str) -> FeatureAccount:
     """Everything that is known of the feature `wanted`, under every label; a run may be going on.
 
     Raises AigonError (exit 2) for a feature that is not known, or that no run has looked at yet.
     """
-    home, root = known_home(checkout.common_dir), find_repository(checkout.root).root
+    home, root = find_home(checkout.common_dir), find_repository(checkout.root).root
     feature = _feature(checkout, root, home, wanted)
     name = feature.name_for_people
-    known = [(each, candidates.records(home, each)) for each in candidates.of_feature(home, name)] if home else []
+    known = (
+        [(each, records.candidate_records(home, each)) for each in records.find_candidates(home, name)] if home else []
+    )
     works = [_work(checkout, root, home, feature, r, c) for c, r in _those_that_ran(home, name, known)] if home else []
     if not works or not any(work.history.runs for work in works):
         hint = command_elsewhere(checkout.common_dir, name, f"aigon report {name}")
@@ -101,7 +103,7 @@ def _write(file: Path, text: str) -> None:
         raise environment(what, where=str(file), hint="Name another file: --output FILE") from error
 
 
-def _facts(account: Account, form: str) -> Mapping[str, object]:
+def _facts(account: FeatureAccount, form: str) -> Mapping[str, object]:
     """The outcome as data, one document for each label."""
     works = [
         {
@@ -124,7 +126,7 @@ Known = tuple[Candidate | None, Records]
 
 def _those_that_ran(home: Path, name: str, known: list[tuple[Candidate, Records]]) -> list[Known]:
     """The solo branch, where it has a journal, then every worktree."""
-    solo = records_of(home, name)
+    solo = locate_records(home, name)
     return [*([(None, solo)] if solo.journals() else []), *known]
 
 
@@ -133,23 +135,23 @@ def _feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> 
     try:
         return locate_spec(root, checkout.common_dir, wanted).feature
     except AigonError:
-        for each in candidates.every(home):
+        for each in records.list_candidates(home):
             if wanted in (each.feature, each.slug) or wanted.lstrip("0") == each.feature.lstrip("0"):
                 return Feature(each.feature, each.slug, "", "in-progress")
         own = branch.find_branch(checkout, wanted)
-        if found := feature_at(f"/{own}.md") if own else None:
+        if found := parse_feature_path(f"/{own}.md") if own else None:
             return found
         raise
 
 
 def _work(
     checkout: Checkout, root: Path, home: Path, feature: Feature, records: Records, candidate: Candidate | None
-) -> Work:
+) -> WorkAccount:
     read, unread = sources.journals(records.journals())
-    known, label = history(read), candidate.label if candidate else ""
+    known, label = build_history(read), candidate.label if candidate else ""
     started = known.started
     own = started.branch if started else candidate.branch if candidate else ""
-    work = Work(
+    work = WorkAccount(
         label,
         candidate.agent if candidate else started.agent if started else "",
         candidate.mode if candidate else "solo",
@@ -165,7 +167,7 @@ def _work(
     return _with_files(checkout, feature, work)
 
 
-def _with_files(checkout: Checkout, feature: Feature, work: Work) -> Work:
+def _with_files(checkout: Checkout, feature: Feature, work: WorkAccount) -> WorkAccount:
     """With what the branch itself holds: the spec that the runs were about, and the log."""
     started = work.history.started
     path = started.spec_path if started else feature.path
@@ -175,7 +177,7 @@ def _with_files(checkout: Checkout, feature: Feature, work: Work) -> Work:
     return replace(work, items=items or work.items, log=log, pushed=pushed, diffs=_diffs(checkout, work))
 
 
-def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[FileChange, ...]]:
+def _diffs(checkout: Checkout, work: WorkAccount) -> dict[str, tuple[FileChange, ...]]:
     """What each checkpoint, and the commit last looked at, holds beyond the base; spec and log are aigon's."""
     started = work.history.started
     if started is None:
@@ -186,15 +188,17 @@ def _diffs(checkout: Checkout, work: Work) -> dict[str, tuple[FileChange, ...]]:
 
 
 def _is_running(home: Path, feature: Feature, label: str) -> bool:
-    return bool(is_held(loop_lock(home, feature.name_for_people, label)))
+    return bool(is_locked(loop_lock(home, feature.name_for_people, label)))
 
 
-def _account(checkout: Checkout, root: Path, feature: Feature, works: list[Work], home: Path | None) -> Account:
+def _account(
+    checkout: Checkout, root: Path, feature: Feature, works: list[WorkAccount], home: Path | None
+) -> FeatureAccount:
     name = feature.name_for_people
-    origins = [records_of(home, name, work.label).origin() for work in works] if home else []
+    origins = [locate_records(home, name, work.label).origin() for work in works] if home else []
     origin = next((each for each in origins if each), None)
     evaluation = f"{ROOT}/evaluations/feature-{name}-eval.md"
-    return Account(
+    return FeatureAccount(
         feature,
         _title(checkout, root, feature, works),
         datetime.now(UTC).isoformat(timespec="seconds"),
@@ -207,7 +211,7 @@ def _account(checkout: Checkout, root: Path, feature: Feature, works: list[Work]
     )
 
 
-def _title(checkout: Checkout, root: Path, feature: Feature, works: list[Work]) -> str:
+def _title(checkout: Checkout, root: Path, feature: Feature, works: list[WorkAccount]) -> str:
     """Of the spec that was worked on, or of the one that stands in the main checkout."""
     for work in works:
         if started := work.history.started:

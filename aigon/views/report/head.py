@@ -1,14 +1,13 @@
 """The first screen: which feature, how it ended, what to take, and the numbers that count."""
 
-from aigon.journal.account import Account, Work
-from aigon.journal.amounts import duration, many
-from aigon.journal.progress import size
+from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines
+from aigon.text.amounts import format_count, format_duration
 from aigon.views.report import words
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, joined, line, tag
 
 
-def head(account: Account) -> Markup:
+def head(account: FeatureAccount) -> Markup:
     """Everything above the first heading."""
     name = account.feature.name_for_people
     several = len(account.works) > 1
@@ -30,7 +29,7 @@ def badge(standing: str) -> Markup:
     return tag("span", tag("b", sign), f" {word}", class_=f"badge {standing}")
 
 
-def _taking(account: Account) -> Markup:
+def _taking(account: FeatureAccount) -> Markup:
     """Which branch to take, or what else to do."""
     what, work, command = words.taking(account)
     commit = Links(account, work).commit(work.commit) if work and work.commit else None
@@ -46,33 +45,33 @@ def _taking(account: Account) -> Markup:
     return tag("div", tag("p", tag("b", what), branch, at), why, run, page, class_="take")
 
 
-def facts(work: Work) -> list[tuple[str, str]]:
+def facts(work: WorkAccount) -> list[tuple[str, str]]:
     """The numbers that count, by name."""
-    added, removed = size(work.changes)
-    files = many(len(work.changes), "file")
+    added, removed = count_changed_lines(work.changes)
+    files = format_count(len(work.changes), "file")
     return [
         ("Criteria", f"{words.score(work)} proven"),
         ("Checks", words.checks(work)),
         ("Cost", words.cost(work)),
-        ("Time", duration(work.seconds)),
+        ("Time", format_duration(work.seconds)),
         ("Iterations", _used(work)),
         ("Changes", f"+{added:,} −{removed:,} in {files}" if work.changes else "none"),
     ]
 
 
-def _used(work: Work) -> str:
+def _used(work: WorkAccount) -> str:
     """Iterations, and out of how many where one run has done them all: a resume counts anew."""
     used, runs = words.iterations(work), work.history.runs
     limit = runs[0].started.max_iterations if len(runs) == 1 else 0
     return f"{used} of at most {limit}" if limit and used <= limit else str(used)
 
 
-def _facts(work: Work) -> Markup:
+def _facts(work: WorkAccount) -> Markup:
     pairs = (tag("div", tag("dt", name), tag("dd", value)) for name, value in facts(work))
     return tag("dl", *pairs, class_="facts")
 
 
-def _card(account: Account, work: Work) -> Markup:
+def _card(account: FeatureAccount, work: WorkAccount) -> Markup:
     """One agent of several: its outcome and its numbers."""
     taken = words.taking(account)[1] is work and work.met
     rows = (tag("div", tag("dt", name), tag("dd", value)) for name, value in facts(work))
@@ -86,6 +85,6 @@ def _card(account: Account, work: Work) -> Markup:
     )
 
 
-def anchor(work: Work, part: str = "") -> str:
+def anchor(work: WorkAccount, part: str = "") -> str:
     """Where on the page a work, or a part of it, is."""
     return "-".join(filter(None, ("work", work.label or "solo", part)))

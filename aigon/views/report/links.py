@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aigon.journal.account import Account, Work
+from aigon.journal.account import FeatureAccount, WorkAccount
 from aigon.views.report.markup import Markup, tag
 
 SHORT = 8
@@ -15,8 +15,8 @@ LONGEST = 400
 class Links:
     """How one work's commits and files are shown."""
 
-    account: Account
-    work: Work
+    account: FeatureAccount
+    work: WorkAccount
 
     def commit(self, commit: str) -> Markup:
         """A commit by its short name; the whole one is its title."""

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from aigon.text.quoting import clean, clipped
+from aigon.text.quoting import clean, clip
 
 VOID = ("br", "circle", "col", "hr", "input", "line", "link", "meta", "path", "polygon", "polyline", "rect")
 _LONGEST = 4000
@@ -40,12 +40,12 @@ def text(value: object, limit: int = USUAL) -> Markup:
     """Text as HTML, at most `limit` characters of it, without what a reader cannot see; markup as it is."""
     if isinstance(value, Markup):
         return value
-    return Markup(html.escape(clipped(clean(str(value)[: limit * _READ]), limit)))
+    return Markup(html.escape(clip(clean(str(value)[: limit * _READ]), limit)))
 
 
 def line(value: str, limit: int = 300) -> Markup:
     """Text on one line, in which what stands in backticks is shown as code."""
-    short = clipped(" ".join(clean(value[: limit * _READ]).split()), limit)
+    short = clip(" ".join(clean(value[: limit * _READ]).split()), limit)
     parts = _CODE.split(short)
     return joined(tag("code", part) if at % 2 else part for at, part in enumerate(parts))
 

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from aigon.files.resources import resource
-from aigon.journal.account import Account, Work
-from aigon.text.timestamps import moment
+from aigon.files.resources import find_resource
+from aigon.journal.account import FeatureAccount, WorkAccount
+from aigon.text.amounts import format_timestamp
 from aigon.views.report import remains, words
 from aigon.views.report.bounds import LARGEST, STAGES, Bounds
 from aigon.views.report.criteria import criteria, matrix
@@ -19,7 +19,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 """What a browser may do with the page: show it."""
 
 
-def page(account: Account) -> str:
+def page(account: FeatureAccount) -> str:
     """The page, with as much of everything as fits into `LARGEST` bytes."""
     for bounds in STAGES:
         made = _page(account, bounds)
@@ -28,7 +28,7 @@ def page(account: Account) -> str:
     return made
 
 
-def _page(account: Account, bounds: Bounds) -> str:
+def _page(account: FeatureAccount, bounds: Bounds) -> str:
     title = f"Feature {account.feature.name_for_people}: {account.title or account.feature.slug}"
     meta = (
         tag("meta", charset="utf-8"),
@@ -44,15 +44,15 @@ def _page(account: Account, bounds: Bounds) -> str:
 
 @cache
 def _style() -> Markup:
-    return Markup(resource("templates", "report", "page.css").read_text(encoding="utf-8"))
+    return Markup(find_resource("templates", "report", "page.css").read_text(encoding="utf-8"))
 
 
-def _main(account: Account, bounds: Bounds) -> Markup:
+def _main(account: FeatureAccount, bounds: Bounds) -> Markup:
     sections = joined(_sections(account, bounds))
     return tag("main", head(account), _contents(account, sections), sections)
 
 
-def _contents(account: Account, sections: Markup) -> Markup:
+def _contents(account: FeatureAccount, sections: Markup) -> Markup:
     """Links to those parts of the page that are there."""
     several = len(account.works) > 1
     places = [("criteria", "Criteria"), ("progress", "Progress")]
@@ -61,12 +61,12 @@ def _contents(account: Account, sections: Markup) -> Markup:
     return tag("nav", *there, aria_label="On this page")
 
 
-def _parts(work: Work) -> list[tuple[str, str]]:
+def _parts(work: WorkAccount) -> list[tuple[str, str]]:
     parts = (("checks", "Checks"), ("integrity", "Integrity"), ("iterations", "Iterations"), ("changes", "Changes"))
     return [(anchor(work, part), name) for part, name in parts]
 
 
-def _sections(account: Account, bounds: Bounds) -> list[Markup | None]:
+def _sections(account: FeatureAccount, bounds: Bounds) -> list[Markup | None]:
     if len(account.works) == 1:
         work = account.works[0]
         first = tag("section", tag("h2", "Criteria"), criteria(account, work, bounds), id="criteria")
@@ -75,7 +75,7 @@ def _sections(account: Account, bounds: Bounds) -> list[Markup | None]:
     return [first, plots(account), *(_agent(account, work, bounds) for work in account.works)]
 
 
-def _agent(account: Account, work: Work, bounds: Bounds) -> Markup:
+def _agent(account: FeatureAccount, work: WorkAccount, bounds: Bounds) -> Markup:
     """Everything about one agent of several."""
     commit = joined([" at ", Links(account, work).commit(work.commit)]) if work.commit else None
     return tag(
@@ -91,7 +91,7 @@ def _agent(account: Account, work: Work, bounds: Bounds) -> Markup:
     )
 
 
-def _of_work(account: Account, work: Work, bounds: Bounds, level: str) -> list[Markup | None]:
+def _of_work(account: FeatureAccount, work: WorkAccount, bounds: Bounds, level: str) -> list[Markup | None]:
     """The parts about one work, each under its heading; those that have nothing to say are left out."""
     parts: list[tuple[str, str, Markup | None]] = [
         ("checks", "Checks", strip(work, bounds)),
@@ -105,12 +105,17 @@ def _of_work(account: Account, work: Work, bounds: Bounds, level: str) -> list[M
     return [tag("section", tag(level, name), inside, id=anchor(work, key)) for key, name, inside in parts if inside]
 
 
-def _foot(account: Account) -> Markup:
+def _foot(account: FeatureAccount) -> Markup:
     """Where the facts are from."""
     base = Links(account, account.works[0]).commit(account.base) if account.base else "unknown"
     unpushed = account.forge and not all(work.pushed for work in account.works if work.steps)
     links = " Links to commits work once the branch is pushed." if unpushed else ""
     return tag(
         "footer",
-        tag("p", f"Written by aigon at {moment(account.written)} UTC from its own journals. Base: ", base, f".{links}"),
+        tag(
+            "p",
+            f"Written by aigon at {format_timestamp(account.written)} UTC from its own journals. Base: ",
+            base,
+            f".{links}",
+        ),
     )

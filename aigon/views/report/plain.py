@@ -2,7 +2,7 @@
 
 import re
 
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$!])")
 _CALLS = re.compile(r"(?<=@)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-)", re.I)
@@ -13,13 +13,13 @@ NOTHING = "<!-- -->"
 
 def plain(text: str, limit: int = 300) -> str:
     """`text` on one line, every mark of Markdown escaped; what stands in backticks stays code."""
-    parts = _CODE.split(folded(text, limit))
+    parts = _CODE.split(fold(text, limit))
     return "".join(_code(part) if at % 2 else _escaped(part) for at, part in enumerate(parts))
 
 
 def cell(text: str, limit: int = 300) -> str:
     """The same for a cell of a table, where a bar ends a cell even within code."""
-    return _escaped(folded(text, limit))
+    return _escaped(fold(text, limit))
 
 
 def _escaped(text: str) -> str:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.journal.account import Account, Work
-from aigon.journal.amounts import dollars, duration
-from aigon.journal.progress import Point, points
+from aigon.journal.account import FeatureAccount, ProgressPoint, WorkAccount, list_progress
+from aigon.text.amounts import format_dollars, format_duration
 from aigon.views.report import scale
 from aigon.views.report.charts import Chart, Series, svg
 from aigon.views.report.markup import Markup, folding, joined, tag
@@ -21,10 +20,10 @@ class Measure:
 
     key: str
     title: str
-    of: Callable[[Point], float | None]
+    of: Callable[[ProgressPoint], float | None]
     named: Callable[[float], str]
     up: Callable[[float, float, float], Scale] = scale.of_counts
-    goal: Callable[[Account], float | None] = lambda _account: None
+    goal: Callable[[FeatureAccount], float | None] = lambda _account: None
 
 
 def _whole(value: float) -> str:
@@ -32,10 +31,10 @@ def _whole(value: float) -> str:
 
 
 def _usd(value: float) -> str:
-    return "$0" if not value else dollars(value)
+    return "$0" if not value else format_dollars(value)
 
 
-def _paid(point: Point) -> float | None:
+def _paid(point: ProgressPoint) -> float | None:
     return None if point.spend.unknown and not point.spend.usd else point.spend.usd
 
 
@@ -47,9 +46,9 @@ MEASURES = (
 )
 
 
-def plots(account: Account) -> Markup | None:
+def plots(account: FeatureAccount) -> Markup | None:
     """All charts; nothing where there is no way to plot: a base alone is a point."""
-    works = [(at, work, points(work)) for at, work in enumerate(account.works)]
+    works = [(at, work, list_progress(work)) for at, work in enumerate(account.works)]
     drawn = [(at, work, found) for at, work, found in works if len(found) > 1]
     if not drawn:
         return None
@@ -66,10 +65,10 @@ def plots(account: Account) -> Markup | None:
     )
 
 
-Drawn = Sequence[tuple[int, Work, tuple[Point, ...]]]
+Drawn = Sequence[tuple[int, WorkAccount, tuple[ProgressPoint, ...]]]
 
 
-def _figure(account: Account, measure: Measure, drawn: Drawn) -> Markup:
+def _figure(account: FeatureAccount, measure: Measure, drawn: Drawn) -> Markup:
     known = [(at, work, tuple(p for p in found if measure.of(p) is not None)) for at, work, found in drawn]
     known = [each for each in known if len(each[2]) > 1]
     caption = tag("figcaption", measure.title)
@@ -87,7 +86,7 @@ def _figure(account: Account, measure: Measure, drawn: Drawn) -> Markup:
     )
 
 
-def _by_iteration(account: Account, measure: Measure, known: Drawn) -> Chart:
+def _by_iteration(account: FeatureAccount, measure: Measure, known: Drawn) -> Chart:
     return Chart(
         f"{measure.key}-i",
         measure.title,
@@ -114,7 +113,7 @@ def _by_time(chart: Chart, measure: Measure, known: Drawn) -> Chart:
     )
 
 
-def _series(known: Drawn, measure: Measure, across: Callable[[Point], float]) -> tuple[Series, ...]:
+def _series(known: Drawn, measure: Measure, across: Callable[[ProgressPoint], float]) -> tuple[Series, ...]:
     return tuple(
         Series(work.name, at, tuple((across(p), float(measure.of(p) or 0)) for p in found)) for at, work, found in known
     )
@@ -135,7 +134,7 @@ def _table(measure: Measure, known: Drawn) -> Markup:
     rows = [(work, point) for _, work, found in known for point in found][:_ROWS]
     body = (
         tag("tr", tag("th", work.name, scope="row") if several else None, tag("td", point.number),
-            tag("td", duration(point.seconds)), tag("td", measure.named(float(measure.of(point) or 0))))
+            tag("td", format_duration(point.seconds)), tag("td", measure.named(float(measure.of(point) or 0))))
         for work, point in rows
     )  # fmt: skip
     head = tag("tr", *(tag("th", name, scope="col") for name in heads))

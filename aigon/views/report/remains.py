@@ -1,12 +1,10 @@
 """What is left to show of a work: the change by file, integrity, what was parked or said, earlier runs, the log."""
 
-from aigon.journal.account import Account, Work, span
-from aigon.journal.amounts import duration, many
-from aigon.journal.history import Run, Step
-from aigon.journal.progress import size
+from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines, seconds_between
+from aigon.journal.history import IterationRecord, RunRecord
 from aigon.model.changes import Concern, ConcernLevel, FileChange
 from aigon.model.outcomes import describe_outcome
-from aigon.text.timestamps import moment
+from aigon.text.amounts import format_count, format_duration, format_timestamp
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.links import Links
 from aigon.views.report.markup import Markup, block, folding, joined, line, tag
@@ -22,12 +20,12 @@ _LISTED = 40
 """Notices and parked things that are listed."""
 
 
-def changes(account: Account, work: Work, bounds: Bounds) -> Markup:
+def changes(account: FeatureAccount, work: WorkAccount, bounds: Bounds) -> Markup:
     """The files that differ from the base, the largest change first."""
     if not work.changes or work.last is None:
         return tag("p", "Nothing is changed since the base.", class_="none")
     by_size = sorted(work.changes, key=lambda c: -(max(c.added, 0) + max(c.removed, 0)))
-    added, removed = size(work.changes)
+    added, removed = count_changed_lines(work.changes)
     most = max(max(c.added, 0) + max(c.removed, 0) for c in work.changes)
     rows = (_file(Links(account, work), change, most) for change in by_size[: bounds.files])
     heads = (tag("th", name, scope="col") for name in ("File", "", "Lines", ""))
@@ -35,9 +33,9 @@ def changes(account: Account, work: Work, bounds: Bounds) -> Markup:
     left = len(by_size) - bounds.files
     return joined(
         [
-            tag("p", f"{many(len(by_size), 'file')}, +{added:,} −{removed:,} lines since the base."),
+            tag("p", f"{format_count(len(by_size), 'file')}, +{added:,} −{removed:,} lines since the base."),
             tag("div", table, class_="scroll", tabindex="0", role="group", aria_label="Changed files"),
-            tag("p", f"{many(left, 'smaller change')} not listed.", class_="how") if left > 0 else None,
+            tag("p", f"{format_count(left, 'smaller change')} not listed.", class_="how") if left > 0 else None,
         ]
     )
 
@@ -64,7 +62,7 @@ def _bar(change: FileChange, most: int) -> Markup | None:
     return tag("svg", *parts, viewBox="0 0 80 10", width=80, height=10, aria_hidden="true", class_="bar")
 
 
-def integrity(account: Account, work: Work, bounds: Bounds) -> Markup:
+def integrity(account: FeatureAccount, work: WorkAccount, bounds: Bounds) -> Markup:
     """What the checks cannot see, at the last look and, where that has gone since, at earlier ones."""
     now = {(c.rule, c.key): c for c in work.last.look.concerns} if work.last else {}
     seen = {(c.rule, c.key): (c, step) for step in work.steps for c in step.look.concerns}
@@ -73,7 +71,9 @@ def integrity(account: Account, work: Work, bounds: Bounds) -> Markup:
     return tag("ul", *found, class_="concerns") if found else tag("p", none, class_="none")
 
 
-def _concern(account: Account, work: Work, concern: Concern, step: Step, *, past: bool, bounds: Bounds) -> list[object]:
+def _concern(
+    account: FeatureAccount, work: WorkAccount, concern: Concern, step: IterationRecord, *, past: bool, bounds: Bounds
+) -> list[object]:
     sign, word = _LEVELS[concern.level]
     paths = [Links(account, work).file(path, commit=step.look.checkpoint) for path in concern.paths[:10]]
     when = f" Seen at {title_of(step).lower()}; it is gone since." if past else ""
@@ -84,7 +84,7 @@ def _concern(account: Account, work: Work, concern: Concern, step: Step, *, past
     ]
 
 
-def said(work: Work, bounds: Bounds) -> Markup | None:
+def said(work: WorkAccount, bounds: Bounds) -> Markup | None:
     """Warnings of aigon, what was parked, what could not be read."""
     warnings = dict.fromkeys(notice.text for notice in work.history.notices if notice.level == "warning")
     items = [tag("li", line(each, bounds.text)) for each in warnings if each not in passing(work)]
@@ -95,21 +95,21 @@ def said(work: Work, bounds: Bounds) -> Markup | None:
     return tag("ul", *items[:_LISTED], *more) if items else None
 
 
-def runs(work: Work) -> Markup | None:
+def runs(work: WorkAccount) -> Markup | None:
     """How each invocation of the loop ended, where there was more than one."""
     if len(work.history.runs) < 2:
         return None
     return tag("ol", *(tag("li", _run(run)) for run in work.history.runs[-_LISTED:]), class_="runs")
 
 
-def _run(run: Run) -> Markup:
+def _run(run: RunRecord) -> Markup:
     kind = "resumed" if run.started.resumed else "started"
     ended = describe_outcome(run.finished.outcome) if run.finished else "has not said how it ended"
-    took = duration(span(run.started.at, run.heard))
-    return joined([f"{moment(run.started.at)} {kind}, {took}: ", line(ended, 300)])
+    took = format_duration(seconds_between(run.started.at, run.heard))
+    return joined([f"{format_timestamp(run.started.at)} {kind}, {took}: ", line(ended, 300)])
 
 
-def log(work: Work, bounds: Bounds) -> Markup | None:
+def log(work: WorkAccount, bounds: Bounds) -> Markup | None:
     """The iteration log as the branch has it, folded away."""
     if not work.log.strip() or not bounds.log:
         return None

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
-from aigon.journal.account import Item
+from aigon.journal.account import CriterionItem
 from aigon.journal.events import Event
-from aigon.journal.history import History, Step
-from aigon.journal.sink import events
+from aigon.journal.history import History, IterationRecord
+from aigon.journal.replay import read_events
 from aigon.model.changes import FileChange
-from aigon.spec.document import parse
+from aigon.spec.document import parse_spec
 
 OUTPUT = 4000
 """Bytes of the end of what a command printed."""
@@ -23,7 +23,7 @@ def journals(paths: Sequence[Path]) -> tuple[list[Sequence[Event]], list[str]]:
     unread = []
     for path in paths:
         try:
-            read.append(events(path))
+            read.append(read_events(path))
         except (AigonError, OSError) as error:
             unread.append(f"{path.name}: {error.what if isinstance(error, AigonError) else error.strerror}")
     return read, unread
@@ -39,22 +39,22 @@ def tip(checkout: Checkout, branch: str) -> str:
     return (checkout.commit_of(f"refs/heads/{branch}") or "") if branch else ""
 
 
-def spec(raw: str | None) -> tuple[str, tuple[Item, ...]]:
+def spec(raw: str | None) -> tuple[str, tuple[CriterionItem, ...]]:
     """The title and the criteria of a spec; nothing for one that cannot be read."""
     try:
-        parsed = parse((raw or "").encode("utf-8", "surrogateescape"))
+        parsed = parse_spec((raw or "").encode("utf-8", "surrogateescape"))
     except AigonError:
         return "", ()
-    items = tuple(Item(c.number, c.text, c.kind, c.command or "") for c in parsed.criteria)
+    items = tuple(CriterionItem(c.number, c.text, c.kind, c.command or "") for c in parsed.criteria)
     return parsed.title.removeprefix("Feature:").strip(), items
 
 
-def judged(history: History) -> tuple[Item, ...]:
+def judged(history: History) -> tuple[CriterionItem, ...]:
     """The criteria as they were judged, for where the spec is not to be had."""
-    return tuple(Item(number, text) for number, text in sorted(history.texts.items()))
+    return tuple(CriterionItem(number, text) for number, text in sorted(history.texts.items()))
 
 
-def outputs(root: Path, step: Step | None) -> dict[str, str]:
+def outputs(root: Path, step: IterationRecord | None) -> dict[str, str]:
     """The end of what each green check and command of a look printed, from its log in the main checkout at `root`."""
     runs = (root / RUNS).resolve()
     found = (*step.look.findings, *step.asked) if step else ()

@@ -1,14 +1,14 @@
 """Checks per iteration as a grid: a row for each check, a column for each look, a sign and a word in each cell."""
 
-from aigon.journal.account import Work
-from aigon.journal.history import Step
+from aigon.journal.account import WorkAccount
+from aigon.journal.history import IterationRecord
 from aigon.model.checks import Finding
 from aigon.views.report.bounds import Bounds
 from aigon.views.report.markup import Markup, joined, tag
 from aigon.views.report.words import CHECKS
 
 
-def strip(work: Work, bounds: Bounds) -> Markup | None:
+def strip(work: WorkAccount, bounds: Bounds) -> Markup | None:
     """The grid of the last looks there is room for; nothing where no check ran."""
     steps = work.steps[-bounds.columns :]
     titles = {found.check: found.title for step in steps for found in step.look.findings}
@@ -31,11 +31,11 @@ def strip(work: Work, bounds: Bounds) -> Markup | None:
     )
 
 
-def _column(step: Step) -> Markup:
+def _column(step: IterationRecord) -> Markup:
     return tag("th", str(step.number) if step.number else "base", scope="col")
 
 
-def _criteria(work: Work, steps: tuple[Step, ...]) -> Markup:
+def _criteria(work: WorkAccount, steps: tuple[IterationRecord, ...]) -> Markup:
     cells = (
         tag("td", f"{step.proven}/{work.total}", class_="pass" if step.proven == work.total else "some")
         for step in steps
@@ -43,11 +43,11 @@ def _criteria(work: Work, steps: tuple[Step, ...]) -> Markup:
     return tag("tr", tag("th", "Criteria proven", scope="row"), joined(cells))
 
 
-def _row(check: str, title: str, steps: tuple[Step, ...]) -> Markup:
+def _row(check: str, title: str, steps: tuple[IterationRecord, ...]) -> Markup:
     return tag("tr", tag("th", title, scope="row"), *(_cell(_found(step, check)) for step in steps))
 
 
-def _found(step: Step, check: str) -> Finding | None:
+def _found(step: IterationRecord, check: str) -> Finding | None:
     return next((found for found in step.look.findings if found.check == check), None)
 
 

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
-from aigon.journal.account import Account, Item, Work
-from aigon.journal.amounts import count_checks, many, spent
-from aigon.journal.history import Step
+from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
+from aigon.journal.attempt import describe_checks
+from aigon.journal.history import IterationRecord
+from aigon.journal.spending import describe_spend
 from aigon.model.candidates import format_run_command
 from aigon.model.checks import CheckStatus, Finding
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, describe_outcome, describe_success
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
+from aigon.text.amounts import format_count
 
 STANDINGS = {
     "met": ("✓", "Proven"),
@@ -46,13 +48,13 @@ _METHODS = {
 }
 
 
-def lead(account: Account) -> str:
+def lead(account: FeatureAccount) -> str:
     """The outcome in one sentence."""
     if len(account.works) == 1:
         return of_one(account.works[0])
-    proven, works = account.proven, many(len(account.works), "agent")
+    proven, works = account.proven, format_count(len(account.works), "agent")
     running = sum(work.running for work in account.works)
-    still = f"; {many(running, 'loop')} still running" if running else ""
+    still = f"; {format_count(running, 'loop')} still running" if running else ""
     if not proven:
         best = account.shown_first
         return f"None of {works} has proven it: the furthest is {best.name} with {score(best)} criteria{still}."
@@ -60,9 +62,9 @@ def lead(account: Account) -> str:
     return f"{len(proven)} of {works} proved every criterion: {names}{still}."
 
 
-def of_one(work: Work) -> str:
+def of_one(work: WorkAccount) -> str:
     """How one work ended, in a sentence."""
-    outcome, after = work.history.outcome, many(iterations(work), "iteration")
+    outcome, after = work.history.outcome, format_count(iterations(work), "iteration")
     if work.running and not work.steps:
         return "A loop has begun and looks at the base."
     if work.running:
@@ -74,7 +76,7 @@ def of_one(work: Work) -> str:
     return f"{why}. {score(work)} criteria are proven after {after}."
 
 
-def taking(account: Account) -> tuple[str, Work | None, str]:
+def taking(account: FeatureAccount) -> tuple[str, WorkAccount | None, str]:
     """What to do now: in words, which work is meant (None for no single one), and the command."""
     name, proven = account.feature.name_for_people, account.proven
     if account.feature.stage == "done":
@@ -93,32 +95,32 @@ def taking(account: Account) -> tuple[str, Work | None, str]:
     return "Not ready to merge. Continue with:", best, format_run_command(name, best.label)
 
 
-def _proposed(account: Account) -> Work | None:
+def _proposed(account: FeatureAccount) -> WorkAccount | None:
     found = account.proposed
     return next((w for w in account.proven if found and found.kind == "winner" and w.label == found.label), None)
 
 
-def reasons(account: Account) -> tuple[str, ...]:
+def reasons(account: FeatureAccount) -> tuple[str, ...]:
     """Why the comparison says so; none where it was not made, or is about something else by now."""
     return account.proposed.reasons if account.proposed and _proposed(account) else ()
 
 
-def score(work: Work) -> str:
+def score(work: WorkAccount) -> str:
     """`5 of 7`."""
     return f"{work.proven} of {work.total}"
 
 
-def iterations(work: Work) -> int:
+def iterations(work: WorkAccount) -> int:
     """Iterations of the last run and its resumes; the look at the base is none."""
     return sum(step.number > 0 for step in work.steps)
 
 
-def checks(work: Work) -> str:
+def checks(work: WorkAccount) -> str:
     """`4 of 4 green`, or that none ran."""
-    return count_checks(work.findings).replace(" checks", "", 1)
+    return describe_checks(work.findings).replace(" checks", "", 1)
 
 
-def cost(work: Work) -> str:
+def cost(work: WorkAccount) -> str:
     """What all runs cost, and how well that is known."""
     history = work.history
     known = history.statuses - {"unknown"}
@@ -127,17 +129,17 @@ def cost(work: Work) -> str:
     if not known or (history.spend.unknown and not history.spend.usd):
         return "unknown"
     how = "reported" if known == {"reported"} else "estimated" if known == {"estimated"} else "partly estimated"
-    return f"{spent(history.spend)} ({how})"
+    return f"{describe_spend(history.spend)} ({how})"
 
 
-def passing(work: Work) -> tuple[str, ...]:
+def passing(work: WorkAccount) -> tuple[str, ...]:
     """Return the warnings about criteria that passed before anything was built."""
     if not work.last:
         return ()
     return describe_passing([_as_decided(work, item) for item in work.items], work.last.look.passed_at_base)
 
 
-def _as_decided(work: Work, item: Item) -> Item:
+def _as_decided(work: WorkAccount, item: CriterionItem) -> CriterionItem:
     """Return the criterion with the check that a run bound it to; the spec alone does not tell."""
     verdict = work.verdict(item.number)
     if item.kind == "judge" and verdict and verdict.method.startswith("check:"):
@@ -154,7 +156,7 @@ def decided(verdict: Verdict | None) -> str:
     return _METHODS.get(verdict.method, f"by {verdict.method}")
 
 
-def command_of(work: Work, number: int, verdict: Verdict | None) -> Finding | None:
+def command_of(work: WorkAccount, number: int, verdict: Verdict | None) -> Finding | None:
     """What decided a criterion by running: its own command, or the check that it is bound to."""
     if work.last is None or verdict is None:
         return None
@@ -168,6 +170,6 @@ def turn_end(turn: Turn) -> str:
     return turn.end.replace("_", " ") + (f", exit code {turn.exit_code}" if turn.exit_code else "")
 
 
-def title_of(step: Step) -> str:
+def title_of(step: IterationRecord) -> str:
     """`Iteration 2`, or the base."""
     return f"Iteration {step.number}" if step.number else "The base"

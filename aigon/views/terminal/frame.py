@@ -7,9 +7,10 @@ from textwrap import wrap
 from rich.console import Group
 from rich.text import Text
 
-from aigon.journal.amounts import count_checks, total_spent
+from aigon.journal.attempt import describe_checks
+from aigon.journal.spending import format_spend
 from aigon.model.outcomes import describe_status
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.views.terminal.rows import checks, clock, criteria, proven
 from aigon.views.terminal.scene import Scene
 
@@ -35,7 +36,7 @@ class Page:
 def running(scene: Scene, page: Page, now: float) -> Group:
     """`scene` at the monotonic second `now`, on at most as many lines as `page` has."""
     head = [*_header(scene, now), *wrapped(_doing(scene, now), "cyan", page)]
-    told = [(folded(notice.text), notice.level) for notice in scene.notices]
+    told = [(fold(notice.text), notice.level) for notice in scene.notices]
     room = page.height - SPARE - len(head)
     if page.height < _ENOUGH:
         lines = [*head, Text(_far(scene)), *notice_lines(told, page, room - 1)]
@@ -57,21 +58,21 @@ def closing(scene: Scene, page: Page, now: float) -> Group:
 def _doing(scene: Scene, now: float) -> str:
     """What the run does, and since when, or how long it still waits."""
     if scene.phase_ends is None:
-        return f"{folded(scene.phase)}, {clock(now - scene.phase_began)}"
-    return f"{folded(scene.phase)}, {clock(scene.phase_ends - now)} left (Ctrl+C stops, --resume continues)"
+        return f"{fold(scene.phase)}, {clock(now - scene.phase_began)}"
+    return f"{fold(scene.phase)}, {clock(scene.phase_ends - now)} left (Ctrl+C stops, --resume continues)"
 
 
 def _far(scene: Scene) -> str:
     findings = [row.finding for row in scene.checks.values() if row.finding]
-    return f"{proven(scene)} · {count_checks(findings)}"
+    return f"{proven(scene)} · {describe_checks(findings)}"
 
 
 def _header(scene: Scene, now: float) -> list[Text]:
     """The agent last: the name of a model can be long, and a narrow terminal cuts the end off."""
     agent = f"{scene.agent} ({scene.model})" if scene.model else scene.agent
     rung = f"rung {scene.rung[0] + 1} of {scene.rung[1]}" if scene.rung[1] > 1 else ""
-    parts = (str(scene.place), rung, clock(now - scene.began), total_spent(scene.spend), agent)
-    return [Text(folded(scene.title), style="bold"), Text(folded(" · ".join(part for part in parts if part)))]
+    parts = (str(scene.place), rung, clock(now - scene.began), format_spend(scene.spend), agent)
+    return [Text(fold(scene.title), style="bold"), Text(fold(" · ".join(part for part in parts if part)))]
 
 
 def notice_lines(notices: Sequence[tuple[str, str]], page: Page, room: int) -> list[Text]:

@@ -4,31 +4,33 @@ from datetime import datetime
 from typing import TextIO
 
 from aigon.files.pipe import write_line
-from aigon.journal.amounts import cost, count_checks, many
+from aigon.journal.attempt import describe_checks
 from aigon.journal.events import (
     CheckFinished,
-    CheckpointIntended,
     CheckStarted,
+    CommitIntended,
     CriterionJudged,
     Event,
     HookRan,
     IterationFinished,
     IterationStarted,
     JudgeAsked,
+    MoneySpent,
     Notice,
-    Parked,
-    RecordMended,
+    RecordRepaired,
     RolledBack,
     RunFinished,
     RunStarted,
-    Spent,
+    SavedAside,
     TurnEnded,
     Waiting,
 )
+from aigon.journal.spending import format_cost
 from aigon.model.checks import Finding
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import describe_outcome
-from aigon.text.quoting import folded
+from aigon.text.amounts import format_count
+from aigon.text.quoting import fold
 from aigon.views.terminal.phrases import asked_by, hook, price, result, took, turn, waits, went_back
 from aigon.views.terminal.place import Place
 
@@ -73,7 +75,7 @@ def stamp_line(text: str, column: str = "") -> str:
     The time is that of writing: events carry the moment they are about, which may lie before an earlier line's.
     """
     head = f"{datetime.now():%H:%M:%S} {column}"
-    return head + folded(text, max(LONGEST - len(head), 1))
+    return head + fold(text, max(LONGEST - len(head), 1))
 
 
 def describe_event(event: Event, place: Place) -> str:
@@ -86,23 +88,24 @@ def describe_event(event: Event, place: Place) -> str:
         case CheckFinished():
             return _found(event.finding)
         case JudgeAsked():
-            return f"judge: deciding {many(len(event.criteria), 'criterion')}"
+            return f"judge: deciding {format_count(len(event.criteria), 'criterion')}"
         case CriterionJudged():
             return _judged(event)
         case TurnEnded():
             return f"{turn(event.turn)}, {price(event.turn)}"
         case Waiting():
             return f"{waits(event)}. Ctrl+C stops, --resume continues"
-        case Parked():
+        case SavedAside():
             return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
         case RolledBack():
             return went_back(event)
-        case RecordMended():
-            return f"the record was damaged: {many(event.lost, 'line')} lost; the original is kept as {event.kept_as}"
-        case CheckpointIntended():
+        case RecordRepaired():
+            lost = format_count(event.lost, "line")
+            return f"the record was damaged: {lost} lost; the original is kept as {event.kept_as}"
+        case CommitIntended():
             return f"checkpoint {event.commit[:7]} on {event.branch}"
-        case Spent():
-            return f"{event.what}: cost {cost(event.cost, event.status)}"
+        case MoneySpent():
+            return f"{event.what}: cost {format_cost(event.cost, event.status)}"
         case HookRan():
             return hook(event)
         case Notice():
@@ -127,7 +130,7 @@ def _step(event: RunStarted | IterationStarted | IterationFinished | RunFinished
 def _run(event: RunStarted, place: Place) -> str:
     verb = "resumed" if event.resumed else "started"
     skipped = ", validation skipped" if event.skip_validation else ""
-    limit = f"{many(event.criteria_total, 'criterion')}, {place.limit_words}"
+    limit = f"{format_count(event.criteria_total, 'criterion')}, {place.limit_words}"
     name = " ".join(dict.fromkeys((event.feature_id, event.slug)))
     return f"feature {name} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
 
@@ -153,7 +156,7 @@ def _judged(event: CriterionJudged) -> str:
 
 def _tally(event: IterationFinished) -> str:
     met = sum(verdict.status == "met" for verdict in event.verdicts)
-    return f"{met} of {len(event.verdicts)} criteria proven, {count_checks(event.findings)}"
+    return f"{met} of {len(event.verdicts)} criteria proven, {describe_checks(event.findings)}"
 
 
 def _mark(finding: Finding) -> str:

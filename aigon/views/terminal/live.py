@@ -8,7 +8,7 @@ from typing import TextIO
 from rich.console import Group
 
 from aigon.journal.events import Event, Notice
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion
 from aigon.views.terminal.frame import Page, closing, running

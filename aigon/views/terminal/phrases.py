@@ -3,12 +3,12 @@
 import re
 from datetime import datetime, timedelta
 
-from aigon.journal.amounts import cost, duration
 from aigon.journal.events import HookRan, HookStatus, RolledBack, Waiting
+from aigon.journal.spending import format_cost
 from aigon.model.checks import Finding
 from aigon.model.turns import Turn
-from aigon.text.quoting import folded
-from aigon.text.timestamps import format_epoch
+from aigon.text.amounts import format_duration, format_epoch
+from aigon.text.quoting import fold
 
 _TURN_ENDS = {
     "finished": "finished",
@@ -46,7 +46,7 @@ def result(finding: Finding) -> str:
 
 def took(finding: Finding) -> str:
     """How long a check ran, or `cached` when its result is from an earlier run on the same tree."""
-    return "cached" if finding.cached else duration(finding.duration)
+    return "cached" if finding.cached else format_duration(finding.duration)
 
 
 def turn(ended: Turn) -> str:
@@ -56,7 +56,7 @@ def turn(ended: Turn) -> str:
     """
     when = format_epoch(ended.resets_at) if ended.resets_at is not None else ""
     until = f" until {when}" if when else ""
-    after = f" after {duration(ended.duration)}" if ended.duration else ""
+    after = f" after {format_duration(ended.duration)}" if ended.duration else ""
     denied = f", denied: {denials(ended)}" if ended.denied else ""
     how = f"{ended.agent} {_TURN_ENDS[ended.end]}{until}{after}{denied}"
     if ended.end == "finished":
@@ -69,18 +69,18 @@ def turn(ended: Turn) -> str:
 def denials(ended: Turn) -> str:
     """What an agent was not permitted: `Write: src/a.py, Bash: npm test and 3 more`."""
     more = f" and {len(ended.denied) - _DENIED} more" if len(ended.denied) > _DENIED else ""
-    return ", ".join(folded(each, 50) for each in ended.denied[:_DENIED]) + more
+    return ", ".join(fold(each, 50) for each in ended.denied[:_DENIED]) + more
 
 
 def price(ended: Turn) -> str:
     """What a turn cost: `cost $0.42 (reported)`, `cost unknown`."""
-    return f"cost {cost(ended.cost, ended.cost_status)}"
+    return f"cost {format_cost(ended.cost, ended.cost_status)}"
 
 
 def waits(event: Waiting) -> str:
     """For whom the run waits, until when by this machine's clock, and why."""
     why = f": {event.reason}" if event.reason else ""
-    return f"waiting for {event.agent}{_until(event)} ({duration(event.seconds)}){why}"
+    return f"waiting for {event.agent}{_until(event)} ({format_duration(event.seconds)}){why}"
 
 
 def _until(event: Waiting) -> str:
@@ -99,7 +99,7 @@ def went_back(event: RolledBack) -> str:
 
 def hook(ran: HookRan) -> str:
     """How a hook ended: `hook before_checks (hooks.before_checks) failed after 0.2s: no database`."""
-    after = f" after {duration(ran.duration)}" if ran.duration else ""
+    after = f" after {format_duration(ran.duration)}" if ran.duration else ""
     veto = " and stops the run" if ran.veto else ""
     words = [line for line in ran.output.splitlines() if line.strip()]
     why = f": {words[-1].strip()}" if ran.status != "ok" and words else ""

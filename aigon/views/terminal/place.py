@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from aigon.journal.amounts import many
 from aigon.journal.events import Event, IterationFinished, IterationStarted, RunStarted
+from aigon.text.amounts import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Place:
     @property
     def limit_words(self) -> str:
         """`at most 5 iterations`; `at most 5 more iterations` after a resume."""
-        return f"at most {many(self.limit, 'more iteration' if self.finished else 'iteration')}"
+        return f"at most {format_count(self.limit, 'more iteration' if self.finished else 'iteration')}"
 
     def __str__(self) -> str:
         """`iteration 2 of 5`; before the first one `at most 5 iterations`."""

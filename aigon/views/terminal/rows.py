@@ -6,7 +6,7 @@ from rich.text import Text
 
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion
-from aigon.text.quoting import folded
+from aigon.text.quoting import fold
 from aigon.views.terminal.phrases import result, took
 from aigon.views.terminal.scene import Row, Scene
 
@@ -66,12 +66,12 @@ def _rank(row: Row) -> int:
 
 
 def _check(row: Row, width: int, now: float) -> Text:
-    title = f"{folded(row.title, width):{width}}"
+    title = f"{fold(row.title, width):{width}}"
     if row.running is not None:
         return Text(f"  ▸ {title} {clock(now - row.running):>{_TIME}}  running", style="cyan")
     if row.fresh and row.finding:
         return _found(row.finding, title)
-    before = f" (was: {folded(result(row.finding))})" if row.finding else ""
+    before = f" (was: {fold(result(row.finding))})" if row.finding else ""
     return Text(f"  · {title} {'':{_TIME}}  waiting{before}", style="dim")
 
 
@@ -81,7 +81,7 @@ def _found(finding: Finding, title: str) -> Text:
 
 
 def _said(finding: Finding) -> str:
-    return folded(result(finding))
+    return fold(result(finding))
 
 
 def _status(scene: Scene, criterion: Criterion) -> str:
@@ -90,7 +90,7 @@ def _status(scene: Scene, criterion: Criterion) -> str:
 
 
 def _criterion(scene: Scene, criterion: Criterion, now: float) -> Text:
-    text = f" {criterion.number} {folded(criterion.text)}"
+    text = f" {criterion.number} {fold(criterion.text)}"
     since = scene.proving.get(criterion.number)
     if since is not None:
         return Text(f"  [▸]{text} · running {clock(now - since)}", style="cyan")
@@ -102,7 +102,7 @@ def _why(scene: Scene, criterion: Criterion) -> tuple[str, str]:
     verdict = scene.verdicts.get(criterion.number)
     if verdict is None or verdict.status == "met" or not verdict.reason:
         return "", ""
-    return f" · {folded(verdict.reason)}", "dim"
+    return f" · {fold(verdict.reason)}", "dim"
 
 
 def _counted(scene: Scene, hidden: Sequence[Criterion]) -> Text:

@@ -5,24 +5,24 @@ from dataclasses import dataclass, field, replace
 
 from aigon.journal.events import (
     CheckFinished,
-    CheckpointIntended,
     CheckStarted,
+    CommitIntended,
     CriterionJudged,
     Event,
     HookRan,
     IterationFinished,
     IterationStarted,
     JudgeAsked,
+    MoneySpent,
     Notice,
-    Parked,
     RolledBack,
     RunFinished,
     RunStarted,
-    Spent,
+    SavedAside,
     TurnEnded,
     Waiting,
 )
-from aigon.journal.state import Spend
+from aigon.journal.spending import Spend
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.views.terminal.phrases import asked_by, hook, turn, waits, went_back
@@ -93,7 +93,7 @@ def _changed(scene: Scene, event: Event, now: float) -> Scene:
             return _looked(scene, event)
         case TurnEnded():
             return replace(scene, spend=scene.spend.plus(event.turn.cost))
-        case Spent():
+        case MoneySpent():
             return replace(scene, spend=scene.spend.plus(event.cost))
         case RunFinished():
             return replace(scene, end=event)
@@ -156,7 +156,7 @@ def _phase(event: Event) -> str:
             return "waiting for the judge"
         case Waiting():
             return f"waiting for {event.agent}"
-        case CheckpointIntended():
+        case CommitIntended():
             return f"committing {event.commit[:7]}"
         case RolledBack():
             return f"going back to {event.commit[:7]}"
@@ -170,7 +170,7 @@ def _notice(event: Event) -> Notice | None:
     match event:
         case Notice():
             return event
-        case Parked():
+        case SavedAside():
             return Notice(event.at, f"parked {event.what} as {event.commit[:7]}", "warning")
         case RolledBack():
             return Notice(event.at, went_back(event))

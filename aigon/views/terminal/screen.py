@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from rich.console import Console, Group
 from rich.live import Live
 
-from aigon.files.pipe import lead_nowhere
+from aigon.files.pipe import discard_output
 from aigon.views.terminal.frame import Page
 
 PER_SECOND = 4
@@ -92,7 +92,7 @@ class Screen:
             if self._shown:
                 self._console.print(self._frame())
         except OSError:
-            lead_nowhere(self._stream)
+            discard_output(self._stream)
 
     def _stop(self) -> None:
         try:

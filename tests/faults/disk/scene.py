@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from aigon.files.store import read_journal
+from aigon.files.checksums import read_documents
 from tests.faults.disk.small import SmallDisk
 from tests.lab import BRANCH, LOG, SPEC, STATE, Lab, Ran, finish, until
 
@@ -54,7 +54,9 @@ class Scene:
 
     def events(self) -> list[dict[str, Any]]:
         """What the journal holds; it has to be readable at any time."""
-        return read_journal(self.journal) if list(self.lab.home.glob("state/repos/*/features/42/journal.jsonl")) else []
+        return (
+            read_documents(self.journal) if list(self.lab.home.glob("state/repos/*/features/42/journal.jsonl")) else []
+        )
 
     def run(self, *options: str) -> Ran:
         """A run to its end."""

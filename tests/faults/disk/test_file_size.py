@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from aigon.files.store import read_journal
+from aigon.files.checksums import read_documents
 from tests.lab import BRANCH, DONE_WHEN, Lab, Ran
 
 
@@ -37,7 +37,7 @@ def test_a_record_that_may_not_grow_ends_the_run_with_words_and_not_with_a_signa
     assert ran.code == 7, f"{ran.code}\n{ran.out}\n{ran.err}"
     assert "Traceback" not in ran.out + ran.err
     for journal in lab.home.glob("state/repos/*/features/42/journal.jsonl"):
-        read_journal(journal)
+        read_documents(journal)
     lab.git("fsck", "--full", "--strict")
     left = [path for path in lab.path(".git").rglob("*.lock") if path.parent.name != "aigon"]
     assert not left

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.files.file_holders import holder
+from aigon.files.locks import describe_holder
 from aigon.git import locks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
@@ -46,7 +46,7 @@ def test_a_lock_that_holds_a_number_names_that_process_and_one_that_does_not_nam
     assert f"pid {os.getppid()} (" in refused(tmp_path / "index", monkeypatch)
     for text in ("somebody", "999999999", "-1", ""):
         lock.write_text(text)
-        assert (holder(lock), refused(tmp_path / "index", monkeypatch)) == ("", str(lock))
+        assert (describe_holder(lock), refused(tmp_path / "index", monkeypatch)) == ("", str(lock))
         assert lock.read_text() == text
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Literal
 
 from aigon.git.forge import Forge
-from aigon.journal.account import Account, Item, Work
-from aigon.journal.events import CheckFinished, Event, Notice, Parked, RunFinished, RunStarted
-from aigon.journal.history import history
+from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
+from aigon.journal.events import CheckFinished, Event, Notice, RunFinished, RunStarted, SavedAside
+from aigon.journal.history import build_history
 from aigon.model.changes import Concern, FileChange
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Promise, Verdict
@@ -18,8 +18,8 @@ from tests.views.story import run_started
 
 FEATURE = Feature("42", "dark-mode", "docs/specs/features/03-in-progress/feature-42-dark-mode.md", "in-progress")
 ITEMS = (
-    Item(1, "`toggle()` turns the page dark", "verify", "pytest -q tests/test_toggle.py"),
-    Item(2, "The README explains it", "judge"),
+    CriterionItem(1, "`toggle()` turns the page dark", "verify", "pytest -q tests/test_toggle.py"),
+    CriterionItem(2, "The README explains it", "judge"),
 )
 FORGE = Forge("github", "https://github.com/ada/tea")
 Word = Callable[[str], str]
@@ -59,29 +59,31 @@ def iterations(met: list[int], *, cost: float = 0.2, said: str = "Done!") -> lis
     return events
 
 
-def work(events: list[Event], *, label: str = "", agent: str = "claude", outcome: Outcome | None = None) -> Work:
+def work(events: list[Event], *, label: str = "", agent: str = "claude", outcome: Outcome | None = None) -> WorkAccount:
     """What the events left under a label."""
-    known = history([[started(label, agent), *events, *([ended(outcome, 30)] if outcome else [])]])
+    known = build_history([[started(label, agent), *events, *([ended(outcome, 30)] if outcome else [])]])
     diffs = {
         step.look.checkpoint: (FileChange("src/dark.py", 10 * step.number, 2, "A"), FileChange("logo.png", -1, -1))
         for step in known.steps
         if step.look.checkpoint
     }
-    made = Work(label, agent, "arena" if label else "solo", known.runs[0].started.branch, ITEMS, known, diffs=diffs)
+    made = WorkAccount(
+        label, agent, "arena" if label else "solo", known.runs[0].started.branch, ITEMS, known, diffs=diffs
+    )
     return replace(made, tip=made.commit, log_path=FEATURE.log(label), log="# Iteration log\n\n## Iteration 1\n")
 
 
-def account(*works: Work, title: str = "Dark mode") -> Account:
+def account(*works: WorkAccount, title: str = "Dark mode") -> FeatureAccount:
     """The account of the feature."""
-    return Account(FEATURE, title, at(31), works, target="main", base="b" * 40, forge=FORGE)
+    return FeatureAccount(FEATURE, title, at(31), works, target="main", base="b" * 40, forge=FORGE)
 
 
-def one() -> Account:
+def one() -> FeatureAccount:
     """One agent that proves it in two iterations."""
     return account(work(iterations([0, 1, 2]), outcome=Met()))
 
 
-def three() -> Account:
+def three() -> FeatureAccount:
     """Three agents, of which one proves it."""
     stopped = Stopped("max-iterations", "5 iterations are used up")
     works = (
@@ -92,7 +94,7 @@ def three() -> Account:
     return account(*works)
 
 
-def long(count: int = 20) -> Account:
+def long(count: int = 20) -> FeatureAccount:
     """One agent that goes on and on, with large outputs."""
     flood = "a line that a tool printed, again and again\n" * 4000
     loud = replace(red("test_a"), excerpt=flood, command="pytest -q " + "x" * 500)
@@ -103,12 +105,12 @@ def long(count: int = 20) -> Account:
     return account(replace(made, log=flood, outputs={"lint": flood}))
 
 
-def empty() -> Account:
+def empty() -> FeatureAccount:
     """A run that has begun and looked at nothing yet."""
     return account(replace(work([]), running=True, items=()))
 
 
-def hostile(word: Word) -> Account:
+def hostile(word: Word) -> FeatureAccount:
     """Every text that agents, specs, tools or repositories choose is `word` of the field's name."""
     problem = Problem(word("message"), word("file"), 7, word("rule"), test=word("test"))
     loud = Finding(
@@ -127,12 +129,12 @@ def hostile(word: Word) -> Account:
         promises=(Promise(word("promise"), False, word("why")),),
     )  # fmt: skip
     noted = Notice(at(1), word("notice"), "warning")
-    parked = Parked(at(1), 1, word("ref"), commit(1), word("parked"))
+    parked = SavedAside(at(1), 1, word("ref"), commit(1), word("parked"))
     base = looked(0, loud, checkpoint="")
     made = work([base, begun(1), turn, own, noted, parked, look], outcome=Stopped(word("guard"), word("stopped")))
     made = replace(
         made, agent=word("agent"), branch=word("branch"), log=word("log"), log_path=word("log_path"),
-        items=(Item(1, word("text"), "verify", word("command")), Item(2, word("text"), "judge")),
+        items=(CriterionItem(1, word("text"), "verify", word("command")), CriterionItem(2, word("text"), "judge")),
         outputs={"criterion-1": word("output")}, unread=(word("unread"),),
         diffs={commit(1): (FileChange(word("changed"), 1, 1), FileChange(word("gone"), 1, 1, "D"))},
     )  # fmt: skip

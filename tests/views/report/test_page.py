@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.journal.account import Item
+from aigon.journal.account import CriterionItem
 from aigon.journal.events import CheckFinished, RolledBack
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met
@@ -90,7 +90,7 @@ def test_a_criterion_has_how_it_was_decided_its_command_output_and_commit() -> N
 
 
 def test_a_number_that_is_out_of_bounds_is_not_said_to_have_passed() -> None:
-    metric = Item(1, "There are enough tests", "metric", "grep -c def tests.py >= 9")
+    metric = CriterionItem(1, "There are enough tests", "metric", "grep -c def tests.py >= 9")
     ran = CheckFinished(at(1), 1, Finding("criterion-1", "script", "c", "pass", "passed", "grep -c def tests.py"))
     last = looked(1, GREEN, met=0, checkpoint=commit(1))
     done = work([looked(0, GREEN, met=0, checkpoint=""), begun(1), turned(1), ran, last])

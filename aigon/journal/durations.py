@@ -1,11 +1,28 @@
-"""How long the checks of this repository took when earlier runs looked at it, from the ends of their journals."""
+"""How long each check took before: the next assessment starts the longest first."""
 
 import json
+import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.files.store import end_of_journal
-from aigon.journal.check_durations import Durations, measured
+from aigon.files.checksums import read_journal_end
+from aigon.model.checks import CheckStatus
+
+Durations = Mapping[str, float]
+"""Seconds by the name of a check."""
+
+
+def add_duration(known: Durations, check: str, status: CheckStatus, seconds: float, *, cached: bool) -> Durations:
+    """What is known after one more finding; `known` itself where that says nothing.
+
+    The last run counts. What ended as an error may have been cut short, so it never makes a check look quicker; a
+    remembered pass says how long it took when it was run, and counts only where nothing newer is known.
+    """
+    if status == "skipped" or not 0 < seconds < math.inf or (cached and check in known):
+        return known
+    return {**known, check: max(seconds, known.get(check, 0.0)) if status == "error" else seconds}
+
 
 FEATURES = 4
 """Folders of features that are looked into, those that were begun last."""
@@ -17,23 +34,23 @@ _MARK = b'"event":"check_finished"'
 """What the line of such an event holds, and no text in another one: there its quotes are escaped."""
 
 
-def earlier_durations(home: Path) -> Durations:
+def load_durations(home: Path) -> Durations:
     """What the newest journals below `home` measured; never an error, since only the order of the checks rests on it.
 
     Nothing is kept beside the journals: they are the record.
     """
     known: Durations = {}
     for journal in _newest(home / "features"):
-        for document in end_of_journal(journal, TAIL, _MARK):
-            known = _with(known, document)
+        for document in read_journal_end(journal, TAIL, _MARK):
+            known = _add_document(known, document)
     return known
 
 
-def _with(known: Durations, document: bytes) -> Durations:
+def _add_document(known: Durations, document: bytes) -> Durations:
     """`known` after one line; lines of another version may lack anything."""
     try:
         found = json.loads(document)["finding"]
-        return measured(
+        return add_duration(
             known, str(found["check"]), found["status"], float(found["duration"]), cached=found["cached"] is True
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):

@@ -1,10 +1,10 @@
-"""A shell command line, read far enough to see which programs it starts, with which words, and where it writes.
-
-It is no shell: what it cannot read with certainty (substitutions, variables as programs) it says so about, and whoever
-asks takes that for the worse.
+"""Shell command lines, read far enough to see which programs they start. This is no shell: what cannot be read with
+certainty is marked or refused.
 """
 
 import re
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
@@ -20,7 +20,7 @@ _BEFORE = ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
+class SimpleCommand:
     """One simple command: its assignments, its words (the program first) and the files that it writes.
 
     `piped` says that it reads what another command prints; `inner` that a part of it is computed by another command.
@@ -38,20 +38,20 @@ class Simple:
         return self.words[0].rpartition("/")[2] if self.words else ""
 
 
-def simple_commands(line: str) -> tuple[Simple, ...]:
+def split_commands(line: str) -> tuple[SimpleCommand, ...]:
     """The simple commands of `line` in order. Raises ValueError where a quote or an operator is left open."""
-    found: list[Simple] = []
+    found: list[SimpleCommand] = []
     words: list[str] = []
     writes: list[str] = []
     redirect, inner, piped = "", False, False
-    for kind, text in _tokens(line):
+    for kind, text in _tokenize(line):
         if kind == "word":
             inner = inner or _computed(text)
             if redirect:
-                writes += [unquoted(text)] if ">" in redirect and not _copies(redirect, text) else []
+                writes += [unquote(text)] if ">" in redirect and not _copies(redirect, text) else []
                 redirect = ""
             else:
-                words.append(unquoted(text))
+                words.append(unquote(text))
         elif "<" in text or ">" in text:
             redirect = text
         else:
@@ -63,7 +63,7 @@ def simple_commands(line: str) -> tuple[Simple, ...]:
     return (*found, _simple(words, writes, piped=piped, inner=inner)) if words or writes else tuple(found)
 
 
-def unquoted(word: str) -> str:
+def unquote(word: str) -> str:
     """`word` as the program gets it, with variables and patterns left as they are written."""
     return "".join(_plain(piece) for piece in _PIECE.finditer(word))
 
@@ -75,7 +75,7 @@ def _plain(piece: re.Match[str]) -> str:
     return escaped if escaped is not None else single if single is not None else bare
 
 
-def _tokens(line: str) -> list[tuple[str, str]]:
+def _tokenize(line: str) -> list[tuple[str, str]]:
     tokens, at = [], 0
     while at < len(line):
         found = _TOKEN.match(line, at)
@@ -87,12 +87,12 @@ def _tokens(line: str) -> list[tuple[str, str]]:
     return tokens
 
 
-def _simple(words: list[str], writes: list[str], *, piped: bool, inner: bool) -> Simple:
+def _simple(words: list[str], writes: list[str], *, piped: bool, inner: bool) -> SimpleCommand:
     assigned: list[str] = []
     while words and (words[0] in _BEFORE or _ASSIGNMENT.match(words[0])):
         assigned += [words[0]] if _ASSIGNMENT.match(words[0]) else []
         words = words[1:]
-    return Simple(tuple(words), tuple(assigned), tuple(writes), piped, inner or words[:1] == ["$"])
+    return SimpleCommand(tuple(words), tuple(assigned), tuple(writes), piped, inner or words[:1] == ["$"])
 
 
 def _computed(word: str) -> bool:
@@ -104,3 +104,67 @@ def _computed(word: str) -> bool:
 def _copies(operator: str, target: str) -> bool:
     """`2>&1` writes to no file."""
     return operator.endswith("&") and (target.isdigit() or target == "-")
+
+
+_OPERATORS = "();<>|&\n"
+_COMMENT = re.compile(r"(?m)(?<![^\s;&|()])#[^\n]*")
+BRANCHING = frozenset(
+    ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "select")
+) | {"{", "}", "exit", "return", "trap", "eval", "source", "."}
+"""First words after which nobody can say by reading which commands run, or whose exit code is the script's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCommand:
+    """One command: its words without redirections, and the operators before and after it ("" at either end)."""
+
+    words: tuple[str, ...]
+    before: str
+    after: str
+
+
+def list_commands(script: str) -> tuple[ListedCommand, ...]:
+    """The commands in their order; none where the script branches, or cannot be read as a plain list."""
+    try:
+        commands = parse_script(script)
+    except ValueError:
+        return ()
+    return () if any(command.words[0] in BRANCHING for command in commands) else commands
+
+
+def parse_script(script: str) -> tuple[ListedCommand, ...]:
+    """Return the commands in their order, whatever they are.
+
+    Raises ValueError for a quotation without its end, and for a here-document.
+    """
+    tokens = _lex_script(script)
+    if any("<<" in token and _is_operator(token) for token in tokens):
+        raise ValueError("a here-document")
+    return tuple(_commands(tokens))
+
+
+def _lex_script(script: str) -> list[str]:
+    lexer = shlex.shlex(_COMMENT.sub("", script.replace("\\\n", " ")), posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    return list(lexer)
+
+
+def _is_operator(token: str) -> bool:
+    return bool(token) and not token.strip(_OPERATORS)
+
+
+def _commands(tokens: list[str]) -> Iterator[ListedCommand]:
+    words: list[str] = []
+    before, target = "", False
+    for token in tokens:
+        if not _is_operator(token):
+            words, target = (words if target else [*words, token]), False
+        elif "<" in token or ">" in token:
+            target = True
+        else:
+            operator = token.replace("\n", "") or "\n"
+            if words:
+                yield ListedCommand(tuple(words), before, operator)
+            words, before, target = [], operator if words or not before else before, False
+    if words:
+        yield ListedCommand(tuple(words), before, "")

@@ -1,0 +1,218 @@
+"""Files read and written whole: bounded reads, atomic writes, and copies of what must not be lost."""
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from aigon.errors import Exit
+from aigon.text.amounts import size_error
+
+
+def read_bounded(path: Path, largest: int, what: str, *, hint: str, code: Exit = Exit.USAGE) -> bytes:
+    """The bytes of a file, called `what` in messages.
+
+    Raises OSError for what is no ordinary file or cannot be read, AigonError (`code`) for one above `largest` bytes.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
+        seen = os.fstat(handle)
+        if not stat.S_ISREG(seen.st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", os.fspath(path))
+        if seen.st_size > largest:
+            raise size_error(what, seen.st_size, largest, where=str(path), hint=hint, code=code)
+        return file.read(largest)
+
+
+BUFFER = 256 * 1024
+"""Bytes that are written at once: a long file that comes in a thousand parts is some system calls."""
+
+
+def write_atomic(path: Path, data: bytes | Sequence[bytes], *, lasting: bool = False) -> None:
+    """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one.
+
+    A long file may come in parts, which are not put together in memory.
+
+    Its name begins like the file's, so that what ignores the one ignores the other, should a kill leave it. With
+    `lasting` the new one is there after a power cut too: for records, not for what is made anew from them.
+    """
+    _renamed(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data, durable=True)
+    if lasting:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder outlast a power cut: that of a new or renamed file is not flushed with the file."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def make_lasting(folder: Path) -> None:
+    """Make a folder and those above it that are missing, so that they outlast a power cut."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        sync_folder(each.parent)
+
+
+def keep_damaged(path: Path) -> Path:
+    """Give what stands at `path` a second name, `NAME.corrupt` (`.corrupt-2`, ...), and say it; nothing is overwritten.
+
+    The file stays at `path`, until it is written anew: there is no moment in which it is gone.
+    """
+    number = 1
+    while True:
+        kept = path.with_name(f"{path.name}.corrupt{f'-{number}' if number > 1 else ''}")
+        try:
+            if path.is_dir() and not path.is_symlink():
+                if not os.path.lexists(kept):
+                    return path.rename(kept)
+            else:
+                _second_name(path, kept)
+                return kept
+        except FileExistsError:
+            pass
+        number += 1
+
+
+def _second_name(path: Path, kept: Path) -> None:
+    try:
+        os.link(path, kept, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links of this kind
+        with kept.open("xb") as file:
+            file.write(path.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path]) -> None:
+    """Like `write_atomic` for a file that git commits: what a kill leaves must be where git does not look.
+
+    The temporary file is in the first of the folders `asides` that is on the file system of `path`. Nothing is
+    flushed: git's object is the durable copy.
+    """
+    for aside in asides:
+        aside.mkdir(parents=True, exist_ok=True)
+        try:
+            _renamed(path, aside / f"{path.name}.{os.getpid()}.tmp", data, durable=False)
+        except OSError as error:
+            if error.errno != errno.EXDEV or aside == asides[-1]:
+                raise
+        else:
+            return
+
+
+def _renamed(path: Path, temporary: Path, data: bytes | Sequence[bytes], *, durable: bool) -> None:
+    """The mode bits of the old file stay."""
+    try:
+        with temporary.open("wb", BUFFER) as file:  # buffered: a raw write may be short on a full disk, and say nothing
+            file.writelines([data] if isinstance(data, bytes) else data)
+            file.flush()
+            if path.is_file():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            if durable:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def write_view(path: Path, text: str | Iterable[str]) -> None:
+    """Write `path` whole: nobody sees half of it, and a link that stands there leads nowhere. Raises OSError.
+
+    A long text may come in parts, which are not put together in memory.
+
+    The old file goes first instead of being replaced, so that for a moment there may be none: ext4 flushes what
+    replaces a file (its `auto_da_alloc`), which on a busy disk took 2 ms where this takes 0.1 ms.
+    """
+    name = os.fspath(path)
+    temporary = f"{name}.{os.getpid()}.tmp"
+    try:
+        with os.fdopen(_opened(temporary), "wb") as file:
+            parts = [text] if isinstance(text, str) else text
+            file.writelines(part.encode("utf-8", "replace") for part in parts)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)  # noqa: PTH108 - on the hot path
+        os.rename(temporary, name)  # noqa: PTH104
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _opened(name: str) -> int:
+    """A new file: whatever is there (a link, what a kill left) is not written to."""
+    try:
+        return os.open(name, _NEW, 0o666)
+    except (FileNotFoundError, FileExistsError):
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        return os.open(name, _NEW, 0o666)
+
+
+def make_way(path: Path, *, for_folder: bool = False) -> None:
+    """Rename what stands at `path` and is neither the file nor the folder that belongs there: a pipe would block.
+
+    Raises OSError where it cannot be renamed.
+    """
+    if not os.path.lexists(path):
+        return
+    if path.is_symlink() or not (path.is_dir() if for_folder else path.is_file()):
+        path.rename(path.with_name(f"{path.name}.displaced-{time.time_ns()}"))
+
+
+def move_aside(path: Path, folder: Path) -> Path:
+    """Move whatever is at `path` (a link itself, not what it leads to) into `folder`; where it is now."""
+    place = _place(path, folder)
+    shutil.move(path, place)
+    return place
+
+
+def copy_aside(path: Path, folder: Path) -> Path:
+    """Keep a file or link in `folder` under a second name, so that another can be renamed over the first."""
+    place = _place(path, folder)
+    try:
+        os.link(path, place, follow_symlinks=False)
+    except OSError:  # another file system, or one without hard links
+        shutil.copy2(path, place, follow_symlinks=False)
+    return place
+
+
+def _place(path: Path, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{time.time_ns()}-{path.name}"
+
+
+def make_real_folders(path: Path, root: Path, aside: Path) -> None:
+    """Make the way from `root` down to the folder `path` one of real folders that can be used.
+
+    What stands in the way, links included, is put aside.
+    """
+    way = [root, *(root / part for part in _parts(path, root))]
+    for folder in way:
+        if folder != root and os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
+            move_aside(folder, aside)
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder.stat().st_mode & 0o700 != 0o700:
+            with contextlib.suppress(OSError):  # somebody else's, and if that matters, writing will tell
+                folder.chmod(folder.stat().st_mode | 0o700)
+
+
+def _parts(path: Path, root: Path) -> list[Path]:
+    if not path.is_relative_to(root):
+        return []
+    below = path.relative_to(root)
+    return [parent for parent in (*reversed(below.parents), below) if parent != Path()]

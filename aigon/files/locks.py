@@ -1,0 +1,204 @@
+"""Locks of the system between processes, and who holds one."""
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from aigon.errors import AigonError, environment
+
+UNKNOWN = "its holder did not say who it is"
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+
+
+def describe_self() -> str:
+    """This process, as others are to read it: its number, machine and start, and what time it is now."""
+    pid = os.getpid()
+    now = datetime.now().astimezone().isoformat(timespec="seconds")
+    who = {
+        "pid": pid,
+        "host": socket.gethostname(),
+        "machine": identify_machine(),
+        "start": read_start(pid),
+        "since": now,
+    }
+    return json.dumps(who)
+
+
+def read_holder(file: Path) -> str:
+    """`pid 123 on box, since 10:15`, with the day where that is not today; nobody whose process is known to be gone."""
+    with contextlib.suppress(*_DAMAGE):
+        who = json.loads(file.read_text())
+        if not (_here(who) and read_start(int(who["pid"])) != who["start"]):
+            return f"pid {who['pid']} on {who['host']}{_since(who.get('since'))}"
+    return UNKNOWN
+
+
+def find_living_holder(file: Path) -> str:
+    """Who wrote `file`, if that very process still runs on this machine and is another one; "" otherwise.
+
+    Where a lock could be had all the same, its file was deleted while it was held.
+    """
+    with contextlib.suppress(*_DAMAGE):
+        who = json.loads(file.read_text())
+        pid = int(who["pid"])
+        if _here(who) and pid != os.getpid() and read_start(pid) == who["start"]:
+            return f"{read_holder(file)}, whose lock was deleted"
+    return ""
+
+
+def _here(who: dict[str, Any]) -> bool:
+    """Whether a holder is, or was, a process that this one can see by its number."""
+    return bool(who["start"]) and (who["host"], who["machine"]) == (socket.gethostname(), identify_machine())
+
+
+def _since(when: object) -> str:
+    with contextlib.suppress(ValueError):
+        at = datetime.fromisoformat(str(when)).astimezone()
+        today = at.date() == datetime.now().astimezone().date()
+        return f", since {at:%H:%M}" if today else f", since {at:%Y-%m-%d %H:%M}"
+    return ""
+
+
+_SHOWN = 60
+"""Characters of a command line that are shown."""
+
+
+def describe_holder(lock: Path) -> str:
+    """`pid 12 (git commit)` of a process that has the file open, or whose number it holds; "" where nobody says.
+
+    Only Linux tells, and of other people's processes only root.
+    """
+    pid = _writer(lock) or next((pid for pid in list_pids() if _has_open(pid, str(lock))), 0)
+    return f"pid {pid} ({read_command_line(pid)})" if pid else ""
+
+
+def _writer(lock: Path) -> int:
+    """The number in a lock that holds nothing else, if such a process is there."""
+    with suppress(OSError, ValueError):
+        if (pid := int(lock.read_bytes()[:20])) > 0 and Path(f"/proc/{pid}").is_dir():
+            return pid
+    return 0
+
+
+def list_pids() -> list[int]:
+    """Return the numbers of all other processes; none where the system does not list them."""
+    with suppress(OSError):
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]  # noqa: PTH208
+    return []
+
+
+def _has_open(pid: int, name: str) -> bool:
+    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as files:
+        return any(_leads_to(file.path) == name for file in files)
+    return False
+
+
+def _leads_to(link: str) -> str:
+    with suppress(OSError):
+        return os.readlink(link)  # noqa: PTH115
+    return ""
+
+
+def read_command_line(pid: int) -> str:
+    """Return the beginning of a process's command line."""
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…"
+    return "it has just ended"
+
+
+@contextmanager
+def hold_lock(path: Path, what: str) -> Iterator[None]:
+    """Hold the system's lock on `path`; who holds it, and since when, is written beside it.
+
+    Raises AigonError (exit 7) at once when another process holds it, naming that process, and where there can be no
+    lock. What a killed process left hinders nobody: the system lets go of its lock, and its words name a process that
+    is gone.
+    """
+    from filelock import FileLock, Timeout
+
+    holder = path.with_suffix(".holder")
+    held = FileLock(path, timeout=0)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held.acquire()
+    except Timeout:
+        raise _taken(what, read_holder(holder)) from None
+    except OSError as error:
+        hint = "Make it writable, or point AIGON_STATE_HOME at a folder that is"
+        raise environment(f"No lock can be had: {error.strerror}", where=str(path), hint=hint) from error
+    try:
+        if other := find_living_holder(holder):  # its lock was deleted by hand, which frees nothing
+            raise _taken(what, other)
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without words
+            holder.write_text(describe_self())
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                holder.unlink(missing_ok=True)
+    finally:
+        held.release()
+
+
+def _taken(what: str, who: str) -> AigonError:
+    hint = "Wait for it, or stop it: Ctrl+C there, or aigon stop ID"
+    return environment(f"{what} is in use by another aigon", where=who, hint=hint)
+
+
+def is_locked(path: Path) -> bool | None:
+    """Whether a process holds the lock on `path`; None where nobody ever did, or the system does not say.
+
+    A lock that is held is not touched. One that is free is for a moment shared with whoever asks.
+    """
+    import fcntl
+
+    try:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except OSError:
+        return None
+    return False
+
+
+def read_start(pid: int) -> str:
+    """When a process started, in ticks since the boot (seconds since the epoch where there is no /proc).
+
+    "" where it is gone or only waits to be collected.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a plain read
+            fields = file.read().rpartition(b")")[2].split()
+        return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
+    except OSError:
+        return "" if Path("/proc/self/stat").exists() else _ask_start(pid)
+
+
+def _ask_start(pid: int) -> str:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
+    except psutil.Error:
+        return ""
+
+
+@cache
+def identify_machine() -> str:
+    """This boot of this machine, and, after a stroke, the space of process numbers that this process is in."""
+    boot = space = ""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - not a path
+    return f"{boot}/{space}"
