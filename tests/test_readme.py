@@ -15,7 +15,7 @@ from aigon.errors import Exit
 ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
-    "DESIGN.md",
+    "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "SECURITY.md",
@@ -34,6 +34,8 @@ PAGES = (
     "docs/judges.md",
     "docs/speed.md",
     ".aigon.example/README.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/design").glob("*.md")),
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md")),
 )
 DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"
 TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 3"
@@ -124,8 +126,8 @@ def test_the_readme_names_every_verb_of_the_way_of_a_feature() -> None:
     assert [verb for verb in VERBS if f"aigon {verb}" not in text] == []
 
 
-def test_the_loop_that_the_design_shows_is_the_loop() -> None:
-    (shown,) = re.findall(r"(?ms)^```python\n(.*?)^```$", page("DESIGN.md"))
+def test_architecture_shows_the_loop_as_it_is() -> None:
+    (shown,) = re.findall(r"(?ms)^```python\n(.*?)^```$", page("ARCHITECTURE.md"))
     assert textwrap.indent(shown, "    ") in page("aigon/loop/loop.py")
 
 

@@ -24,7 +24,7 @@ MAX_CONFIG_BYTES = MIB
 MAX_SHOWN_CHARS = 200
 """Characters of a wrong value that a message shows."""
 MAX_ITERATIONS = 20
-"""Never above, whatever the configuration says (DESIGN.md, Defaults)."""
+"""Never above, whatever the configuration says (docs/design/contracts.md, Defaults)."""
 
 
 def _parse_duration(value: str | float) -> float:
