@@ -10,8 +10,8 @@ from aigon.git.trusted import TrustedGit
 from aigon.journal.decisions import HumanDecision
 from aigon.model.changes import Concern, Edit, Edits
 from aigon.profiles.protection import Protection
+from aigon.proof.findings import settled
 from aigon.proof.integrity import concerns
-from aigon.proof.integrity_findings import settled
 from aigon.spec.features import FOLDERS, ROOT, Feature
 
 

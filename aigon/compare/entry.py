@@ -19,7 +19,7 @@ from aigon.model.outcomes import Met
 from aigon.process.running import loop_lock
 from aigon.profiles.protection import Protection
 from aigon.proof.frozen import load as frozen_of
-from aigon.proof.guarding import protection_of
+from aigon.proof.protection import protection_of
 from aigon.spec.document import read_known_failures
 from aigon.spec.features import Feature
 

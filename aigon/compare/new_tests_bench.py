@@ -30,8 +30,8 @@ from aigon.model.criteria import Spec
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
 from aigon.profiles.protection import Protection
-from aigon.proof import guarding
-from aigon.proof.room import opened, rooms_for
+from aigon.proof.clean_room import opened, rooms_for
+from aigon.proof.protection import protection_of
 
 NO_SPEC = Spec(b"", "", {}, (), None)
 
@@ -71,7 +71,7 @@ class Bench:
         home = ensure_home(checkout.common_dir)
         with _scratch(home) as folder:
             git = TrustedGit(checkout, folder / "git", folder / "objects")
-            protection = guarding.protection_of(checkout.root, config, NO_SPEC, ())
+            protection = protection_of(checkout.root, config, NO_SPEC, ())
             with ExitStack() as held:
                 held.callback(orphans.end_leftovers_of_run, run_id)
                 if stop is None:

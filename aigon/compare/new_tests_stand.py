@@ -17,7 +17,7 @@ from aigon.job.world import World
 from aigon.journal.records import Records
 from aigon.model.checks import Check
 from aigon.process.stop import Stop
-from aigon.proof import guarding
+from aigon.proof import protection
 from aigon.proof.frozen import Frozen, load
 from aigon.secrets import redaction as secrets
 
@@ -42,7 +42,7 @@ def stand_of(
     record = load(records.frozen)
     if record is None:
         raise environment("Nothing is recorded of how this candidate was checked", where=str(records.frozen))
-    plan = guarding.proof_of(main.root, config)
+    plan = protection.proof_of(main.root, config)
     if plan.mode == "in-place":
         raise environment('its tests cannot be run elsewhere: "proof" is "in-place"', where=".aigon/config.json")
     with ExitStack() as held:

@@ -10,7 +10,7 @@ from aigon.compare.new_tests_stand import Stand
 from aigon.isolation import dependencies
 from aigon.isolation.dependencies import Bytecode
 from aigon.model.checks import Check
-from aigon.proof.room import opened, rooms_for
+from aigon.proof.clean_room import opened, rooms_for
 
 PREFIX = "PYTHONPYCACHEPREFIX"
 LONGEST = 120.0

@@ -21,7 +21,7 @@ from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.stop import Stop
 from aigon.proof.frozen import LARGEST, Guarded
-from aigon.proof.hook_programs import path_of, started
+from aigon.proof.protection import path_of, started
 from aigon.secrets.redaction import drop_credentials, redact_value
 from aigon.text.quoting import clean, code_block, code_span
 

@@ -39,7 +39,7 @@ from aigon.journal.events import (
 from aigon.journal.state import State
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
-from aigon.proof import put_back
+from aigon.proof import restore
 from aigon.run.session import Session
 
 FINAL_POINTS = ("needs_human", "after_loop")
@@ -223,7 +223,7 @@ def make_hook_context(session: Session) -> HookContext:
         stop=world.stop,
         redact=world.redact,
         kept=world.guarded,
-        touched=lambda: put_back.touched(world.workspace.root, world.guarded, job.protection),
+        touched=lambda: restore.find_touched(world.workspace.root, world.guarded, job.protection),
         begun=world.guardian.begun,
         settled=partial(_settle, world),
         allowed=session.prepared.config.env.pass_,

@@ -16,7 +16,7 @@ from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import Event, Notice, SavedAside
 from aigon.journal.state import State
-from aigon.proof import put_back
+from aigon.proof import restore
 from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
 from aigon.secrets.redaction import collect_findable_values
 
@@ -93,14 +93,14 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
         yield from _back_on_branch(world, job, number, notes)
     tip = yield from _tip(world, job, state, number, notes)
     complaints = workspace.snapshot()
-    own, guarded = _tampered(world), put_back.touched(workspace.root, world.guarded, job.protection)
+    own, guarded = _tampered(world), restore.find_touched(workspace.root, world.guarded, job.protection)
     if own or guarded:
         if edited := [path for path in own if not _of_the_last_try(world, state, path)] + guarded:
             yield from _park(world, job, number, tip, edited)
             notes.append(_put_back(own, guarded))
         for path in own:
             workspace.write(path, world.own_files[path])
-        put_back.put_back(workspace, guarded, world.guarded, job.protection)
+        restore.restore_files(workspace, guarded, world.guarded, job.protection)
         complaints = workspace.snapshot()
     if world.watch and len(notes) > told:
         world.watch.own_refs_moved()

@@ -20,12 +20,12 @@ from aigon.journal.state import State
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict, find_bound_checks
-from aigon.proof import integrity_findings
+from aigon.proof import findings as integrity_findings
 from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.clean_room import Proof, carried_out
-from aigon.proof.edits import Changed, changed
+from aigon.proof.dry_run import record_base, refused, rehearse
+from aigon.proof.findings import Changed, changed
 from aigon.proof.frozen import Frozen, load
-from aigon.proof.rehearse import record_base, refused, rehearse
 from aigon.proof.vacuity import describe_passing
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.fingerprints import fingerprint

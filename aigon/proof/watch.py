@@ -16,7 +16,7 @@ from aigon.git.ref_protection import RefProtection
 from aigon.git.refs import NOBODY, MovedRef, Rivals
 from aigon.git.workspace import Workspace
 from aigon.model.changes import Concern, hash_change
-from aigon.proof.main_checkout import MainsOwn
+from aigon.proof.restore import MainsOwn
 
 Park = Callable[[str, str], str]
 """Keeps an object under a ref made of the name given; the ref."""

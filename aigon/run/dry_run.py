@@ -21,7 +21,7 @@ from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.model.checks import Check
-from aigon.proof import protected_files
+from aigon.proof import protection as protected_files
 from aigon.proof.vacuity import list_warnings
 from aigon.run.choices import continue_choices
 from aigon.run.feature_stages import render_worktree_command, require_feature

@@ -26,7 +26,7 @@ from aigon.journal.spending import Spend
 from aigon.journal.state import State
 from aigon.journal.state_document import NewerState, parse_whole_state
 from aigon.model.candidates import format_run_command
-from aigon.proof import frozen, put_back
+from aigon.proof import frozen, restore
 from aigon.proof.baseline import find_baseline
 from aigon.proof.frozen import Frozen, load
 from aigon.run.feature_stages import render_worktree_command
@@ -142,7 +142,7 @@ def _guarded(found: OpenedRun, job: Job, record: Frozen) -> dict[str, frozen.Gua
     if (found.unjudged or found.suspect) and record.guarded:
         return dict(record.guarded)
     workspace: Workspace = found.workspace
-    return put_back.recorded(workspace.root, workspace.tracked(), job.protection)
+    return restore.record_protected(workspace.root, workspace.tracked(), job.protection)
 
 
 def earlier_attempts(records: Records, base: str, last: State | None = None) -> tuple[Attempt, ...]:

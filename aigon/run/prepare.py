@@ -27,7 +27,7 @@ from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.process import capacity
 from aigon.profiles.protection import Protection
-from aigon.proof import guarding
+from aigon.proof import protection
 from aigon.run import actors
 from aigon.run.actors import describe_withheld_secrets
 from aigon.secrets import redaction
@@ -117,8 +117,8 @@ def prepare(
         judge=actors.choose_judge_for(config, options, spec, env, root=main),
         env=env,
         check_env=check_env,
-        protection=guarding.protection_of(root, config, spec, checks.checks),
-        proof=guarding.proof_of(root, config),
+        protection=protection.protection_of(root, config, spec, checks.checks),
+        proof=protection.proof_of(root, config),
         fallback=others,
         prices=prices.load_prices(read) if agent else NO_PRICES,
         said=tuple(

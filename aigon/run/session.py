@@ -38,7 +38,7 @@ from aigon.process.meter import Meter
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.proof.frozen import copy_of
-from aigon.proof.main_checkout import MainsOwn
+from aigon.proof.restore import MainsOwn
 from aigon.proof.watch import Watch, watch
 from aigon.run import invocations, resume
 from aigon.run.choices import record_choices

@@ -19,7 +19,7 @@ from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model import agent_types
 from aigon.profiles import profile
-from aigon.proof import keyed
+from aigon.proof import protected_keys
 from aigon.text import documents
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
@@ -159,8 +159,8 @@ def project_files(data: bytes) -> None:
             assert str(error) or form
     text = data.decode("utf-8", "replace")
     for path in ("package.json", "pyproject.toml", "setup.cfg"):
-        keyed.same(text, text + " ", path, ("tool.pytest", "scripts"))
-        keyed.with_keys_of("", text, path, ("tool.pytest", "scripts"))
+        protected_keys.have_equal_keys(text, text + " ", path, ("tool.pytest", "scripts"))
+        protected_keys.copy_keys("", text, path, ("tool.pytest", "scripts"))
 
 
 def conditions(data: bytes) -> None:

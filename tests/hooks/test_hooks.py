@@ -33,7 +33,7 @@ from aigon.model.turns import Agent, ProgramExit, Turn, TurnEnd, TurnRequest
 from aigon.process.run import Command, run
 from aigon.process.stop import Stop
 from aigon.proof.frozen import Guarded
-from aigon.proof.hook_programs import started
+from aigon.proof.protection import started
 from tests.lab import alive, until
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}

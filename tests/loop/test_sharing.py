@@ -32,8 +32,8 @@ from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
+from aigon.proof.dry_run import rehearse
 from aigon.proof.prove import frozen_of
-from aigon.proof.rehearse import rehearse
 from aigon.run.sharing_seat import find_rivals, join_arena, prepare_arena_folder
 from tests.compare.bench import drain, job_of, plan, ran, script, snapshot, spec_of
 from tests.lab import Lab

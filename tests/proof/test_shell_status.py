@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.proof.shell_status import can_fail
+from aigon.proof.vacuity import can_fail
 
 CANNOT = (
     "true", ":", "exit 0", "echo x", "printf done", "# nothing to run", "", "make test || true", "make test ; true",

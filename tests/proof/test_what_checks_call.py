@@ -9,7 +9,7 @@ import pytest
 from aigon.config.models import parse_configuration
 from aigon.model.checks import Check
 from aigon.profiles.protection import Protection, Rule
-from aigon.proof.guarding import protection_of
+from aigon.proof.protection import protection_of
 from aigon.spec.document import parse_spec
 from tests.lab import Lab
 from tests.projects import files

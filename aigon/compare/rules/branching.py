@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 
 from aigon.model.changes import Edit
-from aigon.proof.integrity._languages import LONGEST, Family, family, is_code
-from aigon.proof.integrity._scan import bare
+from aigon.proof.analysis.languages import LONGEST, Family, family, is_code
+from aigon.proof.analysis.text import bare
 
 _COMMON = r"\b(?:if|for|while|case|catch|when)\b|&&|\|\|"
 _COUNTED: dict[Family, str] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aigon.compare.rules.branching import added
 from aigon.compare.rules.size import Size
 from aigon.model.changes import Edit, Edits, FileDiff
-from aigon.proof.integrity._languages import is_code
+from aigon.proof.analysis.languages import is_code
 from aigon.proof.integrity.suppressions import risen
 from aigon.text.globs import is_covered
 

@@ -2,8 +2,8 @@
 
 A rule module has two public names: `RULE`, its name for people, and `look(edits: Edits) -> Iterator[Concern]`. It is
 pure, and about what the change added: what stood in the base already is no concern, wherever it stands now. Texts are
-chosen by an agent, so every rule is bounded in time and survives anything. Modules that begin with an underscore are
-shared pieces and no rules.
+chosen by an agent, so every rule is bounded in time and survives anything. What rules share is in
+`aigon.proof.analysis`.
 
 `review` is kept for what an honest change hardly ever needs; everything that ordinary work brings along is a `note`.
 """

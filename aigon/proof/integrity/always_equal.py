@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity._languages import extension, is_code, is_javascript, is_python, product
-from aigon.proof.integrity._python import Module, read, units
-from aigon.proof.integrity._saying_yes import LEVELS, definitions, says_yes
-from aigon.proof.integrity._scan import line_at, line_of, without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
+from aigon.proof.analysis.answers import LEVELS, definitions, says_yes
+from aigon.proof.analysis.languages import extension, is_code, is_javascript, is_python, product
+from aigon.proof.analysis.python import Module, read, units
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import line_at, line_of, without_comments
 
 RULE = "always-equal"
 _WHY = (

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity._languages import extension, is_code, words
-from aigon.proof.integrity._scan import line_of
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
+from aigon.proof.analysis.languages import extension, is_code, words
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import line_of
 
 RULE = "attributes"
 _WHY = "It changes what people, git and archives see of the code. Leave attributes of source files as they were."

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.sightings import key
 from aigon.text.globs import is_match
 from aigon.text.quoting import fold
 

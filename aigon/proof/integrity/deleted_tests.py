@@ -6,8 +6,8 @@ A test that is now in another file, or a file that has only moved, is not gone.
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edit, Edits, hash_change
-from aigon.proof.integrity._languages import of
-from aigon.proof.integrity._test_cases import cases
+from aigon.proof.analysis.examples import cases
+from aigon.proof.analysis.languages import of
 from aigon.text.quoting import fold
 
 RULE = "deleted-tests"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.integrity._manifests import Wants, dependencies
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.manifests import Wants, dependencies
+from aigon.proof.analysis.sightings import key
 from aigon.text.quoting import fold
 
 RULE = "dependencies"

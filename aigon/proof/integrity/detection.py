@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity import _asking_elsewhere, _asking_python
-from aigon.proof.integrity._languages import is_code, is_python, product
-from aigon.proof.integrity._python import read
-from aigon.proof.integrity._scan import line_of, without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
+from aigon.proof.analysis import questions
+from aigon.proof.analysis.languages import is_code, is_python, product
+from aigon.proof.analysis.python import read
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import line_of, without_comments
 
 RULE = "test-detection"
 _WHY = (
@@ -46,7 +46,7 @@ def _asking(path: str, text: str, own: bool) -> Iterator[Sighting]:
     if not is_code(path) or not text:
         return
     python = is_python(path) and read(text) is not None
-    found = _asking_python.asking(text, own) if python else _asking_elsewhere.asking(path, text, own)
+    found = questions.find_python_questions(text, own) if python else questions.find_questions(path, text, own)
     for each in found:
         helper = _HELPERS.search(path) and "imports" in each.says
         yield Sighting(each.line, each.text, each.says, "note") if helper else each

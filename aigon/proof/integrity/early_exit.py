@@ -10,11 +10,11 @@ forked child's `os._exit` are a `note`.
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity import _exits_elsewhere, _exits_python
-from aigon.proof.integrity._languages import is_code, is_python, product
-from aigon.proof.integrity._python import read
-from aigon.proof.integrity._scan import line_at, line_of, without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
+from aigon.proof.analysis import exits
+from aigon.proof.analysis.languages import is_code, is_python, product
+from aigon.proof.analysis.python import read
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import line_at, line_of, without_comments
 
 RULE = "early-exit"
 _WHY = (
@@ -30,12 +30,12 @@ def look(edits: Edits) -> Iterator[Concern]:
 
 def _see(path: str, text: str) -> Iterator[Sighting]:
     if is_python(path) and read(text) is not None:
-        seen = {each.line: each for each in _exits_python.exits(path, text)}
+        seen = {each.line: each for each in exits.find_python_exits(path, text)}
         yield from seen.values()
     elif is_python(path):
         yield from _unread(path, text)
     elif is_code(path):
-        yield from _exits_elsewhere.exits(path, text)
+        yield from exits.find_exits(path, text)
 
 
 def _unread(path: str, text: str) -> Iterator[Sighting]:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.integrity._languages import LONGEST, extension, is_code, product, words
-from aigon.proof.integrity._scan import line_at, line_of, without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, key, reported
+from aigon.proof.analysis.languages import LONGEST, extension, is_code, product, words
+from aigon.proof.analysis.sightings import Sighting, fresh, key, reported
+from aigon.proof.analysis.text import line_at, line_of, without_comments
 from aigon.text.quoting import fold
 
 RULE = "executables"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.sightings import key
 from aigon.spec.features import ROOT
 from aigon.text.quoting import code_span, fold
 

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.integrity._languages import is_javascript, is_python, product
-from aigon.proof.integrity._patterns import reaches
-from aigon.proof.integrity._python import read
-from aigon.proof.integrity._scan import without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
+from aigon.proof.analysis.languages import is_javascript, is_python, product, reaches
+from aigon.proof.analysis.python import read
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import without_comments
 
 RULE = "ignored-source"
 _WHY = (

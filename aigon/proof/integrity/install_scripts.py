@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.integrity._manifests import scripts
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.manifests import scripts
+from aigon.proof.analysis.sightings import key
 from aigon.text.quoting import code_span, fold
 
 RULE = "install-scripts"

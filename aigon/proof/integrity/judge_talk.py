@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aigon.model.changes import Concern, Edits, hash_change
-from aigon.proof.integrity._judge_signs import Sign, hidden, signs
-from aigon.proof.integrity._languages import is_code
-from aigon.proof.integrity._prose import Prose, added, plain, read
+from aigon.proof.analysis.judge_signs import Sign, hidden, signs
+from aigon.proof.analysis.languages import is_code
+from aigon.proof.analysis.text import Prose, added, plain, read
 from aigon.text.quoting import code_span, fold
 
 RULE = "judge-talk"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.sightings import key
 from aigon.text.quoting import code_span, fold
 
 RULE = "link"

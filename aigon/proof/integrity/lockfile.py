@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity._manifests import is_lock
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.manifests import is_lock
+from aigon.proof.analysis.sightings import key
 from aigon.text.quoting import fold
 
 RULE = "lockfile"

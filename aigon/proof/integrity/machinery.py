@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.profiles.protection import is_shadowing
-from aigon.proof.integrity import _meddling_elsewhere, _meddling_python
-from aigon.proof.integrity._languages import is_javascript, is_python, of, product
-from aigon.proof.integrity._sightings import Look, Sighting, fresh, key, reported
+from aigon.proof.analysis import meddling
+from aigon.proof.analysis.languages import is_javascript, is_python, of, product
+from aigon.proof.analysis.sightings import Look, Sighting, fresh, key, reported
 
 RULE = "test-machinery"
 _WHY = (
@@ -37,7 +37,7 @@ def look(edits: Edits) -> Iterator[Concern]:
     yield from reported(RULE, fresh(product(edits), _in_product(_is_plugin(edits))), _WHY)
     yield from reported(RULE, fresh(of(edits.files, "tests", "config"), _in_tests), _WHY)
     if not _is_plugin(edits):
-        yield from reported(RULE, fresh(edits.files, _meddling_elsewhere.entry_points), _WHY)
+        yield from reported(RULE, fresh(edits.files, meddling.entry_points), _WHY)
     yield from (_loaded(edit) for edit in edits.files if edit.before is None and _by_name(edit))
 
 
@@ -50,16 +50,16 @@ def _is_plugin(edits: Edits) -> bool:
 def _in_product(plugin: bool) -> Look:
     def see(path: str, text: str) -> Iterator[Sighting]:
         if is_python(path):
-            yield from _meddling_python.meddling(text, plugin)
+            yield from meddling.find_python_meddling(text, plugin)
         elif is_javascript(path):
-            yield from _meddling_elsewhere.meddling(path, text)
+            yield from meddling.find_meddling(path, text)
 
     return see
 
 
 def _in_tests(path: str, text: str) -> Iterator[Sighting]:
     if is_python(path):
-        yield from _meddling_python.results(text)
+        yield from meddling.results(text)
 
 
 def _by_name(edit: Edit) -> bool:

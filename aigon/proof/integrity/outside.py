@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.integrity._languages import is_code, product
-from aigon.proof.integrity._scan import without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
+from aigon.proof.analysis.languages import is_code, product
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import without_comments
 
 RULE = "outside"
 _LOADS = re.compile(

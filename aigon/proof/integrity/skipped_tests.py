@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.integrity._languages import extension, is_javascript, is_python, of
-from aigon.proof.integrity._python import read
-from aigon.proof.integrity._scan import line_of, without_comments
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
-from aigon.proof.integrity._test_cases import Case, cases
+from aigon.proof.analysis.examples import Case, cases
+from aigon.proof.analysis.languages import extension, is_javascript, is_python, of
+from aigon.proof.analysis.python import read
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.text import line_of, without_comments
 
 RULE = "skipped-tests"
 _WHY = (

@@ -12,13 +12,12 @@ tests is nothing, and so is one with fewer than three of their examples (two, wh
 from collections.abc import Iterable, Iterator, Mapping
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.integrity import _examples, _literals
-from aigon.proof.integrity._atoms import Atoms, kind
-from aigon.proof.integrity._copies import Asked, answered
-from aigon.proof.integrity._languages import extension, is_code, is_python, of, product
-from aigon.proof.integrity._python import read
-from aigon.proof.integrity._sightings import Sighting, fresh, reported
-from aigon.proof.integrity._tables import tables
+from aigon.proof.analysis import examples, literals
+from aigon.proof.analysis.examples import Atoms, kind
+from aigon.proof.analysis.languages import extension, is_code, is_python, of, product
+from aigon.proof.analysis.python import read
+from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.tables import Asked, answered, tables
 
 RULE = "special-cases"
 _WHY = (
@@ -50,7 +49,7 @@ def _could_answer(edit: Edit) -> bool:
 def _rows(path: str, text: str) -> set[Atoms]:
     if is_python(path) and read(text) is not None:
         return {row for table in tables(text) for row in table.rows}
-    return {(str(literal.line), *literal.atoms) for literal in _literals.literals(path, text)}
+    return {(str(literal.line), *literal.atoms) for literal in literals.find_literals(path, text)}
 
 
 def _places(edits: Edits) -> tuple[Edit, ...]:
@@ -68,10 +67,10 @@ def _asked(edits: Edits) -> Iterator[Asked]:
     texts = dict(edits.tests)
     texts.update({f"{e.path} now": e.after or "" for e in of(edits.files, "tests")})
     texts.update({e.path: e.before for e in of(edits.files, "tests") if e.before})
-    found: _examples.Examples = {}
+    found: examples.Examples = {}
     for path, text in texts.items():
         path = path.removesuffix(" now")
-        here = _examples.examples(text) if is_python(path) else _literals.examples(path, text) if is_code(path) else {}
+        here = examples.examples(text) if is_python(path) else literals.examples(path, text) if is_code(path) else {}
         for name, answers in here.items():
             found.setdefault(name, {}).update(answers)
     for name, answers in found.items():

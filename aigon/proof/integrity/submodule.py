@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.integrity._sightings import key
+from aigon.proof.analysis.sightings import key
 from aigon.text.quoting import fold
 
 RULE = "submodule"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
-from aigon.proof.integrity._languages import family, of
-from aigon.proof.integrity._scan import bare, comments, line_of
-from aigon.proof.integrity._sightings import Sighting, fresh, told
+from aigon.proof.analysis.languages import family, of
+from aigon.proof.analysis.sightings import Sighting, fresh, told
+from aigon.proof.analysis.text import bare, comments, line_of
 
 RULE = "suppressions"
 _MANY = 4

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edit, Edits, hash_change
-from aigon.proof.integrity._languages import of
-from aigon.proof.integrity._scan import without_comments
-from aigon.proof.integrity._test_cases import cases
+from aigon.proof.analysis.examples import cases
+from aigon.proof.analysis.languages import of
+from aigon.proof.analysis.text import without_comments
 from aigon.text.quoting import fold
 
 RULE = "weakened-tests"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.proof.integrity._python import Module
+from aigon.proof.analysis.python import Module
 
 Origin = Literal["modules", "argv", "env", "stack", "main"]
 

@@ -4,7 +4,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aigon.checks.project import ProjectOnDisk
@@ -16,9 +16,9 @@ from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup, find_setups
-from aigon.profiles.protection import Protection, Rule
-from aigon.proof.hook_programs import started
+from aigon.profiles.protection import Protection, Rule, describe_rules
 from aigon.spec import markdown
+from aigon.text.shell import split_commands
 
 _WORD = re.compile(r"[\w@%+=:,./-]+")
 _PACKAGE_SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*(?:\s+run(?:-script)?)?(?:\s+-\S+)*\s+([\w:-]+)")
@@ -234,3 +234,89 @@ def _text(path: Path) -> str:
 def _literal(path: str) -> str:
     """A path as a pattern: braces, stars and question marks in names are rare and stand for themselves roughly."""
     return re.sub(r"[*?{}]", "?", path)
+
+
+_LAUNCHER = re.compile(
+    r"(?:ba|da|z|k|fi)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php|pwsh|uv|npx|env|sudo|nice|timeout|exec"
+)
+"""Programs that run what a file says which they are given."""
+
+
+def started(root: Path, command: Sequence[str] | str) -> tuple[str, ...]:
+    """The files of the work tree that `command` starts, by path: a list of words, or a line for bash.
+
+    What such a file starts in turn is not followed, and a line that cannot be read starts nothing that is known.
+    """
+    return tuple(dict.fromkeys(path for words in _commands(command) for path in _started(root, words)))
+
+
+def path_of(root: Path, word: str) -> str:
+    """A word as a file of the work tree, relative to it; empty for anything else."""
+    path = root / Path(word).expanduser() if word else root
+    inside = ".." not in path.parts and path.is_relative_to(root) and path.is_file()
+    return path.relative_to(root).as_posix() if inside else ""
+
+
+def _commands(command: Sequence[str] | str) -> list[tuple[str, ...]]:
+    if not isinstance(command, str):
+        return [tuple(command)]
+    try:
+        return [each.words for each in split_commands(command)]
+    except ValueError:
+        return []
+
+
+def _started(root: Path, words: Sequence[str]) -> Iterator[str]:
+    """The program itself; where that is one that runs others, the first file that it is given."""
+    if not words:
+        return
+    if "/" in words[0] and (path := path_of(root, words[0])):
+        yield path
+    elif words[0] in (".", "source") or _LAUNCHER.fullmatch(words[0].rpartition("/")[2]):
+        yield from [path for word in words[1:] if (path := path_of(root, word))][:1]
+
+
+SHOWN = 6
+"""Files named per line; the rest is counted."""
+
+
+def document(protection: Protection, tracked: Iterable[str]) -> dict[str, object]:
+    """The rules, what the spec allows, and the files that are there by what follows a change of them."""
+    return {
+        "rules": describe_rules(protection.rules),
+        "allow": list(protection.allow),
+        "files": {title: files for title, files in _by_effect(protection, tracked).items() if files},
+    }
+
+
+def lines(protection: Protection, tracked: Iterable[str]) -> list[str]:
+    """The same on a few lines."""
+    found = _by_effect(protection, tracked)
+    rows = [f"  {_TITLES[effect]}: {_listed(files)}" for effect, files in found.items() if files]
+    allowed = [f"  allowed by the spec: {', '.join(protection.allow)}"] if protection.allow else []
+    return [*rows, *allowed] or ["  none"]
+
+
+_TITLES = {
+    "restore": "put back when changed",
+    "base-tests": "has to be green with the base's version, too",
+    "review": "a person has to approve a change",
+    "note": "a change is noted",
+}
+
+
+def _by_effect(protection: Protection, tracked: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {effect: [] for effect in _TITLES}
+    for path in tracked:
+        for rule in protection.rules_of(path):
+            found["base-tests" if rule.relaid else rule.level].append(path + _keys(rule))
+    return found
+
+
+def _keys(rule: Rule) -> str:
+    return f" ({', '.join(rule.keys[:3])}{', ...' if len(rule.keys) > 3 else ''})" if rule.keys else ""
+
+
+def _listed(files: Sequence[str]) -> str:
+    more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+    return ", ".join(files[:SHOWN]) + more

@@ -13,7 +13,7 @@ Document = MutableMapping[str, Any]
 _ABSENT = object()
 
 
-def same(before: str | None, after: str | None, path: str, keys: Sequence[str]) -> bool:
+def have_equal_keys(before: str | None, after: str | None, path: str, keys: Sequence[str]) -> bool:
     """Whether both texts of the file say the same under `keys`; a file that is not there says nothing."""
     if before == after:
         return True
@@ -23,7 +23,7 @@ def same(before: str | None, after: str | None, path: str, keys: Sequence[str]) 
     return all(_plain(_at(old, path, key)) == _plain(_at(new, path, key)) for key in keys)
 
 
-def with_keys_of(base: str | None, text: str | None, path: str, keys: Sequence[str]) -> str | None:
+def copy_keys(base: str | None, text: str | None, path: str, keys: Sequence[str]) -> str | None:
     """`text`, saying under `keys` what `base` says; `base` itself where either cannot be read."""
     old, new = _read(base, path), _read(text, path)
     if old is None or new is None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aigon.proof.integrity._prose import Prose
+from aigon.proof.analysis.text import Prose
 
 DONE = r"(?:met|satisfied|passed|passing|fulfilled|completed?|done|true|verified|proven|green)"
 _MODEL = (

@@ -4,9 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from aigon.model.changes import ConcernLevel
-from aigon.proof.integrity._fold import fold, word
-from aigon.proof.integrity._fold_calls import UNKNOWN
-from aigon.proof.integrity._python import Module
+from aigon.proof.analysis.folding import UNKNOWN, fold, word
+from aigon.proof.analysis.python import Module
 
 LEVELS: dict[str, ConcernLevel] = {
     "__eq__": "review",
@@ -42,7 +41,7 @@ def says_yes(function: ast.FunctionDef | ast.Lambda, name: str, module: Module) 
     body: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else list(function.body)
     nodes = [node for each in body for node in ast.walk(each)]
     returned = [n.value for n in nodes if isinstance(n, ast.Return)] if isinstance(function, ast.FunctionDef) else body
-    values = [_answer(each, module) for each in returned if each is not None and not _declines(each)]
+    values = [_trivial_answer(each, module) for each in returned if each is not None and not _declines(each)]
     yes = [bool(value) for value in values if value is not UNKNOWN]
     if LEVELS[name] == "note":
         return len(yes) == len(values) == len(returned) and len(set(yes)) == 1
@@ -74,10 +73,10 @@ def _is_trivial(node: ast.AST, module: Module) -> bool:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         same = ast.dump(node.left) == ast.dump(node.comparators[0])
         return same or fold(node.comparators[0], module.values) is None
-    return isinstance(node, (ast.Call, ast.BoolOp)) and _answer(node, module) is True
+    return isinstance(node, (ast.Call, ast.BoolOp)) and _trivial_answer(node, module) is True
 
 
-def _answer(node: ast.AST, module: Module) -> object:
+def _trivial_answer(node: ast.AST, module: Module) -> object:
     """What a comparison comes to, if that is certain: a constant, a thing compared with itself, any object at all."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         left, right = node.left, node.comparators[0]
@@ -94,7 +93,7 @@ def _answer(node: ast.AST, module: Module) -> object:
     if (
         isinstance(node, ast.BoolOp)
         and isinstance(node.op, ast.Or)
-        and any(_answer(v, module) is True for v in node.values)
+        and any(_trivial_answer(v, module) is True for v in node.values)
     ):
         return True
     return fold(node, module.values)

@@ -1,14 +1,16 @@
 """Python that reaches into the test runner, builtins, the import system or other code's frames."""
 
 import ast
+import posixpath
 import re
 from collections.abc import Iterator
 
 from aigon.model.changes import ConcernLevel
-from aigon.proof.integrity._fold import strings, word
-from aigon.proof.integrity._origins import Origins, origins
-from aigon.proof.integrity._python import Module, units
-from aigon.proof.integrity._sightings import Sighting
+from aigon.proof.analysis.folding import strings, word
+from aigon.proof.analysis.origins import Origins, origins
+from aigon.proof.analysis.python import Module, units
+from aigon.proof.analysis.sightings import Sighting
+from aigon.proof.analysis.text import line_of, without_comments
 
 _PATCHED = re.compile(
     r"(builtins|__builtins__|unittest|pytest|_pytest|pluggy|doctest|operator|nose|nose2|hypothesis)(\.|\[\])"
@@ -41,7 +43,7 @@ _HOOK = re.compile(r"pytest_(?!plugin$|asyncio$)[a-z_]+")
 _RESULTS = re.compile(r".*\b(outcome|longrepr|wasxfail|excinfo|exitstatus|testsfailed|_exitstatus|passed|failed)$")
 
 
-def meddling(source: str, plugin: bool) -> Iterator[Sighting]:
+def find_python_meddling(source: str, plugin: bool) -> Iterator[Sighting]:
     """Every place. `plugin` is whether the project was a plugin of the test runner, whose hooks are its work."""
     for module in units(source):
         known = origins(module)
@@ -156,3 +158,73 @@ def _defined(node: ast.AST, module: Module, plugin: bool) -> tuple[str, ConcernL
     if isinstance(node, (ast.Subscript, ast.Compare)) and any(_WORDS.search(w) for w in strings(node, module.values)):
         return "steers the test runner by its arguments", "review"
     return None
+
+
+_NAMES = "(?:expect|it|test|describe|jest|vi|beforeEach|afterEach|assert)"
+_USES = "uses the test runner in the product"
+_LANGUAGE = "changes the language itself"
+_GLOBAL = r"\b(?:globalThis|global|window)\s*(?:\.\s*|\[\s*['\"])"
+_JAVASCRIPT: tuple[tuple[re.Pattern[str], str, ConcernLevel], ...] = (
+    (re.compile(rf"{_GLOBAL}{_NAMES}\b['\"\]\s]*=(?!=)"), "replaces a global of the test runner", "review"),
+    (
+        re.compile(r"\bexpect\.extend\s*\(|\bjest\.(?:fn|mock|spyOn|setTimeout)\s*\(|\bvi\.(?:fn|mock|spyOn)\s*\("),
+        _USES,
+        "review",
+    ),
+    (
+        re.compile(r"\bModule\.(?:_load|_resolveFilename|_extensions|prototype\.require|wrap)\b[^=\n]{0,40}=(?!=)"),
+        "changes how modules are loaded",
+        "review",
+    ),
+    (
+        re.compile(r"\brequire\.(?:cache|extensions)\s*\[[^\]\n]{1,120}\]\s*(?:\.exports\s*)?=(?!=)"),
+        "replaces a module that is loaded",
+        "review",
+    ),
+    (
+        re.compile(r"\bassert\.(?:equal|strictEqual|deepEqual|deepStrictEqual|ok|throws|fail|rejects)\s*=(?!=)"),
+        "replaces an assertion",
+        "review",
+    ),
+    (
+        re.compile(r"\bObject\.(?:is|keys|entries)\s*=(?!=)|\bNumber\.isNaN\s*=(?!=)|\bJSON\.stringify\s*=(?!=)"),
+        _LANGUAGE,
+        "review",
+    ),
+    (
+        re.compile(
+            r"\b(?:Object|Number|Function|Boolean|Error|Promise)\.prototype\.(?!valueOf|toString|hasOwn)\w+\s*=(?!=)"
+        ),
+        _LANGUAGE,
+        "note",
+    ),
+    (
+        re.compile(r"\b(?:Object|Number|Function|Boolean)\.prototype\.(?:valueOf|toString|hasOwnProperty)\s*=(?!=)"),
+        _LANGUAGE,
+        "review",
+    ),
+    (
+        re.compile(r"['\"`][^'\"`\n]*(?:--outputFile|JEST_JUNIT_OUTPUT|--reporters?=)"),
+        "steers the test runner by its arguments",
+        "review",
+    ),
+)
+_ENTRY = re.compile(r"pytest11|['\"]?nose\.plugins|flake8\.extension['\"]?\s*=\s*\[?\s*['\"]?$")
+
+
+def find_meddling(path: str, text: str) -> Iterator[Sighting]:
+    """Every line."""
+    for number, line in enumerate(without_comments(text, path).split("\n"), 1):
+        for pattern, says, level in _JAVASCRIPT:
+            if pattern.search(line[:2000]):
+                yield Sighting(number, line_of(text, number), says, level)
+                break
+
+
+def entry_points(path: str, text: str) -> Iterator[Sighting]:
+    """Where a package says that pytest should load it."""
+    if posixpath.basename(path) not in ("pyproject.toml", "setup.cfg", "setup.py", "entry_points.txt"):
+        return
+    for number, line in enumerate(without_comments(text, path).split("\n"), 1):
+        if _ENTRY.search(line[:2000]):
+            yield Sighting(number, line_of(text, number), "makes the package a plugin of the test runner")

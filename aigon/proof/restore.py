@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from aigon.files.atomic import make_real_folders, move_aside, write_atomic
 from aigon.files.home import is_runtime
+from aigon.git.trusted import TrustedGit
 from aigon.git.workspace import Workspace
 from aigon.profiles.protection import Protection, Rule
-from aigon.proof import keyed
+from aigon.proof import protected_keys
 from aigon.proof.frozen import LARGEST, LEFT, LINK, Guarded
 
 OWN = ".aigon"
@@ -15,7 +18,7 @@ OWN = ".aigon"
 MODES = 0o777
 
 
-def recorded(root: Path, names: Iterable[str], protection: Protection) -> dict[str, Guarded]:
+def record_protected(root: Path, names: Iterable[str], protection: Protection) -> dict[str, Guarded]:
     """The files that are to be put back, among the tracked `names` and all of `.aigon/`, as they are now."""
     paths = sorted({path for path in (*names, *_own(root)) if _restored(protection, path)})
     found = {path: _read(root / path) for path in paths}
@@ -44,7 +47,7 @@ def _read(path: Path) -> Guarded | None:
     return Guarded(path.read_bytes(), path.stat().st_mode & MODES)
 
 
-def touched(root: Path, guarded: Mapping[str, Guarded], protection: Protection) -> list[str]:
+def find_touched(root: Path, guarded: Mapping[str, Guarded], protection: Protection) -> list[str]:
     """Those that are not as recorded, and what is new in `.aigon/`."""
     changed = [path for path, each in guarded.items() if not _as_left(root, path, each, protection)]
     new = [path for path in _own(root) if path not in guarded and _restored(protection, path)]
@@ -60,11 +63,11 @@ def _as_left(root: Path, path: str, wanted: Guarded, protection: Protection) -> 
     if wanted.mode == LEFT:
         return True  # it could not be put back
     if found and found.whole and rule and rule.keys:
-        return keyed.same(_text(wanted.data), _text(found.data), path, rule.keys)
+        return protected_keys.have_equal_keys(_text(wanted.data), _text(found.data), path, rule.keys)
     return found == wanted
 
 
-def put_back(
+def restore_files(
     workspace: Workspace, paths: Iterable[str], guarded: Mapping[str, Guarded], protection: Protection
 ) -> None:
     """Make these files what they were; what is new is taken away. Park the snapshot first."""
@@ -83,10 +86,57 @@ def _mended(root: Path, path: str, wanted: Guarded, protection: Protection) -> b
     """The recorded bytes; where only keys are protected, the file as it is with those keys."""
     rule, found = _restored(protection, path), _read(root / path)
     if rule and rule.keys and found and found.whole:
-        text = keyed.with_keys_of(_text(wanted.data), _text(found.data), path, rule.keys)
+        text = protected_keys.copy_keys(_text(wanted.data), _text(found.data), path, rule.keys)
         return text.encode() if text is not None else wanted.data
     return wanted.data
 
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+@dataclass(slots=True)
+class MainsOwn:
+    """A watch over the files in the `.aigon/` of the checkout at `main`; edits go to the folder `displaced`.
+
+    Only what is as `right`, the worktree's own copy from before any agent, says at the beginning of a turn is put back
+    after it: another loop's agent may be at work, and what that one changed is its own loop's business.
+    """
+
+    main: Path
+    git: TrustedGit
+    displaced: Path
+    right: Mapping[str, Guarded]
+    protection: Protection
+    _kept: dict[str, Guarded] = field(default_factory=dict)
+    _other: frozenset[str] = frozenset()
+
+    def before_turn(self) -> None:
+        """Take what is there and right for what belongs there."""
+        there = record_protected(self.main, (), self.protection)
+        self._kept = {path: each for path, each in there.items() if each.whole and self.right.get(path) == each}
+        self._other = frozenset(there).difference(self._kept)
+
+    def after_turn(self) -> Iterator[str]:
+        """Put back what was changed, and take away what is new, but for what a commit says; a sentence each."""
+        for path in find_touched(self.main, self._kept, self.protection):
+            if path not in self._other and not self._committed(path):
+                self._put_back(path)
+                yield f"{path} of the main checkout was changed; it was put back"
+
+    def _committed(self, path: str) -> bool:
+        """Whether it is as the main checkout's own commit has it: people switch branches."""
+        code, text = self.git.refs("cat-file", "blob", f"HEAD:{path}")
+        try:
+            return code == 0 and (self.main / path).read_text(errors="replace").strip() == text
+        except OSError:
+            return False
+
+    def _put_back(self, path: str) -> None:
+        place, wanted = self.main / path, self._kept.get(path)
+        make_real_folders(place.parent, self.main, self.displaced)
+        if place.is_symlink() or place.exists():
+            move_aside(place, self.displaced)
+        if wanted:
+            write_atomic(place, wanted.data)
+            place.chmod(wanted.mode)

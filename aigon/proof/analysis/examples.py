@@ -1,16 +1,137 @@
-"""What the tests of a Python project ask for: function by function, inputs and the answers that are expected."""
+"""Values of different languages, brought into one form so that inputs and answers can be compared."""
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
-from aigon.proof.integrity._atoms import Atoms, atoms
-from aigon.proof.integrity._fold import fold
-from aigon.proof.integrity._fold_calls import UNKNOWN
-from aigon.proof.integrity._python import Module, read
+from aigon.proof.analysis.folding import UNKNOWN, fold
+from aigon.proof.analysis.languages import extension, is_javascript, is_python
+from aigon.proof.analysis.python import Module, read
+from aigon.proof.analysis.text import line_at, without_comments
+
+Atoms = tuple[str, ...]
+"""A value, flattened: `(2, "a")` is `("2", "'a")`; numbers as they count, texts with an apostrophe before them."""
+
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBERS = re.compile(rf"\s*[\[({{]?\s*{_NUMBER}(?:\s*[,;|:/_x*+@&=\s]\s*{_NUMBER})*\s*[\])}}]?\s*")
+_DEEPEST = 6
+_MOST_ATOMS = 300
+
+
+def atoms(value: Any) -> Atoms:
+    """The parts of a value, in order; a dictionary's keys and values one after the other. Of many, the first."""
+    return tuple(islice(_flat(value, 0), _MOST_ATOMS))
+
+
+def _flat(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = [part for item in islice(value.items(), _MOST_ATOMS) for part in item]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for each in value if depth < _DEEPEST else ():
+            yield from _flat(each, depth + 1)
+    else:
+        yield from _atom(value)
+
+
+def _atom(value: Any) -> Atoms:
+    if isinstance(value, (str, bytes)):
+        return _of_text(value if isinstance(value, str) else value.decode("latin-1"))
+    return (number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value),)
+
+
+def number(value: float) -> str:
+    """A number as it counts: 2 and 2.0 are the same."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)[:40]
+
+
+def kind(values: Iterable[str]) -> str:
+    """`numbers`, `texts` or `mixed`."""
+    kinds = {"texts" if each.startswith("'") else "numbers" for each in values}
+    return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+def _of_text(text: str) -> Atoms:
+    """A text; one that is nothing but numbers, as keys of a map are often written, stands for the numbers."""
+    if len(text) < 200 and _NUMBERS.fullmatch(text):
+        return tuple(number(float(each)) for each in re.findall(_NUMBER, text))
+    return ("'" + text[:2000],)
+
+
+_NAMES: dict[str, re.Pattern[str]] = {
+    "js": re.compile(
+        r"(?<![\w.$])(?:[xf]?(?:it|test|specify|describe|context|suite)|Deno\.test)"
+        r"(?:\.(?:only|skip|todo|fails|failing|concurrent|sequential|each|skipIf|runIf)\b(?:\([^()\n]{0,400}\))?)*"
+        r"\s*\(\s*(?:(['\"`])((?:\\.|(?!\1)[^\\\n]){1,300})\1)?"
+    ),
+    "go": re.compile(r"^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(", re.MULTILINE),
+    "rs": re.compile(r"#\[(?:\w+::)*test\b[^\n]*\](?:\s*#\[[^\n]*\])*\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)"),
+    "rb": re.compile(
+        r"^[ \t]*(?:def\s+(?P<name>test_\w+)"
+        r"|x?(?:it|specify|describe|context|test)\s*\(?\s*['\"](?P<title>[^'\"\n]{1,300}))",
+        re.MULTILINE,
+    ),
+    "php": re.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
+    "java": re.compile(
+        r"@(?:\w*Test|Fact|Theory|TestMethod|TestCase)\b"
+        r"[^;{]{0,300}?\b(?:void|fun|Task)\s+`?(?P<name>[\w ]+?)`?\s*\("
+    ),
+}
+_LIKE = {"kt": "java", "scala": "java", "groovy": "java", "cs": "java"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test: its name (classes before it, dotted, in Python), first and last line, and its text without comments."""
+
+    name: str
+    start: int
+    end: int
+    text: str
+
+
+@lru_cache(maxsize=256)
+def cases(path: str, text: str) -> tuple[Case, ...]:
+    """All tests of a file, in order."""
+    if is_python(path):
+        module = read(text)
+        return tuple(_in_python(module.tree, "", text)) if module else ()
+    end = "js" if is_javascript(path) else extension(path)
+    pattern = _NAMES.get(_LIKE.get(end, end))
+    return tuple(_elsewhere(pattern, path, text)) if pattern else ()
+
+
+def _in_python(tree: ast.AST, before: str, text: str) -> Iterator[Case]:
+    lines = text.split("\n")
+    todo = [(tree, before)]
+    while todo:
+        node, prefix = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) and child.name.startswith("test"):
+                start = min([child.lineno, *(mark.lineno for mark in child.decorator_list)])
+                end = child.end_lineno or child.lineno
+                yield Case(prefix + child.name, start, end, "\n".join(lines[start - 1 : end]))
+            elif isinstance(child, ast.ClassDef):
+                todo.append((child, f"{prefix}{child.name}."))
+            elif isinstance(child, (ast.If, ast.Try, ast.With)):
+                todo.append((child, prefix))
+
+
+def _elsewhere(pattern: re.Pattern[str], path: str, text: str) -> Iterator[Case]:
+    plain = without_comments(text, path)
+    found = list(pattern.finditer(plain))
+    for match, following in zip(found, [*found[1:], None], strict=False):
+        groups = match.groupdict()
+        name = groups.get("name") or groups.get("title") or (match[2] if "name" not in groups else "") or ""
+        end = following.start() if following else len(plain)
+        if name:
+            yield Case(name, line_at(plain, match.start()), line_at(plain, end), plain[match.start() : end])
+
 
 Examples = dict[str, dict[Atoms, Atoms]]
 """By function: the expected answer for each input."""
