@@ -18,14 +18,14 @@ SPELLED = {"agents": "--agent", "promises": "--promise"}
 """Options that are not called as their fields are."""
 
 
-def command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
+def build_command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
     """What starts the loop of `candidate`."""
     how = ["--resume"] if resume else ["--loop"] if options.loop else []
-    words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forwarded(options)]
+    words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forward_options(options)]
     return [sys.executable, "-P", "-m", "aigon", "feature-implement", *words, "--", candidate.feature]
 
 
-def forwarded(options: Options) -> list[str]:
+def forward_options(options: Options) -> list[str]:
     """The options that hold for all loops, as words. Each loop reads variables itself."""
     words: list[str] = []
     for field in fields(options):
@@ -37,7 +37,7 @@ def forwarded(options: Options) -> list[str]:
     return words
 
 
-def environment(folder: Path, left: float | None) -> Mapping[str, str]:
+def build_environment(folder: Path, left: float | None) -> Mapping[str, str]:
     """This process's own, with the folder that all share, and the seconds that are `left` for the loop.
 
     The loop ends when this process is gone.

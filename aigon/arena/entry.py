@@ -23,7 +23,7 @@ from aigon.run.sharing_seat import prepare_arena_folder
 from aigon.worktrees.setup import Say, set_up_feature
 
 
-def enter(
+def enter_arena(
     checkout: Checkout,
     options: Options,
     agents: Sequence[str],

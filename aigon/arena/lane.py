@@ -1,8 +1,8 @@
-"""What is known of one candidate of an arena while it runs: a fold of the events that its loop sends."""
+"""The lanes of an arena: how many run at a time, what each has done, how each ended, and one exit code for all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from aigon.arena.outcome import Ended
 from aigon.errors import Exit
 from aigon.journal.events import (
     Event,
@@ -16,7 +16,148 @@ from aigon.journal.events import (
 from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import describe_outcome
+from aigon.text.amounts import format_dollars, format_duration
 from aigon.text.quoting import fold
+
+GIGABYTE = 1024**3
+MEMORY_EACH = GIGABYTE
+"""Bytes of available memory that one more loop needs. An allowance and no measurement but for the least part of it:
+aigon itself held 50 MB in a trial; the agent's program and the tests of its candidate take some hundreds each."""
+PER_CORE = 2
+"""Loops for each core: agents mostly wait for the network, and the checks of all loops have slots of their own."""
+LEAST_TIME = 1.0
+"""Seconds below which a loop is not started: it could only say that its time is over."""
+
+RANKS = (
+    Exit.MET,
+    Exit.INTERRUPTED,
+    Exit.TERMINATED,
+    Exit.ENVIRONMENT,
+    Exit.USAGE,
+    Exit.INTERNAL,
+    Exit.UNAVAILABLE,
+    Exit.SPENT,
+    Exit.NEEDS_HUMAN,
+    Exit.STOPPED,
+)
+"""The exit code of an arena is the first of these that a candidate has: one proven candidate is enough, and the rest is
+the documented order. 2 and 1 stand right after 7, for they say the same to a script: a loop could not do what it was
+asked to, and no waiting, deciding or paying helps before somebody has looked. 7 comes first since it is about what
+all candidates share, then 2, then 1, which is one process alone and is mended by resuming it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parallelism:
+    """How many loops run at a time, and why so many."""
+
+    number: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaPlan:
+    """What an arena is about to do. `max_cost` is shared by all, in US dollars, and `max_time` by all, in seconds."""
+
+    feature: str
+    slug: str
+    count: int
+    places: Parallelism
+    max_cost: float | None = None
+    max_time: float | None = None
+
+    @property
+    def said(self) -> str:
+        """`3 agents, 2 at a time: --parallel 2`."""
+        at_a_time = "all at once" if self.places.number >= self.count else f"{self.places.number} at a time"
+        return f"{self.count} agents, {at_a_time}: {self.places.why}"
+
+    @property
+    def limits(self) -> str:
+        """`$5.00 and 2h 00m for all together`; empty without a limit."""
+        shared = [format_dollars(self.max_cost)] if self.max_cost else []
+        shared += [format_duration(self.max_time)] if self.max_time else []
+        return f"{' and '.join(shared)} for all together" if shared else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneEnd:
+    """How the run of one candidate ended.
+
+    `status` is that of its outcome, `broken_off` where its process died without one, `not_started` where it never had
+    a place. `summary` is one sentence, `hint` what its refusal says is to be done, `seconds` how long it ran in this
+    arena, `resumable` whether it can go on, `own_word` whether the run itself said so.
+    """
+
+    label: str
+    agent: str
+    branch: str
+    status: str
+    exit_code: int
+    summary: str
+    criteria_met: int = 0
+    criteria_total: int = 0
+    iterations: int = 0
+    spend: Spend = field(default_factory=Spend)
+    seconds: float = 0.0
+    commit: str = ""
+    resumable: bool = False
+    own_word: bool = True
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaEnd:
+    """How all of them ended, in the order in which they were named."""
+
+    candidates: tuple[LaneEnd, ...]
+    exit_code: int
+
+    @property
+    def outcome(self) -> str:
+        """The status of the candidate that the exit code is of."""
+        return next((one.status for one in self.candidates if one.exit_code == self.exit_code), "refused")
+
+
+def choose_parallelism(
+    count: int, *, wanted: int | None, configured: int | None, cores: int, memory: int | None
+) -> Parallelism:
+    """How many of `count` loops run at a time: as many as a person says, else as the machine can bear.
+
+    `memory` is what is available, in bytes; None where that is unknown.
+    """
+    if wanted:
+        return Parallelism(min(wanted, count), f"--parallel {wanted}")
+    if configured:
+        return Parallelism(min(configured, count), f"arena.parallel is {configured}")
+    by_cores = PER_CORE * cores
+    by_memory = count if memory is None else max(1, memory // MEMORY_EACH)
+    number = max(1, min(count, by_cores, by_memory))
+    return Parallelism(number, _explain_parallelism(number, count, cores, by_memory, memory))
+
+
+def _explain_parallelism(number: int, count: int, cores: int, by_memory: int, memory: int | None) -> str:
+    free = "" if memory is None else f"{memory / GIGABYTE:.1f} GB of memory are available"
+    on = f"{cores} core{'' if cores == 1 else 's'}"
+    if number >= count:
+        return f"{on}, {free}" if free else on
+    if number == by_memory:
+        return f"{free}, and each needs about {MEMORY_EACH // GIGABYTE} GB"
+    return f"{on}, and each is enough for {PER_CORE}"
+
+
+def combine_exit_codes(codes: Sequence[int]) -> int:
+    """The exit code of an arena whose loops ended so; a code that is none of aigon's counts as 1."""
+    known = {code if code in RANKS else int(Exit.INTERNAL) for code in codes}
+    return next((int(code) for code in RANKS if code in known), int(Exit.ENVIRONMENT))
+
+
+def compute_time_left(deadline: float | None, now: float) -> float | None:
+    """Seconds that a loop which starts now may take of the time of all; 0 where it is not worth starting."""
+    if deadline is None:
+        return None
+    left = deadline - now
+    return left if left >= LEAST_TIME else 0.0
+
 
 _BY_SIGNAL = {"SIGINT": int(Exit.INTERRUPTED), "SIGTERM": int(Exit.TERMINATED), "SIGHUP": int(Exit.TERMINATED)}
 """Exit codes of processes that a signal ended before they could answer it."""
@@ -76,7 +217,7 @@ class Lane:
         total = len(event.verdicts) or self.total
         return replace(self, met=met, total=total, commit=event.checkpoint or self.commit, looked=True)
 
-    def finish(self, code: int, *, killed_by: str, last_words: str, why: str, seconds: float) -> Ended:
+    def finish(self, code: int, *, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
         """How it ended: by its own word, or else by how its process did. `why` says who ended it, if somebody did."""
         if self.end is None:
             return self._broken_off(code, killed_by, last_words, why, seconds)
@@ -86,11 +227,11 @@ class Lane:
         own = not said.startswith("ended: ")
         return self._ended(self.end.status, self.end.exit_code, said, seconds, resumable=again, own_word=own)
 
-    def not_started(self, code: int, why: str) -> Ended:
+    def not_started(self, code: int, why: str) -> LaneEnd:
         """It never had a place."""
         return self._ended("not_started", code, f"not started: {why}", 0.0, resumable=self.finished is not None)
 
-    def _broken_off(self, code: int, killed_by: str, last_words: str, why: str, seconds: float) -> Ended:
+    def _broken_off(self, code: int, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
         own = _BY_SIGNAL.get(killed_by, code)
         status = _WITHOUT_A_WORD.get(own, "broken_off")
         how = (
@@ -104,8 +245,8 @@ class Lane:
 
     def _ended(
         self, status: str, code: int, said: str, seconds: float, *, resumable: bool, own_word: bool = False
-    ) -> Ended:
-        return Ended(
+    ) -> LaneEnd:
+        return LaneEnd(
             self.label,
             self.candidate.agent,
             self.candidate.branch,

@@ -77,17 +77,17 @@ def side_by_side(
 def _enter(
     options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool, observer: "ArenaObserver"
 ) -> int:
-    from aigon.arena.entry import enter
+    from aigon.arena.entry import enter_arena
     from aigon.run.implement import say
 
     with here() as checkout:
-        return enter(
+        return enter_arena(
             checkout, options, agents, parallel=parallel, first_proven=first_proven, observer=observer, say=say
         )
 
 
 def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool) -> int:
-    from aigon.views.arena.json import ArenaNdjson
+    from aigon.views.terminal.arena import ArenaNdjson
 
     observer = ArenaNdjson(sys.stdout, sys.stderr)
     try:
@@ -101,10 +101,10 @@ def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int |
 def _observer() -> "ArenaObserver":
     """Who watches: a live view on a terminal, or lines."""
     if sys.stdout.isatty():
-        from aigon.views.arena.live import ArenaLive
+        from aigon.views.terminal.live import ArenaLive
 
         return ArenaLive(sys.stdout)
-    from aigon.views.arena.lines import ArenaLines
+    from aigon.views.terminal.lines import ArenaLines
 
     return ArenaLines(sys.stdout)
 

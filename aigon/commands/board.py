@@ -19,17 +19,16 @@ def command(everything: bool, as_json: bool) -> int:
     linked worktree it shows the main checkout's.
     """
     from aigon.commands.leftovers import offer_around
-    from aigon.views.board.data import document
-    from aigon.views.board.gather import board
+    from aigon.views.board_cards import build_board_document, gather_board
 
-    columns = board(Path.cwd(), everything=everything or as_json)
+    columns = gather_board(Path.cwd(), everything=everything or as_json)
     offer_around(Path.cwd())
     if as_json:
-        answer(document(columns), "", as_json=True)
+        answer(build_board_document(columns), "", as_json=True)
         return 0
-    from aigon.views.board.text import show
+    from aigon.views.board_text import print_board
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a title may hold what the terminal's encoding does not
-    show(columns, sys.stdout)
+    print_board(columns, sys.stdout)
     return 0

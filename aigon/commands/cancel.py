@@ -17,14 +17,14 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 
     Exit codes: 0 cancelled, 2 there is no such feature or it is over, 7 a loop works on it.
     """
-    from aigon.done.cancellation import cancel
+    from aigon.done.cancellation import cancel_feature
     from aigon.job.seat import hold_checkout, open_main_checkout
     from aigon.run.decisions import require_outside_a_run
 
     require_outside_a_run("cancel")
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, open_main_checkout(checkout) as (main, _), hold_checkout(main):
-        done = cancel(main, feature, how)
+        done = cancel_feature(main, feature, how)
     kept = [f"Its branch {name} stays. To delete it: git branch -D {name}" for name in done.branches]
     parked = [f"Parked: {ref} (aigon parked restore {ref})" for ref in done.parked]
     text = "\n".join([f"Cancelled feature {done.feature.name_for_people}: {done.feature.path}", *kept, *parked])

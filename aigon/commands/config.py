@@ -47,14 +47,14 @@ def show(origin: bool, as_json: bool) -> int:
 
 def _show(origin: bool, as_json: bool) -> int:
     from aigon.run.config_origin import values
-    from aigon.views.config import text
+    from aigon.views.setup import render_config
 
     given = _given()
     with here() as checkout:
         found = values(checkout.root, dict(os.environ), given)
     rows = [(each.key, each.value, each.origin) for each in found]
     listed = [{"key": key, "value": value, "origin": where} for key, value, where in rows]
-    answer({"values": listed}, text(rows, origin=origin), as_json)
+    answer({"values": listed}, render_config(rows, origin=origin), as_json)
     return 0
 
 

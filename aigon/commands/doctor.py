@@ -38,21 +38,21 @@ def command(feature: str | None, repair: bool, as_json: bool) -> int:
     from aigon.commands.leftovers import offer_around
     from aigon.git.person import forget_inherited_repository
     from aigon.run.doctor import diagnose
-    from aigon.views.doctor import document, text
+    from aigon.views.doctor import build_diagnosis_document, render_diagnosis
 
     forget_inherited_repository()
     offer_around(Path.cwd())
     found = diagnose(Path.cwd(), dict(os.environ))
-    answer(document(found), text(found), as_json)
+    answer(build_diagnosis_document(found), render_diagnosis(found), as_json)
     return int(found.exit_code)
 
 
 def _repair(feature: str | None, as_json: bool) -> int:
     from aigon.git.person import forget_inherited_repository
     from aigon.run.repair.repair import repair_repository
-    from aigon.views.repair import document, text
+    from aigon.views.doctor import build_repair_document, render_repair
 
     forget_inherited_repository()
     done = repair_repository(Path.cwd(), feature)
-    answer(document(done), text(done), as_json)
+    answer(build_repair_document(done), render_repair(done), as_json)
     return int(done.exit_code)

@@ -9,7 +9,7 @@ import click
 from aigon.commands.common import answer, here, json_option, verify_option
 
 if TYPE_CHECKING:
-    from aigon.done.request import Done, How, Left, Request
+    from aigon.done.request import DoneRequest, DoneResult, MergeMethod, Retirement
 
 
 @click.command("feature-done")
@@ -32,7 +32,7 @@ def command(
     feature: str,
     agent: str,
     into: str,
-    how: "How",
+    how: "MergeMethod",
     adopt: tuple[str, ...],
     pr: bool,
     keep_worktrees: bool,
@@ -46,20 +46,20 @@ def command(
     only one is proven. The others' last commits are kept under refs/aigon/arena/ID/, and worktrees that hold nothing
     else are removed. Where the branch that it is merged into has moved on, everything is run again on the result.
     """
-    from aigon.done.done import finish
-    from aigon.done.request import Request
+    from aigon.done.done import finish_feature
+    from aigon.done.request import DoneRequest
     from aigon.views.terminal.lines import LineSink
 
-    request = Request(
+    request = DoneRequest(
         feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force, verify=verify
     )
     with here() as checkout:
-        done = finish(checkout, request, [LineSink(sys.stderr)])
+        done = finish_feature(checkout, request, [LineSink(sys.stderr)])
     answer(_document(done), _text(done, request), as_json)
     return 0
 
 
-def _document(done: "Done") -> dict[str, object]:
+def _document(done: "DoneResult") -> dict[str, object]:
     """Everything as data."""
     return {
         "id": done.feature.id,
@@ -77,7 +77,7 @@ def _document(done: "Done") -> dict[str, object]:
     }
 
 
-def _text(done: "Done", request: "Request") -> str:
+def _text(done: "DoneResult", request: "DoneRequest") -> str:
     """What happened, and what is left to do."""
     if done.url:
         return f"Pull request for {done.branch} into {done.target}: {done.url}\nOnce it is merged: git fetch"
@@ -91,12 +91,12 @@ def _text(done: "Done", request: "Request") -> str:
     return "\n".join([*lines, f"Its branch is still there: git branch {delete} {done.branch}"])
 
 
-def _kept(left: "Left") -> str:
+def _kept(left: "Retirement") -> str:
     ref = f"kept as {left.ref}" if left.ref else "left as it is"
     if left.why:
         return f"{left.label}: {ref}; {_stays(left)}"
     return f"{left.label}: {ref}" + (f"; {' and '.join(left.gone)} removed" if left.gone else "")
 
 
-def _stays(left: "Left") -> str:
+def _stays(left: "Retirement") -> str:
     return f"the worktree {left.worktree} stays: {left.why}" if not left.removed else left.why

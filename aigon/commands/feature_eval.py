@@ -24,16 +24,18 @@ def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | N
 
     Exits with 0 where a winner is proposed, 4 for a tie that a person has to decide, 3 where nobody passes the gates.
     """
-    from aigon.compare.evaluation import Asked, evaluate, main_of
-    from aigon.compare.file import Kept, keep, said
-    from aigon.compare.kept import remember
-    from aigon.compare.views.data import document
-    from aigon.compare.views.terminal import text
+    from aigon.compare.evaluation import EvaluationRequest, evaluate_feature, open_main_checkout
+    from aigon.compare.file import EvaluationFile, describe_file, remember_proposal, write_evaluation
+    from aigon.compare.table import build_evaluation_document, render_evaluation
     from aigon.files.home import ensure_home
 
-    with here() as checkout, main_of(checkout) as main:
-        found = evaluate(main, Asked(feature, not no_cross_checks, judge))
-        remember(ensure_home(main.common_dir), found)
-        kept = Kept(why="--no-commit") if no_commit else keep(main, found)
-    answer(document(found, kept.path, kept.commit, kept.why), text(found, said(kept)), as_json)
+    with here() as checkout, open_main_checkout(checkout) as main:
+        found = evaluate_feature(main, EvaluationRequest(feature, not no_cross_checks, judge))
+        remember_proposal(ensure_home(main.common_dir), found)
+        kept = EvaluationFile(why="--no-commit") if no_commit else write_evaluation(main, found)
+    answer(
+        build_evaluation_document(found, kept.path, kept.commit, kept.why),
+        render_evaluation(found, describe_file(kept)),
+        as_json,
+    )
     return int(ENDS[found.proposal.kind])

@@ -18,8 +18,7 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     from aigon.git.repository import find_repository
     from aigon.job.spec_locations import list_spec_locations, locate_spec
     from aigon.journal.records import list_candidates
-    from aigon.views.status import document, read
-    from aigon.views.status_text import text
+    from aigon.views.status import build_status_document, read_feature_status, render_status
 
     with here() as checkout:
         root, common = checkout.root, checkout.common_dir
@@ -27,7 +26,7 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
         home, main = find_home(common), str(find_repository(root).root)
         known = list_candidates(home)
         rows = [
-            read(
+            read_feature_status(
                 root,
                 each.feature,
                 each.title,
@@ -37,7 +36,7 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
             )
             for each in wanted
         ]
-    answer(document(rows), text(rows, detailed=feature is not None), as_json)
+    answer(build_status_document(rows), render_status(rows, detailed=feature is not None), as_json)
     return 0
 
 
@@ -48,7 +47,7 @@ def _failures(feature: str | None, as_json: bool) -> int:
     from aigon.journal.records import locate_records
     from aigon.journal.replay import read_events
     from aigon.spec import files
-    from aigon.views.failures import document, read, text
+    from aigon.views.failures import build_failures_document, read_failures, render_failures
 
     if not feature:
         raise usage("--failures is about one feature", hint="Name it: aigon feature-status ID --failures")
@@ -63,6 +62,6 @@ def _failures(feature: str | None, as_json: bool) -> int:
             *(records.candidate_records(home, one) for one in records.find_candidates(home, name)),
         ]
         journals = [journal for records in every for journal in records.journals()]
-    log = read(found, journals, read_events)
-    answer(document(log), text(log), as_json)
+    log = read_failures(found, journals, read_events)
+    answer(build_failures_document(log), render_failures(log), as_json)
     return 0

@@ -21,11 +21,15 @@ def command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     from aigon.agents.install_commands import InstallTarget, install_commands, resolve_types
     from aigon.config.loading import load_configuration, open_work_tree
     from aigon.git.repository import find_repository_root
-    from aigon.views.install_commands import document, text
+    from aigon.views.setup import build_installation_document, render_installation
 
     root = find_repository_root(Path.cwd())
     config = load_configuration(open_work_tree(root) if root else lambda _: None)
     kinds = resolve_types(agents, root, config)
     found = install_commands(kinds, InstallTarget(root, Path.home(), dry_run))
-    answer(document(found, dry_run), text(found, {kind.name: kind.title for kind in kinds}, dry_run), as_json)
+    answer(
+        build_installation_document(found, dry_run),
+        render_installation(found, {kind.name: kind.title for kind in kinds}, dry_run),
+        as_json,
+    )
     return int(Exit.ENVIRONMENT if any(one.state == "refused" for one in found) else Exit.MET)

@@ -46,10 +46,10 @@ def command(
     """
     from aigon.git.person import forget_inherited_repository
     from aigon.run.judge_eval import JudgeEvalRequest, evaluate_judge
-    from aigon.views.judge_eval import document, text
+    from aigon.views.judge_eval import build_accuracy_document, render_accuracy
 
     forget_inherited_repository()
     asked = JudgeEvalRequest(folder, judge, model, mode, repeat)
     found, ended = evaluate_judge(Path.cwd(), asked, lambda line: print(line, file=sys.stderr))
-    answer(document(found), text(found, verbose), as_json)
+    answer(build_accuracy_document(found), render_accuracy(found, verbose), as_json)
     return int(ENDS.get(ended, Exit.INTERRUPTED))

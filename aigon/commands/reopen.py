@@ -18,14 +18,14 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """
-    from aigon.done.cancellation import reopen
+    from aigon.done.cancellation import reopen_feature
     from aigon.job.seat import hold_checkout, open_main_checkout
     from aigon.run.decisions import require_outside_a_run
 
     require_outside_a_run("reopen")
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, open_main_checkout(checkout) as (main, _), hold_checkout(main):
-        done = reopen(main, feature, how)
+        done = reopen_feature(main, feature, how)
     name = done.feature.name_for_people
     lines = [f"Reopened feature {name}: {done.feature.path}"]
     lines += [f"It continues on its branch {branch}" for branch in done.branches]

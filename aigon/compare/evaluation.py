@@ -4,20 +4,19 @@ The spec stays in its stage: the candidates' branches carry it in progress, and 
 conflict in the very merge that this is for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
-from aigon.compare.change import own_files
-from aigon.compare.entry import Contest, Contestant, entry_of
-from aigon.compare.evidence import bench_of, crossed, preferences, with_new_tests
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.evaluation import Evaluation, Subject, evaluated
-from aigon.compare.rules.order import order
-from aigon.compare.rules.proposal import tied
+from aigon.compare.entry import Contest, Contestant, gather_facts, list_own_files
+from aigon.compare.new_tests import Bench, find_new_tests
+from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation, find_tied
+from aigon.compare.rules.facts import CandidateFacts, CrossCheck, NewTests, Preference
+from aigon.compare.rules.order import rank_candidates
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
-from aigon.errors import usage
+from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
@@ -27,6 +26,7 @@ from aigon.journal.records import Records, locate_records
 from aigon.judge.settings import choose_judge
 from aigon.model.candidates import Candidate
 from aigon.model.criteria import Spec
+from aigon.process.stop import Stop
 from aigon.spec import markdown
 from aigon.spec.features import Feature
 
@@ -35,7 +35,7 @@ SOLO = "solo"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluationRequest:
     """What a person asked for: a feature, whether new tests run across, and a judge in place of the configured one."""
 
     feature: str
@@ -43,24 +43,24 @@ class Asked:
     judge: str | None = None
 
 
-def evaluate(main: Checkout, asked: Asked) -> Evaluation:
+def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
     """The comparison of everybody who worked on the feature; `main` is the main checkout. Nothing is written there.
 
     Raises AigonError: 2 where nobody has run or the feature is unknown, 7 for records that cannot be read.
     """
-    contest, contestants = _contest(main, asked)
-    entries = tuple(entry_of(contest, each) for each in contestants)
-    with bench_of(contest) as bench:
-        entries = tuple(with_new_tests(bench, entry) for entry in entries)
+    contest, contestants = _open_contest(main, asked)
+    entries = tuple(gather_facts(contest, each) for each in contestants)
+    with open_bench(contest) as bench:
+        entries = tuple(add_new_tests(bench, entry) for entry in entries)
         wanted = asked.cross_checks and contest.config.evaluation.cross_checks
-        checks = crossed(bench, entries) if wanted else ()
-        alike = tied(entries, order(entries))
-        preferred = preferences(bench, contest, [entry for entry in entries if entry.label in alike])
-    return evaluated(contest.subject, entries, checks, preferred, _bases(entries))
+        checks = cross_check_candidates(bench, entries) if wanted else ()
+        alike = find_tied(entries, rank_candidates(entries))
+        preferred = ask_preferences(bench, contest, [entry for entry in entries if entry.label in alike])
+    return build_evaluation(contest.subject, entries, checks, preferred, _note_bases(entries))
 
 
 @contextmanager
-def main_of(checkout: Checkout) -> Iterator[Checkout]:
+def open_main_checkout(checkout: Checkout) -> Iterator[Checkout]:
     """The main checkout of the repository that `checkout` is of."""
     root = find_repository(checkout.root).root
     if root == checkout.root:
@@ -70,23 +70,25 @@ def main_of(checkout: Checkout) -> Iterator[Checkout]:
         yield main
 
 
-def _contest(main: Checkout, asked: Asked) -> tuple[Contest, tuple[Contestant, ...]]:
-    config = _with_judge(load_configuration(open_work_tree(main.root)), asked.judge)
-    feature, spec = _feature(main, asked.feature)
-    contestants = _contestants(main, feature)
+def _open_contest(main: Checkout, asked: EvaluationRequest) -> tuple[Contest, tuple[Contestant, ...]]:
+    config = _choose_judge(load_configuration(open_work_tree(main.root)), asked.judge)
+    feature, spec = _find_feature(main, asked.feature)
+    contestants = _list_contestants(main, feature)
     wanted = (*config.evaluation.expected_paths, *markdown.read_strings(spec.frontmatter, "paths"))
-    subject = Subject(feature.name_for_people, spec.title.removeprefix("Feature:").strip() or feature.slug, wanted)
+    subject = ComparedFeature(
+        feature.name_for_people, spec.title.removeprefix("Feature:").strip() or feature.slug, wanted
+    )
     records = {each.label: each.records for each in contestants}
     return Contest(main, config, feature, spec, subject, records), contestants
 
 
-def _feature(main: Checkout, wanted: str) -> tuple[Feature, Spec]:
+def _find_feature(main: Checkout, wanted: str) -> tuple[Feature, Spec]:
     """Return the feature and its spec, wherever it is worked on."""
     place = locate_spec(main.root, main.common_dir, wanted)
     return place.feature, place.parse()
 
 
-def _with_judge(config: Config, name: str | None) -> Config:
+def _choose_judge(config: Config, name: str | None) -> Config:
     """With the judge that was asked for. Raises AigonError (exit 2) for one that does not exist."""
     if name is None:
         return config
@@ -96,31 +98,74 @@ def _with_judge(config: Config, name: str | None) -> Config:
     return config.model_copy(update={"judge": judge})
 
 
-def _contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...]:
+def _list_contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...]:
     """Everybody with a worktree, else the one who works without. Raises AigonError (exit 2) where nobody has run."""
     home, name = find_home(main.common_dir), feature.name_for_people
     listed = records.find_candidates(home, name)
-    found = [_candidate(feature, each, records.candidate_records(home, each)) for each in listed if home]
+    found = [_build_contestant(feature, each, records.candidate_records(home, each)) for each in listed if home]
     if not found and home:
-        found = [Contestant(SOLO, "", feature.name, locate_records(home, name), own_files(feature, ""))]
+        found = [Contestant(SOLO, "", feature.name, locate_records(home, name), list_own_files(feature, ""))]
     if not any(_has_run(each.records) for each in found):
         hint = f"aigon feature-implement {name} --loop --agent ONE --agent OTHER"
         raise usage(f"Nobody has run feature {name} yet, so there is nothing to compare", where=feature.path, hint=hint)
     return tuple(found)
 
 
-def _candidate(feature: Feature, one: Candidate, records: Records) -> Contestant:
-    return Contestant(one.label, one.agent, one.branch, records, own_files(feature, one.label))
+def _build_contestant(feature: Feature, one: Candidate, records: Records) -> Contestant:
+    return Contestant(one.label, one.agent, one.branch, records, list_own_files(feature, one.label))
 
 
 def _has_run(records: Records) -> bool:
     return bool(records.journals())
 
 
-def _bases(entries: tuple[Entry, ...]) -> tuple[str, ...]:
+def _note_bases(entries: tuple[CandidateFacts, ...]) -> tuple[str, ...]:
     """What is compared has to begin at the same place."""
     bases = {entry.label: entry.base for entry in entries if entry.base}
     if len(set(bases.values())) < 2:
         return ()
     listed = ", ".join(f"{label} at {base[:10]}" for label, base in bases.items())
     return (f"They began from different commits ({listed}), and each is measured from its own",)
+
+
+@contextmanager
+def open_bench(contest: Contest) -> Iterator[Bench]:
+    """Where tests can be run. Raises AigonError (exit 130 or 143) where a person ended it before all was seen."""
+    with (
+        Stop(patient=False).handling() as stop,
+        Bench.open(contest.main, contest.config, contest.records, stop) as bench,
+    ):
+        yield bench
+        if stop.reason:
+            code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+            raise AigonError("The comparison was stopped; nothing was written", code=code)
+
+
+def add_new_tests(bench: Bench, entry: CandidateFacts) -> CandidateFacts:
+    """The entry with the tests that it added, and whether they fail on the base."""
+    if not (entry.base and entry.tip):
+        return replace(entry, new_tests=NewTests(why="it has no branch"))
+    return replace(entry, new_tests=find_new_tests(bench, entry.label, entry.base, entry.tip))
+
+
+def cross_check_candidates(bench: Bench, entries: Sequence[CandidateFacts]) -> tuple[CrossCheck, ...]:
+    """Each one's new tests on the work of the others. No gate: names and places may differ for good reasons."""
+    some = [(entry.label, entry.tip, entry.new_tests) for entry in entries if entry.new_tests and entry.tip]
+    return _run_cross_checks(bench, some) if len(some) > 1 else ()
+
+
+def _run_cross_checks(bench: Bench, some: Sequence[tuple[str, str, NewTests]]) -> tuple[CrossCheck, ...]:
+    from aigon.compare.new_tests import run_cross_checks
+
+    return run_cross_checks(bench, some)
+
+
+def ask_preferences(bench: Bench, contest: Contest, entries: Sequence[CandidateFacts]) -> tuple[Preference, ...]:
+    """What the judge prefers of each two; unknown without a judge."""
+    return tuple(_ask_preference(bench, contest, one, other) for one, other in combinations(entries, 2))
+
+
+def _ask_preference(bench: Bench, contest: Contest, one: CandidateFacts, other: CandidateFacts) -> Preference:
+    from aigon.compare.pairwise import compare_pair
+
+    return compare_pair(bench, (one.label, one.tip), (other.label, other.tip), contest.spec, one.base)

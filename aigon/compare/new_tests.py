@@ -1,21 +1,93 @@
-"""The tests that a candidate added, and whether the base fails them: only such a test shows that something is new."""
+"""The tests that a candidate added: whether the base fails them, and what they do on the work of others."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 
-from aigon.compare.new_tests_bench import Bench as Bench
-from aigon.compare.new_tests_seen import Seen
-from aigon.compare.rules.evidence import NewTests
+from aigon.compare.bench import Bench as Bench
+from aigon.compare.rules.facts import CrossCheck, NewTests
+from aigon.compare.stand import CheckRun
 from aigon.errors import AigonError
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
 from aigon.model.checks import TestResult
 
+_PYTHON = re.compile(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?P<last>[^/]*_test))\.py")
+"""Files in which pytest (and unittest) looks for tests, whatever the rest of their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestFiles:
+    """`files` are to be laid by the path that they get, `moved` says which of them have another one than their own.
+
+    `clash` are those that can go nowhere.
+    """
+
+    files: Mapping[str, TreeEntry]
+    moved: Mapping[str, str] = field(default_factory=dict)
+    clash: tuple[str, ...] = ()
+
+    def renamed(self, test: str) -> str:
+        """The id of a test as it is where its file was moved."""
+        for old, new in self.moved.items():
+            for before, after in zip(_list_prefixes(old), _list_prefixes(new), strict=True):
+                for end in ("::", "."):
+                    if test.startswith(before + end):
+                        return after + test[len(before) :]
+        return test
+
+
+def place_files(
+    files: Mapping[str, TreeEntry], base: Mapping[str, TreeEntry], there: Mapping[str, TreeEntry], label: str
+) -> TestFiles:
+    """The places of `files`, those of the candidate `label`, among the files `there`, which began as `base`.
+
+    A file that the other left as the base has it is none of its own. One of its own keeps its place: then a test file
+    in Python goes to a free name, `test_x__cc.py`, and nothing else goes anywhere.
+    """
+    placed: dict[str, TreeEntry] = {}
+    moved: dict[str, str] = {}
+    clash: list[str] = []
+    for path, entry in files.items():
+        mine = there.get(path)
+        same = mine and (mine.mode, mine.sha) == (entry.mode, entry.sha)
+        if mine is None or same or mine == base.get(path):
+            placed[path] = entry
+        elif free := _find_free_name(path, {*there, *files, *placed}, label):
+            placed[free], moved[path] = entry, free
+        else:
+            clash.append(path)
+    return TestFiles(placed, moved, tuple(clash))
+
+
+def _find_free_name(path: str, taken: set[str], label: str) -> str:
+    """A name beside `path` that nobody has and that is still taken for a test; "" where there is none to be had."""
+    match = _PYTHON.fullmatch(path)
+    if not match:
+        return ""
+    own = re.sub(r"\W", "_", label) or "other"
+    for more in ("", *(f"_{number}" for number in range(2, 100))):
+        name = f"{match['first']}__{own}{more}" if match["first"] else f"{match['last'][:-5]}__{own}{more}_test"
+        if (free := f"{match['folder']}{name}.py") not in taken:
+            return free
+    return ""
+
+
+def _list_prefixes(path: str) -> Iterator[str]:
+    """How ids of its tests can begin: the path, or what Python makes of it, from any folder above it."""
+    parts = path.split("/")
+    for start in range(len(parts)):
+        below = "/".join(parts[start:])
+        yield below
+        yield below.removesuffix(".py").replace("/", ".")
+
+
 LINK = "160000"
 
 
 @dataclass(slots=True)
-class _Found:
+class _TestTally:
     """What is known so far; `why` has a reason for each kind of test of which nothing is."""
 
     added: dict[str, None] = field(default_factory=dict)
@@ -24,72 +96,76 @@ class _Found:
     why: dict[str, None] = field(default_factory=dict)
 
 
-def new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
+def find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
     """The tests that the commit `tip` of a candidate has beyond `base`, and how they end on `base`; never raises.
 
     A test counts as red where it fails, or cannot even be loaded, on the base with the candidate's test files in it.
     """
     try:
-        return _new_tests(bench, label, base, tip)
+        return _find_new_tests(bench, label, base, tip)
     except AigonError as error:
         return NewTests(why=error.what)
 
 
-def files_of_tests(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
+def list_test_files(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
     """The test files in which `tip` has something that `base` has not: added and changed ones, by path."""
     before, after = objects.list_entries(bench.git, base), objects.list_entries(bench.git, tip)
     changed = {path: entry for path, entry in after.items() if entry != before.get(path) and entry.mode != LINK}
     return {path: entry for path, entry in changed.items() if bench.protection.part(path) == "tests"}
 
 
-def laid_over(bench: Bench, tree: str, files: Mapping[str, TreeEntry]) -> str:
+def overlay_files(bench: Bench, tree: str, files: Mapping[str, TreeEntry]) -> str:
     """`tree` with these files in it."""
     return objects.write_tree_with(bench.git, tree, {path: (entry.mode, entry.sha) for path, entry in files.items()})
 
 
-def _new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
-    files = files_of_tests(bench, base, tip)
+def _find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
+    files = list_test_files(bench, base, tip)
     if not files:
         return NewTests()
     stand = bench.stand(label)
     if not stand.job.checks:
         return NewTests(why="no check of this project runs tests")
-    wanted = [(label, tip), (label, laid_over(bench, base, files))]
-    if not all(_recorded(bench, label, check.name) for check in stand.job.checks):
+    wanted = [(label, tip), (label, overlay_files(bench, base, files))]
+    if not all(_is_recorded(bench, label, check.name) for check in stand.job.checks):
         wanted.append((label, base))
     ran = bench.together(wanted)
     for one in ran:
         if isinstance(one, AigonError):
             raise one
     sights = [one for one in ran if not isinstance(one, AigonError)]
-    return _compared(bench, label, base, frozenset(files), sights)
+    return _compare_runs(bench, label, base, frozenset(files), sights)
 
 
-def _recorded(bench: Bench, label: str, check: str) -> bool:
+def _is_recorded(bench: Bench, label: str, check: str) -> bool:
     """Whether the look at the base said which tests there are."""
     tested = bench.stand(label).record.tested.get(check)
     return tested is not None and tested.reported
 
 
-def _compared(bench: Bench, label: str, base: str, files: frozenset[str], sights: list[tuple[Seen, ...]]) -> NewTests:
-    found = _Found()
+def _compare_runs(
+    bench: Bench, label: str, base: str, files: frozenset[str], sights: list[tuple[CheckRun, ...]]
+) -> NewTests:
+    found = _TestTally()
     for number, (on_tip, on_base) in enumerate(zip(*sights[:2], strict=True)):
         if not on_tip.reported or not on_tip.tests:
             found.why[f"{on_tip.check} names no tests ({on_tip.summary})"] = None
             continue
         alone = sights[2][number] if len(sights) > 2 else None
-        before = _before(bench, label, base, on_tip.check, alone)
+        before = _find_base_tests(bench, label, base, on_tip.check, alone)
         if before is None:
             found.why[f"it is not known which tests {on_tip.check} has on the base"] = None
             continue
-        _add(found, on_tip, on_base, before, files)
+        _sort_tests(found, on_tip, on_base, before, files)
     unknown = tuple(test for test in found.added if test not in found.red and test not in found.green)
     return NewTests(tuple(found.added), tuple(found.red), tuple(found.green), unknown, "; ".join(found.why))
 
 
-def _before(bench: Bench, label: str, base: str, check: str, alone: Seen | None) -> Mapping[str, TestResult] | None:
+def _find_base_tests(
+    bench: Bench, label: str, base: str, check: str, alone: CheckRun | None
+) -> Mapping[str, TestResult] | None:
     """The tests of the base; none where it has no test file, None where nobody knows."""
-    if _recorded(bench, label, check):
+    if _is_recorded(bench, label, check):
         return bench.stand(label).record.tested[check].tests
     if alone and alone.reported:
         return alone.tests
@@ -97,7 +173,9 @@ def _before(bench: Bench, label: str, base: str, check: str, alone: Seen | None)
     return None if has_some else {}
 
 
-def _add(found: _Found, on_tip: Seen, on_base: Seen, before: Mapping[str, TestResult], files: frozenset[str]) -> None:
+def _sort_tests(
+    found: _TestTally, on_tip: CheckRun, on_base: CheckRun, before: Mapping[str, TestResult], files: frozenset[str]
+) -> None:
     """Sort the tests of one check that are new and ran."""
     for test, result in on_tip.tests.items():
         if test in before or result == "skipped":
@@ -110,10 +188,10 @@ def _add(found: _Found, on_tip: Seen, on_base: Seen, before: Mapping[str, TestRe
         elif on_base.tests.get(test) == "passed":
             found.green[test] = None
         else:
-            found.why[_unknown(test, on_base)] = None
+            found.why[_explain_unknown(test, on_base)] = None
 
 
-def _is_red(test: str, on_base: Seen, files: frozenset[str]) -> bool:
+def _is_red(test: str, on_base: CheckRun, files: frozenset[str]) -> bool:
     """Whether it fails there, is in a file that cannot be loaded, or in a test build that these very files break."""
     if (result := on_base.tests.get(test)) is not None:
         return result in ("failed", "error")
@@ -121,7 +199,83 @@ def _is_red(test: str, on_base: Seen, files: frozenset[str]) -> bool:
     return broken or on_base.unloaded(test)
 
 
-def _unknown(test: str, on_base: Seen) -> str:
+def _explain_unknown(test: str, on_base: CheckRun) -> str:
     if not on_base.reported:
         return f"{on_base.check} named no tests on the base ({on_base.summary})"
     return "some are skipped on the base" if test in on_base.tests else "some were not run on the base"
+
+
+MOST_CROSSED = 4
+"""Candidates that are crossed, the first ones: with n of them it takes n * (n - 1) runs."""
+CrossedCandidate = tuple[str, str, NewTests]
+
+
+@dataclass(frozen=True, slots=True)
+class _CrossRun:
+    """One pair that can be run: whose tests, on whose work, the files laid there and the tree with them in it."""
+
+    new: NewTests
+    laid: TestFiles
+    tree: str
+
+
+def run_cross_checks(bench: Bench, entries: Sequence[CrossedCandidate]) -> tuple[CrossCheck, ...]:
+    """What the new tests of each of the `entries` (label, tip, its new tests) do on the tip of every other one.
+
+    In the order of the pairs; never raises. Files of the other are never replaced: see `cross_checks_laid`.
+    """
+    found: dict[tuple[str, str], CrossCheck] = {}
+    runs: dict[tuple[str, str], _CrossRun] = {}
+    for of, against in permutations(entries, 2):
+        pair = (of[0], against[0])
+        planned = _plan_run(
+            bench, of, against, crossed=of in entries[:MOST_CROSSED] and against in entries[:MOST_CROSSED]
+        )
+        if isinstance(planned, _CrossRun):
+            runs[pair] = planned
+        else:
+            found[pair] = CrossCheck(*pair, why=planned)
+    ran = bench.together([(pair[1], run.tree) for pair, run in runs.items()])
+    for (pair, run), seen in zip(runs.items(), ran, strict=True):
+        found[pair] = _judge_run(pair, run, seen)
+    return tuple(found[of[0], against[0]] for of, against in permutations(entries, 2))
+
+
+def _plan_run(bench: Bench, of: CrossedCandidate, against: CrossedCandidate, *, crossed: bool) -> _CrossRun | str:
+    """What is to be run, or why it is not."""
+    (label, tip, new), (other, there, _) = of, against
+    if not crossed:
+        return f"only the first {MOST_CROSSED} candidates are crossed"
+    if not new.added:
+        return new.why or f"{label} added no tests"
+    try:
+        base = bench.stand(label).record.base
+        before, now = objects.list_entries(bench.git, base), objects.list_entries(bench.git, there)
+        where = place_files(list_test_files(bench, base, tip), before, now, label)
+        if where.clash:
+            return f"{other} has files of its own with the same names: {', '.join(where.clash[:5])}"
+        changes = {path: (entry.mode, entry.sha) for path, entry in where.files.items()}
+        return _CrossRun(new, where, objects.write_tree_with(bench.git, there, changes))
+    except AigonError as error:
+        return error.what
+
+
+def _judge_run(pair: tuple[str, str], run: _CrossRun, seen: tuple[CheckRun, ...] | AigonError) -> CrossCheck:
+    if isinstance(seen, AigonError):
+        return CrossCheck(*pair, why=seen.what)
+    if not any(check.reported for check in seen):
+        said = "; ".join(f"{check.check}: {check.summary}" for check in seen)
+        return CrossCheck(*pair, why=f"no test was named there ({said})" if said else "no check there runs tests")
+    results = {test: _find_result(run.laid.renamed(test), seen) for test in run.new.added}
+    failed = tuple(test for test, result in results.items() if result == "failed")
+    errors = tuple(test for test, result in results.items() if result == "error")
+    return CrossCheck(*pair, sum(result == "passed" for result in results.values()), failed, errors)
+
+
+def _find_result(test: str, seen: Sequence[CheckRun]) -> TestResult:
+    """How a test ended there; an error where it could not run: not loaded, skipped, or lacking what it imports."""
+    for check in seen:
+        if (result := check.tests.get(test)) is not None:
+            ran = result in ("passed", "failed")
+            return result if ran and not (result == "failed" and check.lacks_import(test)) else "error"
+    return "error"

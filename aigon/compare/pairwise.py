@@ -1,45 +1,67 @@
 """Which of two candidates a judge prefers: asked in both orders, without a name in anything that is sent."""
 
 import os
-from collections.abc import Sequence
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 
-from aigon.compare.new_tests_bench import Bench
-from aigon.compare.pairwise_asking import answered
-from aigon.compare.pairwise_names import plain_words
-from aigon.compare.pairwise_shown import change, new_mark, pair_of, view
-from aigon.compare.rules.evidence import Preference, Preferred
+from aigon.compare.bench import Bench
+from aigon.compare.rules.facts import Preference, Preferred
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError
-from aigon.judge.pairwise import Pair, build_pair_question, read_preference
+from aigon.files.resources import find_resource
+from aigon.git.diff import diff_trees
+from aigon.journal.events import Event
+from aigon.journal.history import build_history
+from aigon.journal.records import Records
+from aigon.journal.replay import read_events
+from aigon.judge import selection
+from aigon.judge.backends import find_backend
+from aigon.judge.pairwise import (
+    Anonymizer,
+    Pair,
+    anonymize_diff,
+    build_anonymizer,
+    build_pair_question,
+    read_preference,
+)
 from aigon.judge.pairwise import Preference as Said
-from aigon.judge.selection import BUDGET, measure_diff
+from aigon.judge.selection import BUDGET, ShownChange, measure_diff, select_shown
 from aigon.judge.settings import choose_judge
+from aigon.loop.judging import GRACE_SECONDS
+from aigon.model.changes import FileDiff
 from aigon.model.criteria import Spec
-from aigon.model.judging import JudgeAnswer, JudgeSettings
+from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import CostStatus
+from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.run.actors import find_judge
+from aigon.secrets import redaction
+from aigon.secrets.redaction import make_redactor, redact_value
+from aigon.spec.features import ROOT
 
-Tip = tuple[str, str]
+CandidateTip = tuple[str, str]
 """A candidate's label, and the commit that its work ends with."""
 
 
-def prefer(bench: Bench, one: Tip, other: Tip, spec: Spec, base: str) -> Preference:
+def compare_pair(bench: Bench, one: CandidateTip, other: CandidateTip, spec: Spec, base: str) -> Preference:
     """Which of two candidates better fulfils the criteria of `spec`, by their changes from `base`; never raises.
 
     Unknown, with the reason, where no judge is configured or can be asked, a change is too large to be shown whole, or
     an answer is malformed, refused or late. `cost` is that of all calls.
     """
     try:
-        settings = _judge(bench)
+        settings = _choose_judge(bench)
         if settings is None:
-            return _unknown(one, other, "no judge is configured")
-        return _asked(bench, settings, one, other, spec, base)
+            return _build_unknown(one, other, "no judge is configured")
+        return _compare_changes(bench, settings, one, other, spec, base)
     except AigonError as error:
-        return _unknown(one, other, f"{error.what}{f': {error.hint}' if error.hint else ''}")
+        return _build_unknown(one, other, f"{error.what}{f': {error.hint}' if error.hint else ''}")
 
 
-def _judge(bench: Bench) -> JudgeSettings | None:
+def _choose_judge(bench: Bench) -> JudgeSettings | None:
     """The judge that was chosen; none is taken for it unasked. Raises AigonError where it cannot be asked."""
     own = bench.config.judge or JudgeConfig()
     chosen = choose_judge(own, None)
@@ -48,54 +70,157 @@ def _judge(bench: Bench) -> JudgeSettings | None:
     return find_judge(bench.config, chosen, (), dict(os.environ), bench.checkout.root)
 
 
-def _asked(bench: Bench, settings: JudgeSettings, one: Tip, other: Tip, spec: Spec, base: str) -> Preference:
-    changes = [change(bench, base, tip) for _, tip in (one, other)]
+def _compare_changes(
+    bench: Bench, settings: JudgeSettings, one: CandidateTip, other: CandidateTip, spec: Spec, base: str
+) -> Preference:
+    changes = [read_shown_change(bench, base, tip) for _, tip in (one, other)]
     if changes[0] == changes[1]:
         return Preference(one[0], other[0], "tie", ("what can be shown of both is the same",), 0.0, "reported")
-    plain = plain_words(bench, (one, other), base)
-    views = [view(each, plain, spec) for each in changes]
+    plain = build_name_filter(bench, (one, other), base)
+    views = [show_change(each, plain, spec) for each in changes]
     for (label, _), shown, whole in zip((one, other), views, changes, strict=True):
         if not shown.whole:
             size = sum(map(measure_diff, whole))
             said_ = f"the change of {label} is too large to be compared ({size:,} characters, {BUDGET:,} can be shown)"
-            return _unknown(one, other, said_)
-    return _both_orders(bench, settings, one[0], other[0], pair_of(spec, plain, views[0], views[1]))
+            return _build_unknown(one, other, said_)
+    return _ask_both_orders(bench, settings, one[0], other[0], build_pair(spec, plain, views[0], views[1]))
 
 
-def _both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str, pair: Pair) -> Preference:
-    turned = replace(pair, changes=(pair.changes[1], pair.changes[0]), mark=new_mark())
+def _ask_both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str, pair: Pair) -> Preference:
+    turned = replace(pair, changes=(pair.changes[1], pair.changes[0]), mark=make_delimiter())
     answers: list[JudgeAnswer] = []
     heard: list[Said] = []
     for each in (pair, turned):
-        answers.append(answered(settings, build_pair_question(each), bench.stop))
+        answers.append(ask_judge(settings, build_pair_question(each), bench.stop))
         found = answers[-1].failure or read_preference(each, answers[-1].text)
         if isinstance(found, str):
-            return _unknown((one, ""), (other, ""), found, answers)
+            return _build_unknown((one, ""), (other, ""), found, answers)
         heard.append(found)
-    return _agreed(one, other, heard, answers)
+    return _combine_answers(one, other, heard, answers)
 
 
-def _agreed(one: str, other: str, heard: Sequence[Said], answers: Sequence[JudgeAnswer]) -> Preference:
+def _combine_answers(one: str, other: str, heard: Sequence[Said], answers: Sequence[JudgeAnswer]) -> Preference:
     there: dict[str, Preferred] = {"first": "one", "second": "other", "tie": "tie"}
     back: dict[str, Preferred] = {"first": "other", "second": "one", "tie": "tie"}
     ahead, behind = there[heard[0].preference], back[heard[1].preference]
     if ahead == behind:
         labels = {"first": one, "second": other}
         reasons = tuple(f"{labels[change]}: {text}" for change, text in heard[0].reasons)
-        return Preference(one, other, ahead, reasons, *_cost(answers))
+        return Preference(one, other, ahead, reasons, *_sum_costs(answers))
     said_of = {"one": one, "other": other, "tie": "neither"}
     why = f"its two answers do not agree: it prefers {said_of[ahead]}, and in the other order {said_of[behind]}"
-    return Preference(one, other, "tie", (why,), *_cost(answers))
+    return Preference(one, other, "tie", (why,), *_sum_costs(answers))
 
 
-def _unknown(one: Tip, other: Tip, why: str, answers: Sequence[JudgeAnswer] = ()) -> Preference:
-    return Preference(one[0], other[0], "unknown", (why,), *_cost(answers))
+def _build_unknown(one: CandidateTip, other: CandidateTip, why: str, answers: Sequence[JudgeAnswer] = ()) -> Preference:
+    return Preference(one[0], other[0], "unknown", (why,), *_sum_costs(answers))
 
 
-def _cost(answers: Sequence[JudgeAnswer]) -> tuple[float | None, CostStatus]:
+def _sum_costs(answers: Sequence[JudgeAnswer]) -> tuple[float | None, CostStatus]:
     """US dollars of all calls and how that is known; nothing where nobody was asked."""
     costs = [answer.cost for answer in answers if answer.cost is not None]
     if len(costs) < len(answers):
         return None, "unknown"
     estimated = any(answer.cost_status == "estimated" for answer in answers)
     return sum(costs), "estimated" if estimated else "reported"
+
+
+def ask_judge(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> JudgeAnswer:
+    """The answer, or that there was none in time or before somebody asked for the end. Never raises."""
+    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
+    limit = time.monotonic() + settings.timeout + GRACE_SECONDS
+    if not stop.look():
+        ask = threading.Thread(target=lambda: answers.put(_ask_backend(settings, question)), name="judge", daemon=True)
+        ask.start()
+    while not stop.look() and time.monotonic() < limit:
+        try:
+            return answers.get(timeout=POLL_SECONDS)
+        except Empty:
+            continue
+    return JudgeAnswer(failure="it was stopped" if stop.now else "the judge did not answer in time")
+
+
+def _ask_backend(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
+    try:
+        answer = find_backend(settings.backend).ask(question, settings)
+        return redact_value(answer, make_redactor(os.environ, settings.env))
+    except Exception as error:  # a backend must not raise; one that does has given no answer
+        return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")
+
+
+def build_name_filter(bench: Bench, tips: Sequence[tuple[str, str]], base: str) -> Anonymizer:
+    """A function that takes both out of one line of text, as for every candidate of the comparison."""
+    names = [name for label, records in bench.records.items() for name in _list_names(label, records)]
+    names += [name for _, tip in tips for name in _list_authors(bench, base, tip)]
+    without_names, redact = build_anonymizer(names), redaction.make_redactor(os.environ)
+
+    def plain(line: str) -> str:
+        shown = redact(line.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        return without_names(shown)
+
+    return plain
+
+
+def _list_names(label: str, records: Records) -> Iterator[str]:
+    """What a candidate, its agents, their models and its branch are called."""
+    yield label
+    if candidate := records.candidate():
+        agent, _, model = candidate.agent.partition(":")
+        yield from (candidate.label, candidate.agent, agent, model, candidate.branch)
+    past = build_history(_read_journals(records))
+    for run in past.runs:
+        yield from (run.started.agent, run.started.label, run.started.branch)
+    for turn in past.turns:
+        yield from (turn.agent, turn.model)
+
+
+def _read_journals(records: Records) -> Iterator[Sequence[Event]]:
+    for path in records.journals():
+        try:
+            yield read_events(path)
+        except (AigonError, OSError):
+            continue
+
+
+def _list_authors(bench: Bench, base: str, tip: str) -> Iterator[str]:
+    """Who made the commits, by name and address."""
+    code, out, _ = bench.git.attempt("log", "-z", "--format=%an%n%ae%n%cn%n%ce", f"{base}..{tip}")
+    if code == 0:
+        yield from {name for name in out.decode("utf-8", "replace").replace("\0", "\n").split("\n") if name}
+
+
+OWN = (f"{ROOT}/", ".aigon/")
+"""Specs, logs and aigon's own files: nobody's work, and full of names."""
+
+
+def read_shown_change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]:
+    """What a candidate's commit changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
+    found = diff_trees(bench.git, base, tip, frozenset(), selection.is_hidden_by_name)
+    return tuple(diff for diff in found if not diff.path.startswith(OWN))
+
+
+def show_change(files: Sequence[FileDiff], plain: Anonymizer, spec: Spec) -> ShownChange:
+    """A change as it is shown, which is no basis for a comparison where it is not whole."""
+    return select_shown([anonymize_diff(diff, plain) for diff in files], spec.criteria)
+
+
+def build_pair(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownChange) -> Pair:
+    """What is compared, in this order, with delimiters that nobody could foresee."""
+    text = _drop_frontmatter(spec.raw.decode("utf-8", "replace"))
+    criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)
+    template = find_resource("templates", "prompts", "pairwise.md").read_text(encoding="utf-8")
+    return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), make_delimiter(), template)
+
+
+def make_delimiter() -> str:
+    """What goes into the delimiters of one call."""
+    return secrets.token_hex(8)
+
+
+def _drop_frontmatter(text: str) -> str:
+    """Settings of the feature, agents and models among them, are no part of what was asked for."""
+    lines = text.split("\n")
+    if lines[0].strip() != "---":
+        return text
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
+    return "\n".join(lines[end + 1 :]) if end else text

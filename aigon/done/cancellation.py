@@ -30,7 +30,7 @@ CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class StageChange:
     """A feature in its new stage: `branches` of it that stay, refs under which work was `parked`."""
 
     feature: Feature
@@ -38,7 +38,7 @@ class Closing:
     parked: tuple[str, ...]
 
 
-def cancel(main: Checkout, wanted: str, how: Committing) -> Closing:
+def cancel_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     """Move the spec of a feature to the stage `cancelled`, and remove its worktrees; its branches and records stay.
 
     Raises AigonError, the feature as it was: 2 if it is over already, 7 while a loop works on it, and if a worktree or
@@ -57,10 +57,10 @@ def cancel(main: Checkout, wanted: str, how: Committing) -> Closing:
         with _spec_here(main, place) as here, moved_to_stage(main.root, here, "cancelled") as (moved, paths):
             commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): cancel {feature.slug}", how)
     there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
-    return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
+    return StageChange(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
 
 
-def reopen(main: Checkout, wanted: str, how: Committing) -> Closing:
+def reopen_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     """Move the spec of a feature that is over back to the backlog, or to the inbox if it has no ID.
 
     A cancelled one continues on its branch. One that was done begins anew at HEAD: its merged branches are parked, and
@@ -83,7 +83,7 @@ def reopen(main: Checkout, wanted: str, how: Committing) -> Closing:
         with moved_to_stage(main.root, feature, "backlog" if feature.id else "inbox") as (moved, paths):
             commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): reopen {feature.slug}", how)
     there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
-    return Closing(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
+    return StageChange(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
 
 
 def _require_own_folder(feature: Feature) -> None:

@@ -1,4 +1,4 @@
-"""Which work on a feature is to be merged: the one branch, or the candidate that a person names or that is proven."""
+"""Which work on a feature is to be merged, whether aigon's journal proves it, and where its spec is."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -7,24 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aigon.agents.configured import build_loop_command
-from aigon.compare.kept import remembered
-from aigon.done.proven import standing
-from aigon.done.request import Request
-from aigon.done.spec import refuse_done
+from aigon.compare.file import recall_proposal
+from aigon.done.request import DoneRequest
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
-from aigon.job import branch
+from aigon.job import bookkeeping, branch
+from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import Records, candidate_records, locate_records
+from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate, find_candidate, format_run_command
+from aigon.model.outcomes import Met, NeedsHuman, describe_outcome
 from aigon.run.seating import has_run_solo_last, list_known_candidates, resolve_agents
-from aigon.spec import files
+from aigon.spec import features, files
 from aigon.spec.features import ROOT, Feature, parse_feature_path
 from aigon.text.quoting import fold
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenWork:
     """The work that is to be merged: the feature by its name for people, the branch, aigon's records of it.
 
     `candidate` says whose worktree it was made in; None in solo mode.
@@ -60,7 +61,7 @@ class Chosen:
         return f"aigon feature-done {self.name} {self.label}".rstrip()
 
 
-def choose(main: Checkout, request: Request, here: Candidate | None) -> Chosen:
+def choose_work(main: Checkout, request: DoneRequest, here: Candidate | None) -> ChosenWork:
     """What is to be merged; `here` is whose worktree the person stands in.
 
     Raises AigonError: 2 for an agent without a worktree, 3 where none of several is proven, 4 where several are.
@@ -68,21 +69,21 @@ def choose(main: Checkout, request: Request, here: Candidate | None) -> Chosen:
     home = ensure_home(main.common_dir)
     found = list_known_candidates(main, request.wanted)
     if found and not (has_run_solo_last(main, found) and not request.agent and here is None):
-        _refuse_done(main, of(home, found[0]), request)
-        return of(home, _one(main, home, found, request, here))
+        _refuse_done_feature(main, open_work(home, found[0]), request)
+        return open_work(home, _choose_candidate(main, home, found, request, here))
     if request.agent:
         what = f"Feature {fold(request.wanted)} has no worktree of {fold(request.agent)}"
         raise usage(what, where=fold(request.wanted), hint="aigon worktrees lists what there is")
-    return _solo(main, home, request.wanted)
+    return _choose_solo(main, home, request.wanted)
 
 
-def of(home: Path, candidate: Candidate) -> Chosen:
+def open_work(home: Path, candidate: Candidate) -> ChosenWork:
     """A candidate's work."""
     records = candidate_records(home, candidate)
-    return Chosen(candidate.feature, candidate.branch, home, records, candidate)
+    return ChosenWork(candidate.feature, candidate.branch, home, records, candidate)
 
 
-def _refuse_done(main: Checkout, chosen: Chosen, request: Request) -> None:
+def _refuse_done_feature(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> None:
     """All candidates of a feature began in one place. Once it is merged, their branches may be gone."""
     assert chosen.candidate is not None
     origin = chosen.records.origin()
@@ -92,26 +93,28 @@ def _refuse_done(main: Checkout, chosen: Chosen, request: Request) -> None:
         refuse_done(main, f"refs/heads/{target}", feature, f"aigon cleanup {chosen.name}")
 
 
-def _solo(main: Checkout, home: Path, wanted: str) -> Chosen:
+def _choose_solo(main: Checkout, home: Path, wanted: str) -> ChosenWork:
     """By its branch where it has one: its spec may stand only there."""
     own = branch.find_branch(main, wanted)
     feature = (parse_feature_path(f"/{own}.md") if own else None) or files.locate_feature(main.root, wanted)
     if main.commit_of(f"refs/heads/{feature.name}") is None:
         refuse_done(main, "HEAD", feature)
         raise usage(f"There is no branch {feature.name}", where=feature.path, hint=f"aigon feature-setup {feature.id}")
-    return Chosen(feature.name_for_people, feature.name, home, locate_records(home, feature.name_for_people))
+    return ChosenWork(feature.name_for_people, feature.name, home, locate_records(home, feature.name_for_people))
 
 
-def _one(main: Checkout, home: Path, found: Sequence[Candidate], request: Request, here: Candidate | None) -> Candidate:
+def _choose_candidate(
+    main: Checkout, home: Path, found: Sequence[Candidate], request: DoneRequest, here: Candidate | None
+) -> Candidate:
     if request.agent:
-        return named_by(main, found, request.agent)
+        return resolve_agent(main, found, request.agent)
     if here in found:
         assert here is not None
         return here
-    return found[0] if len(found) == 1 else _proven(main, home, found)
+    return found[0] if len(found) == 1 else _choose_proven(main, home, found)
 
 
-def named_by(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candidate:
+def resolve_agent(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candidate:
     """The candidate that a person means. Raises AigonError (exit 2) with those there are."""
     with suppress(AigonError):  # the name of no agent may still be a label
         each = resolve_agents(main, [wanted])[0]
@@ -123,9 +126,9 @@ def named_by(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candida
     raise usage(f"'{fold(wanted)}' is none of the agents of feature {found[0].feature}", hint=f"There are: {listed}")
 
 
-def _proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Candidate:
+def _choose_proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Candidate:
     """The only one that is proven. What somebody wrote about them is no evidence, so of several a person takes one."""
-    how = {each.label: standing(main, of(home, each).records, each.branch) for each in found}
+    how = {each.label: read_proof(main, open_work(home, each).records, each.branch) for each in found}
     proven = [each for each in found if how[each.label].proven]
     if len(proven) == 1:
         return proven[0]
@@ -139,14 +142,126 @@ def _proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Candidate
     raise AigonError(
         f"Several agents of feature {name} are proven: choose one",
         where=", ".join(each.label for each in proven),
-        hint="   or   ".join([*(of(home, each).again for each in proven), _compared(main, home, name, tips)]),
+        hint="   or   ".join(
+            [*(open_work(home, each).again for each in proven), _suggest_comparison(main, home, name, tips)]
+        ),
         code=Exit.NEEDS_HUMAN,
     )
 
 
-def _compared(main: Checkout, home: Path, name: str, tips: Mapping[str, str]) -> str:
+def _suggest_comparison(main: Checkout, home: Path, name: str, tips: Mapping[str, str]) -> str:
     """Where a person finds how they compare, and whom the comparison proposed."""
     file = f"{ROOT}/evaluations/feature-{name}-eval.md"
-    found = remembered(home, name, tips)
+    found = recall_proposal(home, name, tips)
     said = f"{found.label} was proposed by " if found and found.kind == "winner" else "compare: "
     return f"{said}{file}" if (main.root / file).is_file() else f"compare: aigon feature-eval {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class BranchProof:
+    """How a branch stands: its `tip`, the commit that the last run `ended` on, whether that is proven, else `why` not.
+
+    `changed`: the run was, but the branch has other commits since. `nothing_built`: every criterion passed at the base.
+    """
+
+    tip: str
+    ended: str
+    proven: bool
+    why: str = ""
+    changed: bool = False
+    nothing_built: bool = False
+
+
+def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
+    """By the journal: the state file lies where an agent can write it. A damaged journal proves nothing."""
+    tip = main.commit_of(f"refs/heads/{branch}") or ""
+    try:
+        events = records.events() if records.journal.exists() else []
+    except AigonError as error:
+        return BranchProof(tip, "", proven=False, why=error.what)
+    state, ended = replay(events), _find_last_commit(events)
+    if not tip:
+        return BranchProof(tip, ended, proven=False, why="its branch is gone")
+    if not isinstance(state.outcome, Met):
+        empty = isinstance(state.outcome, NeedsHuman) and state.outcome.nothing_built
+        return BranchProof(tip, ended, proven=False, why=_explain_unproven(state), nothing_built=empty)
+    if tip == ended or _moves_only_spec(main, ended, tip):
+        return BranchProof(tip, ended, proven=True)
+    return BranchProof(tip, ended, proven=False, why="it has changed since it was proven", changed=True)
+
+
+def _explain_unproven(state: State) -> str:
+    if state.outcome:
+        return describe_outcome(state.outcome)
+    return "its last run has not ended" if state.started else "it has not run"
+
+
+def _find_last_commit(events: list[Event]) -> str:
+    """The commit that the last outcome speaks of."""
+    return next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
+
+
+def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:
+    """Whether `tip` is the commit by which aigon moves a spec to done, byte for byte, and nothing else."""
+    if not proven or main.ask("rev-list", "--parents", "-1", tip) != f"{tip} {proven}":
+        return False
+    rows = [
+        row.split() for row in (main.ask("diff-tree", "-r", "--raw", "--no-renames", proven, tip) or "").splitlines()
+    ]
+    if len(rows) != 2 or {row[4] for row in rows} != {"D", "A"}:
+        return False
+    gone, come = sorted(rows, key=lambda row: row[4], reverse=True)
+    old, new = parse_feature_path(gone[5]), parse_feature_path(come[5])
+    same = (gone[0].lstrip(":"), gone[2]) == (come[1], come[3])
+    return bool(same and old and new and gone[5].startswith(f"{ROOT}/") and come[5] == old.at("done"))
+
+
+def find_spec(main: Checkout, commit: str, name: str, wanted: str) -> Feature:
+    """The feature as `commit` has it; a spec that lies outside of aigon's folders, as the checkout has it."""
+    listed = main.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", f"{ROOT}/").split("\0")
+    paths = [path for path in listed if path and path.split("/")[-2] not in files.NOT_STAGES]
+    try:
+        return features.find_feature(paths, name)
+    except AigonError:
+        return files.locate_feature(main.root, wanted)
+
+
+def is_done(main: Checkout, commit: str, feature: Feature) -> bool:
+    """Whether `commit` has the spec in the stage done."""
+    return _is_in_root(feature) and main.ask("cat-file", "-e", f"{commit}:{feature.at('done')}") is not None
+
+
+def refuse_done(main: Checkout, commit: str, feature: Feature, hint: str = "") -> None:
+    """Raise AigonError (exit 2) where `commit` has the spec in the stage done: there is nothing left to merge."""
+    if is_done(main, commit, feature):
+        raise usage(f"Feature {feature.name_for_people} is done already", where=feature.at("done"), hint=hint)
+
+
+def commit_done(main: Checkout, tip: str, feature: Feature) -> tuple[Feature, str]:
+    """The feature in its last stage, and a commit on `tip` that moves its spec there; no ref moves, no file changes.
+
+    `tip` itself where there is nothing to move. Raises AigonError (exit 2) when another spec stands in the way.
+    """
+    if not _is_in_root(feature) or feature.stage == "done":
+        return feature, tip
+    target = feature.at("done")
+    if is_done(main, tip, feature):
+        raise usage("Another spec stands in the way", where=target, hint="Rename or remove one of the two")
+    git = bookkeeping.open_own_git(main)
+    index = git.directory / "index.done"
+    index.unlink(missing_ok=True)
+    git.run("read-tree", tip, index=index)
+    mode, _, sha = git.run("ls-tree", "--full-tree", tip, "--", feature.path).decode().partition("\t")[0].split()
+    lines = f"0 {'0' * len(sha)}\t{feature.path}\n{mode} {sha}\t{target}\n"
+    git.run("update-index", "--index-info", stdin=lines.encode(), index=index)
+    tree = git.run("write-tree", index=index).decode().strip()
+    message = f"docs(feature-{feature.id}): done\n"
+    commit = git.run("commit-tree", tree, "-p", tip, "-F", "-", stdin=message.encode()).decode().strip()
+    moved = parse_feature_path(target)
+    assert moved is not None, "a feature's path parses back"
+    return moved, commit
+
+
+def _is_in_root(feature: Feature) -> bool:
+    """A spec outside of aigon's folders stays where its owner put it."""
+    return feature.path.startswith(f"{ROOT}/")

@@ -1,15 +1,21 @@
-"""Merge with the person's own git, once the result is proven: tried first, without a commit, and taken back."""
+"""Merge a proven tip, or open a pull request for it, with the person's own git."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aigon.done.choice import Chosen
-from aigon.done.place import set_aside
-from aigon.done.proof import same_but_for_features
-from aigon.errors import AigonError, environment
+from aigon.done.checkouts import move_branch, save_changes_aside
+from aigon.done.choice import ChosenWork
+from aigon.done.proof import is_same_but_for_features
+from aigon.errors import AigonError, environment, usage
+from aigon.git import forge
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job import branch
+from aigon.journal.state import State, replay
+from aigon.loop.commit_message import render_squash_message
+from aigon.model.criteria import Spec
+from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature
 from aigon.text.quoting import fold
 
@@ -24,7 +30,7 @@ class Landing:
     """The commit `tip`, whose tree is proven, on its way into `target`, which stands at `onto`."""
 
     main: Checkout
-    chosen: Chosen
+    chosen: ChosenWork
     feature: Feature
     target: str
     onto: str
@@ -46,7 +52,7 @@ Tried = Callable[[str], None]
 """Is told the tree that a merge tried out came to."""
 
 
-def merge(
+def merge_tip(
     landing: Landing, message: str, prove: Prove, tried: Tried, *, squash: bool, verify: bool
 ) -> tuple[str, bool]:
     """The commit on the target, and whether the result had to be proven anew. Without `verify` no hook may refuse it.
@@ -56,30 +62,30 @@ def merge(
     branch.enter_branch(landing.main, landing.target)
     tree, anew = landing.tree(landing.tip), False
     if not landing.settled:
-        with _trial(landing) as tree:
+        with _try_merge(landing) as tree:
             tried(tree)
-            anew = not same_but_for_features(landing.main, tree, landing.tip, landing.feature.path)
+            anew = not is_same_but_for_features(landing.main, tree, landing.tip, landing.feature.path)
             if anew:
                 prove(landing.main, landing)
     if verify and not squash:
         require_pre_commit(landing)
-    with undone(landing):
+    with restored_on_error(landing):
         if squash:
             _squash(landing, message, verify)
         else:
-            options = ("--no-ff", *no_verify(verify), "-m", message)
+            options = ("--no-ff", *no_verify_options(verify), "-m", message)
             landing.main.git_with_hooks(*IN_PLACE, "merge", *options, landing.tip)
-        _require(landing, tree)
+        _require_tree(landing, tree)
     return str(landing.main.head), anew
 
 
 def _squash(landing: Landing, message: str, verify: bool) -> None:
     landing.main.git_with_hooks(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
     if landing.main.git("write-tree") != landing.tree(landing.onto):
-        landing.main.git_with_hooks("commit", "-q", *no_verify(verify), "-m", message)
+        landing.main.git_with_hooks("commit", "-q", *no_verify_options(verify), "-m", message)
 
 
-def no_verify(verify: bool) -> tuple[str, ...]:
+def no_verify_options(verify: bool) -> tuple[str, ...]:
     """Return the option by which git skips the hooks that may refuse."""
     return () if verify else ("--no-verify",)
 
@@ -90,31 +96,31 @@ def require_pre_commit(landing: Landing) -> None:
     `git merge` does not run it, and in a merge that waits for its commit the program pre-commit looks at conflicts
     alone. Raises AigonError (exit 7) if it fails or stages something else.
     """
-    with _trial(landing) as tree:
+    with _try_merge(landing) as tree:
         try:
             landing.main.run_hook("pre-commit")
         except AigonError as error:
-            raise _refused(landing, error) from None
+            raise _explain_refusal(landing, error) from None
         if landing.main.git("write-tree") != tree:
-            raise _changed(landing)
+            raise _explain_change(landing)
 
 
-def _require(landing: Landing, tree: str) -> None:
+def _require_tree(landing: Landing, tree: str) -> None:
     """Raise AigonError (exit 7) where another tree was committed than the one that is proven."""
     if landing.tree("HEAD") != tree:
-        raise _changed(landing)
+        raise _explain_change(landing)
 
 
-def _changed(landing: Landing) -> AigonError:
+def _explain_change(landing: Landing) -> AigonError:
     what = "A hook changed what was to be committed, and that is not what was proven"
     return environment(what, where=landing.target, hint="Let the hook only look, then run it again")
 
 
 @contextmanager
-def _trial(landing: Landing) -> Iterator[str]:
+def _try_merge(landing: Landing) -> Iterator[str]:
     """Files and index as the merge would make them, for as long as the context lasts; their tree."""
     try:
-        with undone(landing):
+        with restored_on_error(landing):
             landing.main.git(*NO_HOOKS, *IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
         yield landing.main.git("write-tree")
     finally:
@@ -122,23 +128,23 @@ def _trial(landing: Landing) -> Iterator[str]:
 
 
 @contextmanager
-def undone(landing: Landing) -> Iterator[None]:
+def restored_on_error(landing: Landing) -> Iterator[None]:
     """The target as it was where something goes wrong in here; an error of git's says what, and what to do."""
     try:
         yield
     except AigonError as error:
-        conflicts = conflicts_in(landing.main)
+        conflicts = list_conflicts(landing.main)
         refused = bool(landing.main.under_way() or landing.main.changed()) and not conflicts
         put_back(landing)
         if not error.what.startswith("git "):
             raise
-        raise (_refused(landing, error) if refused else conflicting(landing, conflicts, error)) from None
+        raise (_explain_refusal(landing, error) if refused else explain_conflicts(landing, conflicts, error)) from None
     except BaseException:
         put_back(landing)
         raise
 
 
-def conflicts_in(checkout: Checkout) -> list[str]:
+def list_conflicts(checkout: Checkout) -> list[str]:
     """Paths that a merge or a rebase could not bring together."""
     return [path for path in (checkout.ask("diff", "--name-only", "--diff-filter=U", "-z") or "").split("\0") if path]
 
@@ -149,10 +155,10 @@ def put_back(landing: Landing) -> None:
     if main.head != landing.onto:
         main.ask(*NO_HOOKS, "reset", "-q", "--soft", landing.onto)
     if main.ask(*NO_HOOKS, "reset", "-q", "--merge") is None:
-        set_aside(main, landing.chosen.branch)
+        save_changes_aside(main, landing.chosen.branch)
 
 
-def conflicting(landing: Landing, conflicts: list[str], error: AigonError) -> AigonError:
+def explain_conflicts(landing: Landing, conflicts: list[str], error: AigonError) -> AigonError:
     """Both sides changed the same: an agent, or a person, has to bring them together on the feature's branch."""
     chosen, target = landing.chosen, landing.target
     listed = ", ".join(fold(path, 200) for path in conflicts[:SHOWN]) or target
@@ -164,7 +170,111 @@ def conflicting(landing: Landing, conflicts: list[str], error: AigonError) -> Ai
     return environment(f"{chosen.branch} does not merge into {target}", where=listed, hint=hint.rstrip())
 
 
-def _refused(landing: Landing, error: AigonError) -> AigonError:
+def _explain_refusal(landing: Landing, error: AigonError) -> AigonError:
     what = f"A hook, or git, refused the merge of {landing.chosen.branch} into {landing.target}; nothing was merged"
     hint = f"Fix what it says on {landing.chosen.branch}, or skip the hooks with --no-verify\n{error.hint}"
     return environment(what, where=landing.target, hint=hint)
+
+
+def build_squash_message(landing: Landing) -> str:
+    """Subject, what is proven and by what, trailers: from the journal of the run that proved it."""
+    state, spec = _read_state(landing), _read_spec(landing)
+    texts = {c.number: c.text for c in spec.criteria} if spec else {}
+    verdicts = state.last.verdicts if state.last else ()
+    return render_squash_message(
+        feature_id=landing.chosen.name,
+        title=read_title(landing),
+        agent=state.started.agent if state.started else "",
+        findings=state.last.findings if state.last else (),
+        criteria=[(verdict, texts.get(verdict.criterion, "")) for verdict in verdicts],
+    )
+
+
+def read_title(landing: Landing) -> str:
+    """What the spec calls the feature; its slug where that cannot be read."""
+    spec = _read_spec(landing)
+    return spec.title.removeprefix("Feature:").strip() or landing.feature.slug if spec else landing.feature.slug
+
+
+def _read_spec(landing: Landing) -> Spec | None:
+    raw = landing.main.ask("show", f"{landing.tip}:{landing.feature.path}")
+    try:
+        return parse_spec((raw or "").encode("utf-8", "surrogateescape"))
+    except AigonError:
+        return None
+
+
+def _read_state(landing: Landing) -> State:
+    """Forced, there may be no record that can be read."""
+    try:
+        return replay(landing.chosen.records.each()) if landing.chosen.records.journal.exists() else State()
+    except AigonError:
+        return State()
+
+
+TITLE = 120
+"""Characters of a title that forges show whole."""
+
+
+def open_pull_request(landing: Landing, old: str, *, verify: bool) -> str:
+    """Push the branch and open a pull request for it; the address. One that is open already is only pushed to.
+
+    Raises AigonError (exit 7) with git's or gh's own words; before anything is pushed the branch is as it was.
+    """
+    main, branch = landing.main, landing.chosen.branch
+    forge.require_gh()
+    remote = _find_remote(main, landing.target)
+    listed = forge.run_gh(main.root, "pr", "list", "--head", branch, "--state", "open", "--json", "url")
+    body = render_body(landing)
+    _push_branch(landing, old, remote, verify)
+    if there := _parse_address(listed):
+        return there
+    title = fold(f"feat(feature-{landing.chosen.name}): {read_title(landing)}", TITLE)
+    said = forge.run_gh(
+        main.root,
+        *("pr", "create", "--head", branch, "--base", landing.target, "--title", title, "--body-file", "-"),
+        stdin=body,
+    )
+    return said.splitlines()[-1] if said else ""
+
+
+def _parse_address(listed: str) -> str:
+    try:
+        found = json.loads(listed or "[]")
+        return str(found[0]["url"]) if found else ""
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _push_branch(landing: Landing, old: str, remote: str, verify: bool) -> None:
+    """The branch with its spec in the last stage, here and on the remote; neither where that fails."""
+    branch = landing.chosen.branch
+    move_branch(landing.main, branch, landing.tip, old)
+    try:
+        landing.main.git_with_hooks(
+            "push", "-q", *no_verify_options(verify), remote, f"refs/heads/{branch}:refs/heads/{branch}"
+        )
+    except AigonError:
+        move_branch(landing.main, branch, old, landing.tip)
+        raise
+
+
+def _find_remote(main: Checkout, target: str) -> str:
+    """Where the target lives. Raises AigonError (exit 2) where nothing says so."""
+    remotes = main.git("remote").splitlines()
+    named = main.config.get(f"branch.{target.lower()}.remote", "origin")
+    if named in remotes:
+        return named
+    if len(remotes) == 1:
+        return remotes[0]
+    raise usage("It is not known where to push to", where="--pr", hint=f"git branch -u REMOTE/{target} {target}")
+
+
+def render_body(landing: Landing) -> str:
+    """What a reader of the pull request sees: the report; where no run made one, what the commit is."""
+    from aigon.views.report.gather import markdown
+
+    try:
+        return markdown(landing.main, landing.chosen.name)
+    except AigonError as error:
+        return f"There is no report on this feature: {fold(error.what)}.\n"

@@ -1,12 +1,13 @@
-"""The final proof: what will be on the target is a tree that nobody has looked at, so everything is run on it."""
+"""The final proof: what will be on the target is a tree that nobody has assessed, so everything is run on it."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
-from aigon.done.record import Subject, checks_of, record_of
+from aigon.done.choice import ChosenWork
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
@@ -19,6 +20,7 @@ from aigon.job.world import World
 from aigon.journal.durations import load_durations
 from aigon.journal.state import replay
 from aigon.loop.drive import Observer, Recorder
+from aigon.model.checks import Check
 from aigon.model.failures import describe_first_problems
 from aigon.process import orphans
 from aigon.process.stop import Stop
@@ -26,14 +28,52 @@ from aigon.proof import frozen
 from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.run.validate import assess_once
 from aigon.secrets import redaction
-from aigon.spec.features import ROOT
+from aigon.spec.features import ROOT, Feature
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSubject:
+    """What is looked at: the files of `place`, as the work of `chosen` on what people had at the commit `base`."""
+
+    place: Checkout
+    main: Path
+    chosen: ChosenWork
+    feature: Feature
+    base: str
+
+
+def load_record(subject: ProofSubject, workspace: Workspace, job: Job) -> frozen.Frozen:
+    """What decides the feature, with what people did on the target since: their version of a file counts."""
+    known = frozen.load(subject.chosen.records.frozen)
+    root, base = subject.place.root, subject.base
+    if known is None:
+        return frozen.Frozen(
+            base, str(root), "", job.checks, folders=dependencies.find_dependency_folders(root, job.proof.setups)
+        )
+    theirs: Mapping[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
+    known = replace(known, theirs={**known.theirs, **theirs})
+    if known.root == str(root):
+        return known
+    return replace(known, root=str(root), folders=dependencies.find_dependency_folders(root, job.proof.setups))
+
+
+def select_checks(subject: ProofSubject, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
+    """The checks that are there, and those that the run had and the work took away; not what people changed."""
+    if job.demand.skip_validation or ".aigon/config.json" in record.theirs:
+        return job.checks
+    known = frozen.load(subject.chosen.records.frozen)
+    if known and known.root == str(subject.place.root):
+        return frozen.lasting(known, job.checks, known.root, known.inputs, known.base)
+    names = {check.name for check in job.checks}
+    return (*job.checks, *(check for check in record.checks if check.name not in names))
+
 
 SCRATCH = "done-proof"
 NAMED = 3
 """Problems of a red check that are named; a resumed run shows them all."""
 
 
-def same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bool:
+def is_same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bool:
     """Whether two trees differ in nothing but aigon's own notes: specs, logs and evaluations of features.
 
     The feature's own `spec` is none of them: people may have asked for more on the target.
@@ -42,16 +82,16 @@ def same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bo
     return all(path.startswith(f"{ROOT}/") and path != spec for path in listed if path)
 
 
-def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, ...]:
+def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> tuple[str, ...]:
     """What speaks against the files as they are, by every check and criterion and the proof; none where it is proven.
 
     Raises AigonError: 7 where something cannot be run, 130 or 143 where a person stopped it.
     """
-    options = Options(subject.chosen.name, skip_validation=_skipped(subject), accept_passing=True)
+    options = Options(subject.chosen.name, skip_validation=_skipped_validation(subject), accept_passing=True)
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
     orphans.adopt_orphans()
     with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = _opened(subject, prepared, options, folder, stop)
+        world, job, snapshot = _open_world(subject, prepared, options, folder, stop)
         try:
             require_tools(job.checks)
             look = assess_once(job, world, snapshot, Recorder((), observers))
@@ -59,51 +99,53 @@ def shortcomings(subject: Subject, observers: Sequence[Observer]) -> tuple[str, 
             world.close()
             orphans.sweep()
         if stop.now:
-            raise _interrupted(stop)
+            raise _explain_interrupt(stop)
     return (
-        () if find_proof(job.demand, look.findings, look.verdicts) else (*_open(job, look),) or ("no check could pass",)
+        ()
+        if find_proof(job.demand, look.findings, look.verdicts)
+        else (*_describe_open(job, look),) or ("no check could pass",)
     )
 
 
 @contextmanager
 def _scratch(home: Path) -> Iterator[Path]:
     """A folder for the time of a proof: always the same one, so that the next aigon finds what a killed one left."""
-    clear(home)
+    clear_scratch(home)
     try:
         yield home / SCRATCH
     finally:
-        clear(home)
+        clear_scratch(home)
 
 
-def clear(home: Path) -> None:
+def clear_scratch(home: Path) -> None:
     """Remove the folder of a proof, with its rooms. Nobody else may use the main checkout. Raises AigonError."""
     for room in (home / SCRATCH / "rooms").glob("*"):
         clean_room.remove_room(room)
     clean_room.remove_room(home / SCRATCH)
 
 
-def _skipped(subject: Subject) -> bool:
+def _skipped_validation(subject: ProofSubject) -> bool:
     """Whether the run that proved it did so without the checks: the merge rests on the same then."""
     started = replay(subject.chosen.records.each()).started if subject.chosen.records.journal.exists() else None
     return bool(started and started.skip_validation)
 
 
-def _interrupted(stop: Stop) -> AigonError:
+def _explain_interrupt(stop: Stop) -> AigonError:
     code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
     return AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=code)
 
 
-def _opened(
-    subject: Subject, prepared: Prepared, options: Options, folder: Path, stop: Stop
+def _open_world(
+    subject: ProofSubject, prepared: Prepared, options: Options, folder: Path, stop: Stop
 ) -> tuple[World, Job, Snapshot]:
     """A world whose git objects go into a temporary folder, with the record of what decides the feature."""
     place, chosen, base = subject.place, subject.chosen, subject.base
     workspace = Workspace(place, folder / "git", place.branch or "", objects=folder / "objects")
     mode = chosen.candidate.mode if chosen.candidate else "solo"
     job = build_job(prepared, options, base, label=chosen.label, mode=mode)
-    record = record_of(subject, workspace, job)
+    record = load_record(subject, workspace, job)
     frozen.save(folder / "frozen.json", record)
-    job = replace(job, decisions=chosen.records.decisions(), checks=checks_of(subject, record, job))
+    job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(subject, record, job))
     world = World(
         run_id="feature-done",
         workspace=workspace,
@@ -124,7 +166,7 @@ def _opened(
     return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
 
 
-def _open(job: Job, look: Assessment) -> Generator[str, None, None]:
+def _describe_open(job: Job, look: Assessment) -> Generator[str, None, None]:
     """What is red or not met, a short sentence each."""
     for finding in look.findings:
         if finding.status != "pass" and finding.check not in job.demand.known_failures:

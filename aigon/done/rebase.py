@@ -1,28 +1,42 @@
-"""Rebase a feature upon its target: where its branch is checked out, with no branch moving before all is proven."""
+"""New commits on a feature before it is merged: its own on top of the target, or files of other candidates."""
 
-from dataclasses import replace
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from aigon.done.checkouts import detached_head, open_branch, save_commit_aside
+from aigon.done.choice import ChosenWork, resolve_agent
 from aigon.done.merge import (
     IN_PLACE,
     Landing,
     Prove,
-    conflicting,
-    conflicts_in,
-    no_verify,
+    explain_conflicts,
+    list_conflicts,
+    no_verify_options,
     require_pre_commit,
-    undone,
+    restored_on_error,
 )
-from aigon.done.place import detached, standing_on
-from aigon.done.proof import same_but_for_features
-from aigon.errors import AigonError
-from aigon.git.person import NO_HOOKS
-from aigon.job import branch
+from aigon.done.proof import is_same_but_for_features
+from aigon.errors import AigonError, Exit, usage
+from aigon.files.home import is_runtime
+from aigon.git.path_commits import clear_index
+from aigon.git.person import NO_HOOKS, Checkout
+from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check
+from aigon.git.trusted import TrustedGit
+from aigon.job import bookkeeping, branch
+from aigon.job.options import Options
+from aigon.loop.commit_message import render_adoption_message as adopted_message
+from aigon.model.candidates import Candidate
+from aigon.run.prepare import prepare
+from aigon.secrets.leaks import HOW_TO_ALLOW
+from aigon.spec.features import ROOT
+from aigon.text.quoting import fold
 
 SAFE_REBASE = ("-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false", "-c", "rebase.autoSquash=false")
 """Nothing but HEAD may move before the result is proven."""
 
 
-def rebase(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing, bool]:
+def rebase_tip(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing, bool]:
     """The same with the branch's commits upon the target, and whether the result had to be proven anew.
 
     No branch moves: HEAD stands alone meanwhile, where the branch is checked out.
@@ -30,21 +44,21 @@ def rebase(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing, bo
     chosen = landing.chosen
     if landing.settled:
         return landing, False
-    with standing_on(landing.main, chosen.branch) as place, detached(place, chosen.branch, landing.tip):
+    with open_branch(landing.main, chosen.branch) as place, detached_head(place, chosen.branch, landing.tip):
         try:
-            place.git_with_hooks(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", *no_verify(verify), landing.onto)
+            place.git_with_hooks(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", *no_verify_options(verify), landing.onto)
         except AigonError as error:
-            conflicts = conflicts_in(place)
+            conflicts = list_conflicts(place)
             place.ask(*NO_HOOKS, "rebase", "--abort")
-            raise conflicting(landing, conflicts, error) from None
+            raise explain_conflicts(landing, conflicts, error) from None
         rebased = replace(landing, tip=str(place.head))
-        anew = not same_but_for_features(landing.main, rebased.tip, landing.tip, landing.feature.path)
+        anew = not is_same_but_for_features(landing.main, rebased.tip, landing.tip, landing.feature.path)
         if anew:
             prove(place, rebased)
     return rebased, anew
 
 
-def forward(landing: Landing, *, verify: bool) -> str:
+def fast_forward(landing: Landing, *, verify: bool) -> str:
     """Let the target follow to the tip, which contains it; the tip.
 
     No commit is made here, so that git runs no pre-commit hook: with `verify` it is run on what the target gains.
@@ -52,6 +66,145 @@ def forward(landing: Landing, *, verify: bool) -> str:
     branch.enter_branch(landing.main, landing.target)
     if verify:
         require_pre_commit(landing)
-    with undone(landing):
+    with restored_on_error(landing):
         landing.main.git_with_hooks("merge", "-q", "--ff-only", landing.tip)
     return landing.tip
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A path, and the candidate whose version of it is wanted; `tip` is the last commit of that one."""
+
+    whose: Candidate
+    tip: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """A file of a tree, by git's mode and object name."""
+
+    mode: str
+    sha: str
+    path: str
+
+
+def parse_adoptions(
+    main: Checkout, chosen: ChosenWork, others: Sequence[Candidate], texts: Sequence[str]
+) -> tuple[Adoption, ...]:
+    """What `AGENT:PATH` mean. Raises AigonError (exit 2) for nobody, for nothing, and for aigon's own files."""
+    if texts and not others:
+        raise usage(f"There is nobody to adopt from: {chosen.branch} is the only work on this feature", where="--adopt")
+    return tuple(_parse_adoption(main, others, text) for text in texts)
+
+
+def _parse_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> Adoption:
+    whose, path = _split_adoption(main, others, text)
+    tip = main.commit_of(f"refs/heads/{whose.branch}")
+    if tip is None:
+        raise usage(f"The branch {whose.branch} is gone", where=f"--adopt {fold(text)}")
+    clean = posixpath.normpath(path) if path else ""
+    if not path or clean.startswith(("../", "/")) or clean in (".", ".."):
+        raise usage(
+            f"'{fold(text)}' names no file of the repository", where="--adopt", hint="--adopt cx:tests/test_x.py"
+        )
+    return Adoption(whose, tip, clean)
+
+
+def _split_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> tuple[Candidate, str]:
+    """An agent's name may have a colon of its own: `claude:opus:src/x.py`."""
+    for each in others:
+        for name in (each.label, each.agent):
+            if text.startswith(f"{name}:"):
+                return each, text[len(name) + 1 :]
+    who, colon, path = text.partition(":")
+    if not colon:
+        raise usage(f"'{fold(text)}' does not say whose file it is", where="--adopt", hint="--adopt AGENT:PATH")
+    return resolve_agent(main, others, who), path
+
+
+def adopt_files(landing: Landing, asked: Sequence[Adoption], prove: Prove) -> Landing:
+    """The same with these files in a commit upon its tip, all of it proven; the branch does not move yet.
+
+    Raises AigonError: 2 for what is not there or may not be taken, 3 where it is not proven: it is parked then.
+    """
+    entries = [(wish, _list_files(landing.main, wish)) for wish in asked]
+    commit = _commit_files(landing, entries)
+    if commit == landing.tip:
+        return landing
+    grown = replace(landing, tip=commit)
+    paths = [entry.path for _, some in entries for entry in some]
+    with open_branch(landing.main, landing.chosen.branch) as place, detached_head(place, landing.chosen.branch, commit):
+        _refuse_secrets(place, grown, paths)
+        try:
+            prove(place, grown)
+        except AigonError as error:
+            if error.code == Exit.STOPPED:
+                raise _save_unproven(landing, asked, commit, error) from None
+            raise
+    return grown
+
+
+def _list_files(main: Checkout, wish: Adoption) -> tuple[TreeFile, ...]:
+    """The files at a path. Raises AigonError (exit 2) where there are none, or aigon's own are among them."""
+    out = main.git("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", wish.tip, "--", wish.path)
+    rows = (row.partition("\t") for row in out.split("\0") if row)
+    split = ((head.split(), path) for head, _, path in rows)
+    found = tuple(TreeFile(head[0], head[2], path) for head, path in split)
+    where = f"--adopt {wish.whose.label}:{fold(wish.path)}"
+    if not found:
+        hint = f"git ls-tree -r --name-only {wish.whose.branch} lists what there is"
+        raise usage(f"{wish.whose.label} has no {fold(wish.path)}", where=where, hint=hint)
+    if own := [entry.path for entry in found if _is_runtime_path(entry.path)]:
+        raise usage(f"{fold(own[0])} is aigon's own, and is not adopted", where=where, hint="Name other files")
+    return found
+
+
+def _is_runtime_path(path: str) -> bool:
+    return path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(path)
+
+
+def _commit_files(landing: Landing, entries: Sequence[tuple[Adoption, tuple[TreeFile, ...]]]) -> str:
+    """A commit of the tip's files with these in place; the tip itself where nothing differs."""
+    git = bookkeeping.open_own_git(landing.main)
+    index = clear_index(git.directory / "index.adopting")
+    git.run("read-tree", landing.tip, index=index)
+    lines = "".join(f"{e.mode} {e.sha}\t{e.path}\0" for _, some in entries for e in some)
+    git.run(
+        "update-index", "--replace", "-z", "--index-info", stdin=lines.encode("utf-8", "surrogateescape"), index=index
+    )
+    tree = git.run("write-tree", index=index).decode().strip()
+    return (
+        landing.tip if tree == landing.tree(landing.tip) else _write_commit(git, landing, tree, [w for w, _ in entries])
+    )
+
+
+def _write_commit(git: TrustedGit, landing: Landing, tree: str, asked: Sequence[Adoption]) -> str:
+    said = adopted_message(landing.chosen.name, [(wish.whose.label, wish.tip, wish.path) for wish in asked])
+    return git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=said.encode()).decode().strip()
+
+
+def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> None:
+    """Raise AigonError (exit 2) for what no checkpoint would hold."""
+    options = Options(landing.chosen.name)
+    prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
+    git, base = bookkeeping.open_own_git(place), landing.onto
+    found = find_leaks(
+        place.root,
+        paths,
+        make_tracked_check(git, base),
+        make_content_check(git, base),
+        prepared.protection.may_hold_secrets,
+    )
+    if found:
+        hint = f"Take it out on that branch; where it is none, {HOW_TO_ALLOW}"
+        raise usage(found[0].sentence, where=f"--adopt {fold(found[0].path)}", hint=hint)
+
+
+def _save_unproven(landing: Landing, asked: Sequence[Adoption], commit: str, error: AigonError) -> AigonError:
+    """Nothing of it stays but what is parked."""
+    ref = save_commit_aside(landing.main, landing.chosen.branch, commit)
+    names = ", ".join(f"{wish.whose.label}:{fold(wish.path, 80)}" for wish in asked)
+    what = f"With {names} adopted, {landing.chosen.branch} is not proven, so it was dropped and nothing was merged"
+    hint = f"It is kept as {ref}. Without it: {landing.chosen.again}"
+    return AigonError(what, where=error.where, hint=hint, code=Exit.STOPPED)

@@ -1,15 +1,21 @@
-"""What a person asked of `feature-done`, and what came of it."""
+"""What a person asks of `feature-done`, what comes of it, and what becomes of the candidates."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from aigon.files.locks import is_locked
+from aigon.git.person import Checkout
+from aigon.model.candidates import Candidate
+from aigon.process.running import loop_lock
 from aigon.spec.features import Feature
 
-How = Literal["merge", "squash", "rebase"]
+MergeMethod = Literal["merge", "squash", "rebase"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DoneRequest:
     """`wanted` and `agent` as typed ("" where none was named); `adopt` are `AGENT:PATH`; `into` the branch to merge
     into, "" for where the feature began; without `verify` the person's hooks that may refuse are skipped.
     """
@@ -17,7 +23,7 @@ class Request:
     wanted: str
     agent: str = ""
     into: str = ""
-    how: How = "merge"
+    how: MergeMethod = "merge"
     adopt: tuple[str, ...] = ()
     pr: bool = False
     keep_worktrees: bool = False
@@ -26,7 +32,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Retirement:
     """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says what was left alone.
 
     `removed` holds too if somebody had removed them before; `gone` names what this merge removed.
@@ -42,7 +48,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DoneResult:
     """A feature that is merged, or (`url`) waits for it on the forge.
 
     `proof` says what the merge rests on; `adopted` are paths with whose they were; `notes` what a person should know.
@@ -53,10 +59,71 @@ class Done:
     commit: str
     branch: str
     label: str = ""
-    how: How = "merge"
+    how: MergeMethod = "merge"
     proof: str = ""
     adopted: tuple[str, ...] = ()
-    winner: Left | None = None
-    losers: tuple[Left, ...] = ()
+    winner: Retirement | None = None
+    losers: tuple[Retirement, ...] = ()
     url: str = ""
     notes: tuple[str, ...] = ()
+
+
+ARENA = "refs/aigon/arena/"
+"""Below it, by feature and label, the last commits of candidates that were not merged."""
+
+
+def retire_candidate(main: Checkout, home: Path, candidate: Candidate, *, keep: bool) -> Retirement:
+    """What becomes of one that was not merged: ref first, then worktree, then branch. Its loop is never disturbed."""
+    tip = main.commit_of(f"refs/heads/{candidate.branch}")
+    if is_running(home, candidate):
+        return Retirement(candidate.label, candidate.branch, worktree=candidate.path, why="its loop still runs")
+    ref = keep_commit(main, candidate, tip)
+    gone, why = _remove_worktree(main, candidate, keep)
+    if why:
+        return Retirement(candidate.label, candidate.branch, ref, candidate.path, why=why)
+    if tip and main.ask("update-ref", "-d", f"refs/heads/{candidate.branch}", tip) is not None:
+        gone = (*gone, "branch")
+    elif tip:
+        why = "its branch moved meanwhile"
+    return Retirement(candidate.label, candidate.branch, ref, candidate.path, removed=True, why=why, gone=gone)
+
+
+def retire_winner(main: Checkout, candidate: Candidate, *, keep: bool) -> Retirement:
+    """What becomes of the one that was merged: its branch stays, as in solo mode."""
+    gone, why = _remove_worktree(main, candidate, keep)
+    return Retirement(candidate.label, candidate.branch, worktree=candidate.path, removed=not why, why=why, gone=gone)
+
+
+def is_running(home: Path, candidate: Candidate) -> bool:
+    """Whether somebody holds the lock on a candidate's loop."""
+    return bool(is_locked(loop_lock(home, candidate.feature, candidate.label)))
+
+
+def keep_commit(main: Checkout, candidate: Candidate, tip: str | None) -> str:
+    """The ref that keeps a commit of a candidate, numbered where another one has its name.
+
+    Without a commit (its branch is gone) the one that was made before; "" where none was.
+    """
+    name, number = f"{ARENA}{candidate.feature}/{candidate.label}", 1
+    ref = name
+    if tip is None:
+        return ref if main.commit_of(ref) else ""
+    while (there := main.commit_of(ref)) not in (None, tip):
+        number += 1
+        ref = f"{name}-{number}"
+    if there is None:
+        main.git("update-ref", ref, tip, "")
+    return ref
+
+
+def _remove_worktree(main: Checkout, candidate: Candidate, keep: bool) -> tuple[tuple[str, ...], str]:
+    """Remove its worktree. Return what was removed, and why it stays; "" once it is gone."""
+    if keep:
+        return (), "--keep-worktrees"
+    if Path.cwd().is_relative_to(candidate.path):
+        return (), "you are in it"
+    from aigon.worktrees.cleanup import remove_safely
+
+    was_there = os.path.lexists(candidate.path)
+    why = remove_safely(main, candidate, park=False)
+    return ("worktree",) if was_there and not why else (), why

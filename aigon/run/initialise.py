@@ -24,7 +24,7 @@ from aigon.job.options import Options
 from aigon.model.agent_types import CommandFileResult
 from aigon.model.checks import Check
 from aigon.run import feature_stages
-from aigon.views.install_commands import as_data, line
+from aigon.views.setup import build_command_document, describe_command_file
 
 HEADING = "# aigon's runtime files"
 
@@ -63,7 +63,7 @@ class Initialised:
             "absent": [{"role": a.role, "why": a.why, "of": a.ecosystem} for a in self.checks.absent],
             "written": [*self.written, *(c.path for c in self.commands if c.wrote)],
             "kept": [*self.kept, *(c.path for c in self.commands if not c.wrote)],
-            "commands": [as_data(one) for one in self.commands],
+            "commands": [build_command_document(one) for one in self.commands],
             "commands_elsewhere": list(self.elsewhere),
             "unignored": list(self.unignored),
         }
@@ -85,7 +85,7 @@ class Initialised:
             hint = f"git rm -rq {SCHEMAS}   (for editors: aigon config schema --write)"
             lines += [f"{SCHEMAS}/ is no longer needed: {hint}"]
         lines += [f"Wrote {name}" for name in self.written] + [f"Kept {name} as it is" for name in self.kept]
-        lines += [line(one) for one in self.commands if one.state != "unchanged"]
+        lines += [describe_command_file(one) for one in self.commands if one.state != "unchanged"]
         lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in self.elsewhere]
         if self.unignored:
             lines += ["git does not ignore what tools leave here. Add to .gitignore:"]

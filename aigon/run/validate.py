@@ -37,7 +37,7 @@ from aigon.proof.vacuity import describe_passing
 from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.secrets import redaction
 from aigon.text.amounts import format_duration
-from aigon.views.validation import Row, data, table, wrapped
+from aigon.views.validation import ValidationRow, build_check_document, render_check_table, wrap_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ValidationPlan:
             "feature_id": self.prepared.feature.id,
             "profile": checks.profile,
             "folders": dict(checks.folders),
-            "checks": [data(row) for row in self.rows(())],
+            "checks": [build_check_document(row) for row in self.rows(())],
             "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in self.checks if c.missing],
             "absent": [{"role": a.role, "why": a.why, "ecosystem": a.ecosystem} for a in checks.absent],
         }
@@ -68,15 +68,15 @@ class ValidationPlan:
         absent = [f"  {each.text}" for each in checks.absent]
         root = [] if checks.folders and "." not in checks.folders else [f"Profile: {checks.profile}"]
         lines = [*root, *folders, f"Checks: {names}", *missing, *absent]
-        return "\n".join(part for line in lines for part in wrapped(line, width))
+        return "\n".join(part for line in lines for part in wrap_lines(line, width))
 
-    def rows(self, findings: Sequence[Finding]) -> list[Row]:
+    def rows(self, findings: Sequence[Finding]) -> list[ValidationRow]:
         """The checks with what they came to, then what aigon itself looked at."""
         found = {finding.check: finding for finding in findings}
         own = [finding for finding in findings if finding.check not in {check.name for check in self.checks}]
         return [
-            *(Row(c, found.get(c.name), render_command(c)) for c in self.checks),
-            *(Row(None, each) for each in own),
+            *(ValidationRow(c, found.get(c.name), render_command(c)) for c in self.checks),
+            *(ValidationRow(None, each) for each in own),
         ]
 
 
@@ -104,7 +104,7 @@ class Validation:
             **self.plan.document(),
             "outcome": get_status(self.outcome),
             "exit_code": self.exit_code,
-            "checks": [data(row) for row in self.plan.rows(self.look.findings)],
+            "checks": [build_check_document(row) for row in self.plan.rows(self.look.findings)],
             "criteria": [
                 {"number": v.criterion, "text": texts[v.criterion], "verdict": v.status, "method": v.method,
                  "evidence": v.evidence, "reason": v.reason}
@@ -114,7 +114,7 @@ class Validation:
 
     def text(self, width: int = 0) -> str:
         """The outcome; in front of it, in so many columns, a table of the checks where a width is given."""
-        lines = [*table(self.plan.rows(self.look.findings), width), ""] if width else []
+        lines = [*render_check_table(self.plan.rows(self.look.findings), width), ""] if width else []
         lines += [line for finding in self.look.findings for line in _red(finding)]
         passed = self.look.passed_at_base if self.look.adds_nothing else ()
         lines += describe_passing(self.plan.prepared.spec.criteria, passed)

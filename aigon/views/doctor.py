@@ -1,19 +1,19 @@
-"""What `aigon doctor` found, for people (80 columns) and as data."""
+"""What `aigon doctor` found and repaired, as text in 80 columns and as data."""
 
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
-from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact
+from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact, RepairReport
 from aigon.text.fingerprints import strip_escapes
 
 WIDTH = 80
 _INDENT = "      "
 
 
-def document(found: Diagnosis) -> dict[str, object]:
+def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
     """Everything as data. States are `ready`, `not_ready`, `not_installed`; credentials are names, never values."""
     return {
         "exit_code": int(found.exit_code),
@@ -37,7 +37,7 @@ def _fact(fact: MachineFact) -> dict[str, object]:
     return {**fact.data, "text": fact.text, "ok": not fact.problem, "problem": fact.problem, "remark": fact.remark}
 
 
-def text(found: Diagnosis) -> str:
+def render_diagnosis(found: Diagnosis) -> str:
     """A table of the agents that are here, the others with how to get them, then the machine."""
     here = sorted((a for a in found.agents if a.state != "not installed"), key=lambda agent: agent.state != "ready")
     away = [agent for agent in found.agents if agent.state == "not installed"]
@@ -110,3 +110,27 @@ def _clean(words: str, *, blanks: bool = False) -> str:
     """Without what could move the cursor: names and hints come from files, too."""
     kept = "".join(char if char.isprintable() else " " for char in strip_escapes(words))
     return kept if blanks else " ".join(kept.split())
+
+
+def build_repair_document(done: RepairReport) -> dict[str, object]:
+    """Everything as data."""
+    return {
+        "exit_code": int(done.exit_code),
+        "repaired": [{**asdict(each), "kept_as": each.kept_as or None} for each in done.repaired],
+        "unmended": [asdict(each) for each in done.unmended],
+        "ended_processes": done.ended,
+    }
+
+
+def render_repair(done: RepairReport) -> str:
+    """A paragraph per file; one sentence where nothing was to do."""
+    return "\n".join(_render_repairs(done)) or "Everything is sound: nothing was to do."
+
+
+def _render_repairs(done: RepairReport) -> Iterator[str]:
+    for each in done.repaired:
+        yield f"{each.what}: {each.how}\n  {each.path}" + (f"\n  kept as {each.kept_as}" if each.kept_as else "")
+    for left in done.unmended:
+        yield f"{left.what}: left as it is: {left.why}\n  {left.path}" + (f"\n  do: {left.do}" if left.do else "")
+    if done.ended:
+        yield f"{done.ended} processes that killed loops had left are ended"

@@ -32,7 +32,7 @@ class Failures:
     unread: tuple[str, ...] = ()
 
 
-def read(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]) -> Failures:
+def read_failures(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]) -> Failures:
     """The failure log of `journals`, oldest first. One that cannot be read is named, and hinders nothing."""
     runs, unread = [], []
     for journal in journals:
@@ -43,7 +43,7 @@ def read(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Se
     return Failures(feature, *list_failures(runs), tuple(unread))
 
 
-def document(found: Failures) -> dict[str, object]:
+def build_failures_document(found: Failures) -> dict[str, object]:
     """The log as data."""
     return {
         "feature": {"id": found.feature.id or None, "slug": found.feature.slug, "spec": found.feature.path},
@@ -99,7 +99,7 @@ def _lines_of(change: FileChange) -> dict[str, int | None]:
     return {"added": added, "removed": removed}
 
 
-def text(found: Failures) -> str:
+def render_failures(found: Failures) -> str:
     """The log for people."""
     lines = [_head(found), *(line for failed in found.failed for line in _lines(failed))]
     for name, numbers in _repeated(found.failed).items():

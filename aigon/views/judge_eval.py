@@ -8,7 +8,7 @@ from aigon.model.turns import Usage
 from aigon.text import amounts
 
 
-def document(found: Evaluation) -> dict[str, object]:
+def build_accuracy_document(found: Evaluation) -> dict[str, object]:
     """Everything as data."""
     calls = found.calls
     usage = calls.usage
@@ -48,7 +48,7 @@ def _criterion(one: LabelledVerdict) -> dict[str, object]:
     return {"number": one.number, "text": one.text, "truth": one.truth, "said": one.said, "reason": one.reason}
 
 
-def text(found: Evaluation, verbose: bool = False) -> str:
+def render_accuracy(found: Evaluation, verbose: bool = False) -> str:
     """The figures, every false tick, and with `verbose` a line per case and what else was not right."""
     table = [*_table(found.judged), ""] if verbose else []
     return "\n".join([*table, *_figures(found), *_wrong(found, verbose)])

@@ -1,6 +1,6 @@
-"""Where features stand, read from what their runs left, as data; the words are `status_text`. No loop notices."""
+"""How far each feature is, as data and as text, read from what its runs left. No loop notices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,11 @@ from typing import Any
 from aigon.errors import environment
 from aigon.journal.state_document import NewerState, parse_state
 from aigon.model.candidates import Candidate, format_run_command
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.outcomes import describe_status
 from aigon.process.running import is_loop_alive
 from aigon.spec.features import Feature
+from aigon.text.quoting import fold
 
 SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
 """Keys without which a state says nothing."""
@@ -18,7 +21,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunStatus:
     """A run as its state file tells it: `state` is None before the first, `running` whether its process is there."""
 
     state: State | None
@@ -40,14 +43,14 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class CandidateStatus:
     """An agent that has a worktree of its own, and how far it is; `there` says whether that folder is.
 
     `done`: the feature is merged, and its branch perhaps gone.
     """
 
     candidate: Candidate
-    standing: Standing
+    standing: RunStatus
     there: bool
     done: bool = False
 
@@ -63,18 +66,18 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FeatureStatus:
     """A feature, its run in the checkout itself, and the agents that have worktrees for it."""
 
     feature: Feature
     title: str
-    standing: Standing
-    lanes: tuple[Lane, ...] = ()
+    standing: RunStatus
+    lanes: tuple[CandidateStatus, ...] = ()
 
 
-def read(
+def read_feature_status(
     root: Path, feature: Feature, title: str, home: Path | None, candidates: Sequence[Candidate] = (), main: str = ""
-) -> Row:
+) -> FeatureStatus:
     """A feature's row; `home` is aigon's folder for the repository, where there is one.
 
     `candidates` are those of the feature, whose state is in the `main` checkout. Raises AigonError (exit 7) for a state
@@ -82,15 +85,17 @@ def read(
     """
     there, done = Path(main) if main else root, feature.stage == "done"
     lanes = [
-        Lane(each, _standing(there / feature.state_file(each.label), home), Path(each.path).is_dir(), done)
+        CandidateStatus(
+            each, _read_run_status(there / feature.state_file(each.label), home), Path(each.path).is_dir(), done
+        )
         for each in candidates
     ]
-    return Row(feature, title, _standing(root / feature.state_file(), home), tuple(lanes))
+    return FeatureStatus(feature, title, _read_run_status(root / feature.state_file(), home), tuple(lanes))
 
 
-def _standing(path: Path, home: Path | None) -> Standing:
+def _read_run_status(path: Path, home: Path | None) -> RunStatus:
     if not path.exists():
-        return Standing(None, False)
+        return RunStatus(None, False)
     try:
         state = parse_state(path.read_bytes())
         _ = [state[key] for key in SHOWN]
@@ -99,10 +104,10 @@ def _standing(path: Path, home: Path | None) -> Standing:
     except (OSError, ValueError, KeyError) as error:
         hint = "aigon doctor --repair   # keeps it, and makes it anew from the journal"
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
-    return Standing(state, is_loop_alive(state, home))
+    return RunStatus(state, is_loop_alive(state, home))
 
 
-def document(rows: Sequence[Row]) -> dict[str, object]:
+def build_status_document(rows: Sequence[FeatureStatus]) -> dict[str, object]:
     """All rows as data. `best` is None where the branch stands at its best checkpoint."""
     return {
         "features": [
@@ -115,14 +120,14 @@ def document(rows: Sequence[Row]) -> dict[str, object]:
                 "running": row.standing.running,
                 "state": row.standing.state,
                 "best": row.standing.best,
-                "candidates": [_lane(lane) for lane in row.lanes],
+                "candidates": [_build_candidate_document(lane) for lane in row.lanes],
             }
             for row in rows
         ]
     }
 
 
-def _lane(lane: Lane) -> dict[str, object]:
+def _build_candidate_document(lane: CandidateStatus) -> dict[str, object]:
     who, standing = lane.candidate, lane.standing
     return {
         "label": who.label,
@@ -137,3 +142,98 @@ def _lane(lane: Lane) -> dict[str, object]:
         "next": lane.next_command or None,
         "state": standing.state,
     }
+
+
+_LONGEST = 400
+"""Characters of a reason or a summary."""
+
+
+def render_status(rows: Sequence[FeatureStatus], *, detailed: bool) -> str:
+    """A line per feature; for a single one its criteria, checks and agents too."""
+    if not rows:
+        return "There are no features yet. Write one: aigon feature-create NAME"
+    lines = [line for row in rows for line in (_render_feature(row), *(_render_details(row) if detailed else ()))]
+    return "\n".join(lines)
+
+
+def _render_feature(row: FeatureStatus) -> str:
+    name = f"{row.feature.id or '-':>4}  {row.feature.stage:<13} {fold(row.title, 200)}"
+    return f"{name}  [{'; '.join(_describe_runs(row))}]"
+
+
+def _describe_runs(row: FeatureStatus) -> Iterator[str]:
+    resume = f"aigon feature-implement {row.feature.name_for_people} --resume"
+    if row.standing.state or not row.lanes:
+        yield _describe_run(row.standing, resume)
+    if len(row.lanes) == 1 and row.lanes[0].candidate.mode == "worktree":
+        yield f"{row.lanes[0].candidate.label}: {_describe_run(row.lanes[0].standing)}"
+    elif row.lanes:
+        yield _describe_arena(row.lanes)
+
+
+def _describe_arena(lanes: Sequence[CandidateStatus]) -> str:
+    """`arena: 3 agents, 1 proven, 2 running`."""
+    found = [lane.standing.status for lane in lanes]
+    words = {"met": "proven", "running": "running", "broken_off": "broken off"}
+    counted = [f"{found.count(status)} {word}" for status, word in words.items() if status in found]
+    return ", ".join([f"arena: {len(lanes)} agent{'s' if len(lanes) > 1 else ''}", *(counted or ["0 proven"])])
+
+
+def _describe_run(standing: RunStatus, resume: str = "") -> str:
+    state = standing.state
+    if state is None:
+        return "not started"
+    status = describe_status(standing.status) + (f"; {resume}" if resume and standing.status == "broken_off" else "")
+    return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
+
+
+def _render_details(row: FeatureStatus) -> Iterator[str]:
+    yield f"      spec: {row.feature.path}"
+    if state := row.standing.state:
+        yield f"      branch: {state['branch']}"
+        yield f"      log: {row.feature.log()}"
+        yield from _explain_end(row.standing, state, " " * 6)
+        yield from (f"      check {c['name']}: {c['status']} ({fold(c['summary'], _LONGEST)})" for c in state["checks"])
+        yield from (_render_criterion(criterion) for criterion in state["criteria"])
+    for lane in row.lanes:
+        yield from _render_candidate(row, lane)
+
+
+def _explain_end(standing: RunStatus, state: State, indent: str) -> Iterator[str]:
+    """Why it stopped, and where the branch stands, where that is not where it is best."""
+    if state.get("stop_reason"):
+        yield f"{indent}{fold(state['stop_reason'], _LONGEST)}"
+    if went := state.get("rolled_back"):
+        undone = ", ".join(map(str, went["undone"]))
+        back = f"went back to {_name_iteration(went['number'])}"
+        yield f"{indent}{back}; what came after it ({undone}) is parked as {went['ref']}"
+    if best := standing.best:
+        far = f"{best['criteria_met']} of {best['criteria_total']} proven"
+        yield f"{indent}best checkpoint: {_name_iteration(best['number'])} ({str(best['checkpoint'])[:12]}), {far}"
+
+
+def _name_iteration(number: Any) -> str:
+    return f"iteration {number}" if number else "where the run began"
+
+
+def _render_criterion(criterion: dict[str, Any]) -> str:
+    box = "x" if criterion["verdict"] == "met" else " "
+    word = VERDICT_WORDS.get(criterion["verdict"], fold(str(criterion["verdict"]), 40))
+    why = fold(criterion.get("reason") or criterion.get("evidence") or "", _LONGEST)
+    return f"      [{box}] {criterion['number']} {word}{f': {why}' if why else ''}"
+
+
+def _render_candidate(row: FeatureStatus, lane: CandidateStatus) -> Iterator[str]:
+    """An agent of its own: how far it is, where it works, what makes it go on."""
+    who, state, indent = lane.candidate, lane.standing.state, " " * 10
+    yield f"      {who.label}  ({fold(who.agent, 60)}, {who.mode}): {_describe_run(lane.standing)}"
+    if state:
+        yield from _explain_end(lane.standing, state, indent)
+        if open_ := [str(c["number"]) for c in state["criteria"] if c["verdict"] != "met"]:
+            yield f"{indent}not proven: {', '.join(open_)}"
+    yield f"{indent}branch: {who.branch}"
+    yield f"{indent}worktree: {who.path}{'' if lane.there else ' (missing)'}"
+    if state:
+        yield f"{indent}log: {row.feature.log(who.label)}"
+    if lane.next_command:
+        yield f"{indent}next: {lane.next_command}"

@@ -20,7 +20,7 @@ _REST = len("remembered") + 8
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ValidationRow:
     """A check, the command as a person would type it, and what it came to; None for one of the two: not run (yet), or
     something that aigon itself looked at."""
 
@@ -44,7 +44,7 @@ class Row:
         return self.check.source if self.check else "aigon itself"
 
 
-def cache(row: Row) -> tuple[str, str]:
+def explain_cache(row: ValidationRow) -> tuple[str, str]:
     """`remembered`, `run` or `not run`, and why it is that."""
     check, found = row.check, row.finding
     if found is None:
@@ -60,10 +60,10 @@ def cache(row: Row) -> tuple[str, str]:
     return "run", "no pass on these files was remembered, and feature-validate keeps none" if check else ""
 
 
-def data(row: Row) -> dict[str, object]:
+def build_check_document(row: ValidationRow) -> dict[str, object]:
     """One check as data: what is run, and what it came to where it was."""
     check, found = row.check, row.finding
-    how, why = cache(row)
+    how, why = explain_cache(row)
     problems = found.problems if found else ()
     return {
         "name": row.name,
@@ -96,14 +96,14 @@ def _problem(problem: Problem) -> dict[str, object]:
     }
 
 
-def table(rows: Sequence[Row], width: int) -> list[str]:
+def render_check_table(rows: Sequence[ValidationRow], width: int) -> list[str]:
     """A line for each check under one head, with what has no room in a column below it, in `width` columns."""
     cells = [HEADS, *((row.name, row.role, _result(row), _took(row)) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
     widths[0] = min(widths[0], max(width - sum(widths[1:]) - _REST, len(HEADS[0])))
     lines = [*_line(HEADS, widths, "Cache")]
     for row, line in zip(rows, cells[1:], strict=True):
-        lines += [*_line(line, widths, cache(row)[0]), *_details(row, width)]
+        lines += [*_line(line, widths, explain_cache(row)[0]), *_details(row, width)]
     return lines
 
 
@@ -117,22 +117,22 @@ def _line(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[st
     yield "  ".join([*(f"{cell:<{width}}" for cell, width in rest), last])
 
 
-def _result(row: Row) -> str:
+def _result(row: ValidationRow) -> str:
     return row.finding.status if row.finding else "-"
 
 
-def _took(row: Row) -> str:
+def _took(row: ValidationRow) -> str:
     """How long it ran now: a remembered pass did not."""
     ran = row.finding and not row.finding.cached and row.finding.duration
     return format_duration(ran) if ran else "-"
 
 
-def _details(row: Row, width: int) -> Iterator[str]:
+def _details(row: ValidationRow, width: int) -> Iterator[str]:
     timeout = f", up to {format_duration(row.check.timeout)}" if row.check else ""
     details = (
         ("found:", row.finding.summary if row.finding else ""),
         ("command:", row.command),
-        ("cache:", cache(row)[1]),
+        ("cache:", explain_cache(row)[1]),
         ("source:", f"{row.source}{timeout}"),
     )
     for name, text in details:
@@ -141,10 +141,10 @@ def _details(row: Row, width: int) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return wrapped(text, width, _DETAILS, _DETAILS + " " * 9)
+    return wrap_lines(text, width, _DETAILS, _DETAILS + " " * 9)
 
 
-def wrapped(text: str, width: int, first: str = "", others: str = "    ") -> list[str]:
+def wrap_lines(text: str, width: int, first: str = "", others: str = "    ") -> list[str]:
     """Lines of at most `width` columns; what has no blank in it (a path, a command's word) stays whole."""
     return textwrap.wrap(
         text,

@@ -4,8 +4,17 @@ from itertools import permutations
 
 import pytest
 
-from aigon.arena.lane import Lane
-from aigon.arena.outcome import GIGABYTE, ArenaEnded, Ended, Places, Plan, exit_code, places, time_left
+from aigon.arena.lane import (
+    GIGABYTE,
+    ArenaEnd,
+    ArenaPlan,
+    Lane,
+    LaneEnd,
+    Parallelism,
+    choose_parallelism,
+    combine_exit_codes,
+    compute_time_left,
+)
 from aigon.journal.events import Event, RunFinished
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Met, NeedsHuman
@@ -14,10 +23,10 @@ from tests.views.story import story
 CC = Candidate("42", "dark-mode", "cc", "claude", "arena", 1, "feature-42-cc-dark-mode", "/w/cc")
 
 
-def at_a_time(count: int, cores: int, memory: float | None) -> Places:
+def at_a_time(count: int, cores: int, memory: float | None) -> Parallelism:
     """How many the machine bears, with memory in gigabytes."""
     free = None if memory is None else int(memory * GIGABYTE)
-    return places(count, wanted=None, configured=None, cores=cores, memory=free)
+    return choose_parallelism(count, wanted=None, configured=None, cores=cores, memory=free)
 
 
 @pytest.mark.parametrize(
@@ -34,23 +43,26 @@ def test_as_many_run_as_memory_and_cores_allow(count: int, cores: int, memory: f
         (at_a_time(3, 2, 8.0), "3 agents, all at once: 2 cores, 8.0 GB of memory are available"),
         (at_a_time(3, 2, 2.4), "3 agents, 2 at a time: 2.4 GB of memory are available, and each needs about 1 GB"),
         (at_a_time(3, 1, None), "3 agents, 2 at a time: 1 core, and each is enough for 2"),
-        (places(3, wanted=2, configured=1, cores=8, memory=None), "3 agents, 2 at a time: --parallel 2"),
-        (places(3, wanted=None, configured=9, cores=1, memory=1), "3 agents, all at once: arena.parallel is 9"),
+        (choose_parallelism(3, wanted=2, configured=1, cores=8, memory=None), "3 agents, 2 at a time: --parallel 2"),
+        (
+            choose_parallelism(3, wanted=None, configured=9, cores=1, memory=1),
+            "3 agents, all at once: arena.parallel is 9",
+        ),
     ],
 )
-def test_how_many_and_why_is_said(plan: Places, said: str) -> None:
-    assert Plan("42", "dark-mode", 3, plan).said == said
+def test_how_many_and_why_is_said(plan: Parallelism, said: str) -> None:
+    assert ArenaPlan("42", "dark-mode", 3, plan).said == said
 
 
 def test_limits_are_said_to_be_shared() -> None:
-    one = Places(1, "")
-    assert Plan("42", "x", 2, one, max_cost=5.0, max_time=7200.0).limits == "$5.00 and 2h 00m for all together"
-    assert Plan("42", "x", 2, one).limits == ""
+    one = Parallelism(1, "")
+    assert ArenaPlan("42", "x", 2, one, max_cost=5.0, max_time=7200.0).limits == "$5.00 and 2h 00m for all together"
+    assert ArenaPlan("42", "x", 2, one).limits == ""
 
 
 def test_one_that_is_proven_is_enough() -> None:
     for codes in permutations((0, 130, 7, 3)):
-        assert exit_code(codes) == 0
+        assert combine_exit_codes(codes) == 0
 
 
 @pytest.mark.parametrize(
@@ -59,20 +71,20 @@ def test_one_that_is_proven_is_enough() -> None:
      ((3, 99), 1), ((3, -9), 1)],
 )  # fmt: skip
 def test_else_the_first_in_the_documented_order_is_taken(codes: tuple[int, ...], code: int) -> None:
-    assert exit_code(codes) == exit_code(codes[::-1]) == code
+    assert combine_exit_codes(codes) == combine_exit_codes(codes[::-1]) == code
 
 
 def test_the_outcome_is_that_of_the_candidate_whose_code_it_is() -> None:
-    stopped = Ended("cc", "claude", "b", "stopped", 3, "")
-    waits = Ended("cx", "codex", "b", "needs_human", 4, "")
-    assert ArenaEnded((stopped, waits), 4).outcome == "needs_human"
+    stopped = LaneEnd("cc", "claude", "b", "stopped", 3, "")
+    waits = LaneEnd("cx", "codex", "b", "needs_human", 4, "")
+    assert ArenaEnd((stopped, waits), 4).outcome == "needs_human"
 
 
 def test_whoever_starts_later_gets_what_is_left() -> None:
-    assert time_left(None, 5.0) is None
-    assert time_left(100.0, 40.0) == 60.0
-    assert time_left(100.0, 99.5) == 0.0
-    assert time_left(100.0, 140.0) == 0.0
+    assert compute_time_left(None, 5.0) is None
+    assert compute_time_left(100.0, 40.0) == 60.0
+    assert compute_time_left(100.0, 99.5) == 0.0
+    assert compute_time_left(100.0, 140.0) == 0.0
 
 
 def rode(*events: Event) -> Lane:

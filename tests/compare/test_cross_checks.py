@@ -3,10 +3,8 @@
 import pytest
 
 from aigon.checks import execution
-from aigon.compare.cross_checks import cross_checks
-from aigon.compare.cross_checks_laid import laid
-from aigon.compare.new_tests import new_tests
-from aigon.compare.rules.evidence import CrossCheck, NewTests
+from aigon.compare.new_tests import find_new_tests, place_files, run_cross_checks
+from aigon.compare.rules.facts import CrossCheck, NewTests
 from aigon.git.objects import TreeEntry
 from tests.compare.comparing import Rivals, rivals
 from tests.lab import Lab
@@ -29,10 +27,10 @@ def crossed(side: Rivals, **new: tuple[str, ...]) -> dict[tuple[str, str], Cross
     """Every pair; `new` are the names of new tests by label, found out where they are not given."""
     with side.bench() as bench:
         found = {
-            label: NewTests(new[label]) if label in new else new_tests(bench, label, side.base, tip)
+            label: NewTests(new[label]) if label in new else find_new_tests(bench, label, side.base, tip)
             for label, tip in side.tips.items()
         }
-        pairs = cross_checks(bench, [(label, tip, found[label]) for label, tip in side.tips.items()])
+        pairs = run_cross_checks(bench, [(label, tip, found[label]) for label, tip in side.tips.items()])
     return {(pair.tests_of, pair.against): pair for pair in pairs}
 
 
@@ -101,7 +99,7 @@ def test_a_file_of_the_others_own_is_never_replaced() -> None:
     there = base | {
         path: entry(path, "theirs") for path in ("tests/a_test.py", "tests/a__c_o_test.py", "tests/data.json")
     }
-    found = laid(mine, base, there, "c-o")
+    found = place_files(mine, base, there, "c-o")
     assert found.clash == ("tests/data.json",)
     assert found.moved == {"tests/a_test.py": "tests/a__c_o_2_test.py"}
     assert set(found.files) == {"tests/test_old.py", "tests/a__c_o_2_test.py", "tests/new.json"}

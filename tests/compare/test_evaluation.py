@@ -4,16 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.evaluation import Evaluation, Subject, evaluated
-from aigon.compare.rules.evidence import CrossCheck, NewTests, Preference
-from aigon.compare.views.data import document
-from aigon.compare.views.page import page
-from aigon.compare.views.terminal import text
+from aigon.compare.page import render_page
+from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation
+from aigon.compare.rules.facts import CandidateFacts, CrossCheck, NewTests, Preference
+from aigon.compare.table import build_evaluation_document, render_evaluation
 from aigon.model.outcomes import NeedsHuman, Stopped
 from tests.compare.rules.entrants import LINT, REVIEW, TESTS, change, entry, looked
 
-SUBJECT = Subject("42", "Dark mode", ("src",))
+SUBJECT = ComparedFeature("42", "Dark mode", ("src",))
 CHECKS = (
     CrossCheck("cc", "gg", 1),
     CrossCheck("gg", "cc", 0, ("t::g",)),
@@ -36,7 +34,7 @@ def three() -> Evaluation:
         new_tests=NewTests(),
     )
     large = entry("gg", agent="gemini", changed=change(90, outside=("b.py",)), new_tests=NewTests(("t::g",), ("t::g",)))
-    return evaluated(SUBJECT, (cheat, large, entry()), CHECKS)
+    return build_evaluation(SUBJECT, (cheat, large, entry()), CHECKS)
 
 
 PAGE = Path(__file__).with_name("evaluation.md").read_text()
@@ -96,23 +94,23 @@ Next: aigon feature-done 42 cc
 
 
 def test_the_page_as_a_whole() -> None:
-    assert page(three()) == PAGE
+    assert render_page(three()) == PAGE
 
 
 def test_the_terminal_has_the_table_and_then_the_proposal() -> None:
-    assert text(three(), "Written: somewhere") + "\n" == TEXT
+    assert render_evaluation(three(), "Written: somewhere") + "\n" == TEXT
 
 
 def test_the_same_facts_make_the_same_page_whoever_is_named_first() -> None:
     found = three()
-    again = evaluated(found.subject, found.entries[::-1], CHECKS)
-    assert page(again) == page(found)
+    again = build_evaluation(found.subject, found.entries[::-1], CHECKS)
+    assert render_page(again) == render_page(found)
 
 
 def test_four_fit_beside_each_other_in_80_columns_and_more_stand_below() -> None:
     labels = [f"claude-sonnet-4-5-2026-{n}" for n in range(6)]
-    some = evaluated(SUBJECT, [entry(label, agent=label) for label in labels])
-    lines = text(some, "").splitlines()
+    some = build_evaluation(SUBJECT, [entry(label, agent=label) for label in labels])
+    lines = render_evaluation(some, "").splitlines()
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("Criteria proven") for line in lines) == 2
     head = next(line for line in lines if line.startswith(" " * 20))
@@ -120,10 +118,10 @@ def test_four_fit_beside_each_other_in_80_columns_and_more_stand_below() -> None
 
 
 def test_what_is_not_known_is_shown_as_such_and_never_as_zero() -> None:
-    found = evaluated(SUBJECT, (entry(), Entry("dd", "nobody")))
-    row = next(line for line in page(found).splitlines() if line.startswith("| Cost |"))
+    found = build_evaluation(SUBJECT, (entry(), CandidateFacts("dd", "nobody")))
+    row = next(line for line in render_page(found).splitlines() if line.startswith("| Cost |"))
     assert row == "| Cost | $0.50 | ? |"
-    data = json.loads(json.dumps(document(found, "", "", "")))
+    data = json.loads(json.dumps(build_evaluation_document(found, "", "", "")))
     nothing = data["candidates"][1]
     assert nothing["cost"] == {"usd": None, "status": "unknown", "at_least": 0.0}
     assert (nothing["iterations"], nothing["change"], nothing["seconds"]) == (None, None, None)
@@ -131,8 +129,8 @@ def test_what_is_not_known_is_shown_as_such_and_never_as_zero() -> None:
 
 
 def test_a_cost_that_some_turns_kept_to_themselves_is_a_lower_bound() -> None:
-    found = evaluated(SUBJECT, (entry(cost=None, at_least=0.4, cost_status="unknown", silent=1),))
-    assert "| Cost | over $0.40 |" in page(found) and "| Tokens in/out | over 6000/200 |" in page(found)
+    found = build_evaluation(SUBJECT, (entry(cost=None, at_least=0.4, cost_status="unknown", silent=1),))
+    assert "| Cost | over $0.40 |" in render_page(found) and "| Tokens in/out | over 6000/200 |" in render_page(found)
 
 
 def test_text_of_agents_makes_no_markup_of_its_own() -> None:
@@ -142,42 +140,42 @@ def test_text_of_agents_makes_no_markup_of_its_own() -> None:
     bad = entry("cx", agent=nasty, concerns=(review,), new_tests=tests, changed=change(outside=(nasty,)))
     checks = (CrossCheck("cx", "cc", 0, (nasty,), (nasty,)),)
     asked = (Preference("cc", "cx", "one", (nasty,)),)
-    found = evaluated(Subject("42", nasty, (nasty,)), (entry(), bad), checks, asked, (nasty,))
-    made = page(found)
+    found = build_evaluation(ComparedFeature("42", nasty, (nasty,)), (entry(), bad), checks, asked, (nasty,))
+    made = render_page(found)
     assert "\n# Winner: me" not in made and made.count("\n# ") == 0
     outside_of_code = "".join(made.split("``")[0::2])
     assert "<script>" not in outside_of_code.replace("\\<", "") and "[x](" not in outside_of_code
-    assert "\x1b" not in text(found, "") and max(map(len, text(found, "").splitlines())) <= 80
+    assert "\x1b" not in render_evaluation(found, "") and max(map(len, render_evaluation(found, "").splitlines())) <= 80
 
 
 def test_a_judge_is_quoted_with_both_names() -> None:
     asked = (Preference("cc", "gg", "other", ("it handles the empty list",)),)
-    made = page(evaluated(SUBJECT, (entry(), entry("gg")), (), asked))
+    made = render_page(build_evaluation(SUBJECT, (entry(), entry("gg")), (), asked))
     assert "## The judge, two by two" in made and "- cc and gg: gg" in made
     assert "  - it handles the empty list" in made and "Proposed: gg" in made
 
 
 def test_while_others_run_everything_is_so_far_and_nobody_means_go_on() -> None:
     running = entry("gg", running=True, outcome=None)
-    assert "Proposed so far: cc" in text(evaluated(SUBJECT, (entry(), running)), "")
+    assert "Proposed so far: cc" in render_evaluation(build_evaluation(SUBJECT, (entry(), running)), "")
     stopped = entry(outcome=Stopped("iterations", "3 of 3 are used"))
-    said = text(evaluated(SUBJECT, (stopped,)), "Not written: why")
+    said = render_evaluation(build_evaluation(SUBJECT, (stopped,)), "Not written: why")
     assert "Nobody: no candidate passes every gate" in said and "Next: aigon feature-implement 42 --resume" in said
 
 
 def test_where_all_are_proven_and_a_gate_is_unknown_nobody_is_told_to_resume() -> None:
     proven = entry(look=looked(TESTS, LINT), changed=change(touched_tests=True))
-    said = text(evaluated(SUBJECT, (proven,)), "")
+    said = render_evaluation(build_evaluation(SUBJECT, (proven,)), "")
     assert "Nobody: no candidate passes every gate" in said and "Next: aigon feature-done 42 AGENT" in said
 
 
 def test_a_tie_asks_a_person_to_name_one() -> None:
-    said = text(evaluated(SUBJECT, (entry(), entry("gg"))), "")
+    said = render_evaluation(build_evaluation(SUBJECT, (entry(), entry("gg"))), "")
     assert "Tied: cc and gg; a person has to choose" in said and "Next: aigon feature-done 42 AGENT" in said
 
 
 def test_the_data_has_everything_that_the_page_says() -> None:
-    data = json.loads(json.dumps(document(three(), "a.md", "c" * 40, "")))
+    data = json.loads(json.dumps(build_evaluation_document(three(), "a.md", "c" * 40, "")))
     assert data["proposal"]["winner"] == "cc" and data["proposal"]["decided_by"] == "outside"
     assert data["order"]["places"] == [["cc"], ["gg"], ["cx"]] and data["order"]["keys"][0] == "gates"
     first = data["candidates"][0]

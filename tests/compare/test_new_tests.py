@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from aigon.checks import execution
-from aigon.compare.new_tests import new_tests
-from aigon.compare.new_tests_warm import warmed
-from aigon.compare.rules.evidence import NewTests
+from aigon.compare.bench import compile_bytecode
+from aigon.compare.new_tests import find_new_tests
+from aigon.compare.rules.facts import NewTests
 from aigon.config.models import Config
 from aigon.model.checks import Check
 from aigon.process.stop import Stop
@@ -27,7 +27,7 @@ def _home(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def found(side: Rivals, label: str = "cc") -> NewTests:
     with side.bench() as bench:
-        return new_tests(bench, label, side.base, side.tips[label])
+        return find_new_tests(bench, label, side.base, side.tips[label])
 
 
 def test_a_new_test_that_the_base_fails_or_cannot_import_is_red_and_one_that_it_passes_is_green(lab: Lab) -> None:
@@ -120,7 +120,7 @@ def test_a_comparison_that_was_stopped_runs_nothing(lab: Lab) -> None:
     stop = Stop()
     stop.halt()
     with side.bench(stop) as bench:
-        assert "stopped" in new_tests(bench, "cc", side.base, side.tips["cc"]).why
+        assert "stopped" in find_new_tests(bench, "cc", side.base, side.tips["cc"]).why
 
 
 def test_a_test_build_that_the_new_file_breaks_on_the_base_makes_its_tests_red(lab: Lab) -> None:
@@ -142,11 +142,11 @@ def test_what_python_compiles_for_the_rooms_is_of_no_candidate_and_no_test_is_ru
     side = rivals(lab, own, **{"tests/test_marks.py": f"def test_marks():\n    open({str(tmp_path / 'ran')!r}, 'w')\n"})
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})
     with side.bench() as bench:
-        found = warmed(bench.stand("cc"), tmp_path / "warm")
+        found = compile_bytecode(bench.stand("cc"), tmp_path / "warm")
     assert found and not (tmp_path / "ran").exists()
     compiled = {path.name.partition(".")[0] for path in found.folder.rglob("*.pyc")}
     assert "python" in compiled and not {"app", "test_importing", "test_old"} & compiled
     side.check = PYTEST
     side.add("cx", {"app.py": TWO})
     with side.bench() as bench:
-        assert warmed(bench.stand("cx"), tmp_path / "other") is None, "it has a place of its own"
+        assert compile_bytecode(bench.stand("cx"), tmp_path / "other") is None, "it has a place of its own"

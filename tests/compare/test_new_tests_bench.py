@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aigon.compare.new_tests_bench import _scratch
+from aigon.compare.bench import _scratch
 
 
 def test_what_a_killed_comparison_left_is_removed_with_its_rooms_by_the_next(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from aigon.compare.pairwise import prefer
-from aigon.compare.rules.evidence import Preference
+from aigon.compare.pairwise import compare_pair
+from aigon.compare.rules.facts import Preference
 from aigon.config.models import Config
 from aigon.model.candidates import Candidate
 from tests.compare.bench import spec_of
@@ -50,7 +50,7 @@ def preferred(side: Rivals, *, turned: bool = False) -> Preference:
     tips = list(side.tips.items())
     one, other = reversed(tips) if turned else tips
     with side.bench() as bench:
-        return prefer(bench, one, other, SPEC, side.base)
+        return compare_pair(bench, one, other, SPEC, side.base)
 
 
 def by_program(side: Rivals, mode: str, **more: object) -> tuple[Preference, list[dict[str, Any]]]:

@@ -13,9 +13,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from aigon.compare import new_tests_seen
-from aigon.compare.kept import remembered
-from aigon.done import unfinished
+from aigon.compare import stand
+from aigon.compare.file import recall_proposal
+from aigon.done import checkouts
 from aigon.files.checksums import JournalFile, read_documents, read_journal_end
 from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders
@@ -34,8 +34,7 @@ from aigon.model.candidates import Candidate
 from aigon.model.checks import Check
 from aigon.proof import frozen
 from aigon.spec.features import parse_feature_path
-from aigon.views import status, status_text
-from aigon.views.board import text
+from aigon.views import board_text, status
 from tests.fuzz.of_documents import JSON
 from tests.fuzz.target import Target
 
@@ -129,12 +128,12 @@ def small_records(data: bytes) -> None:
     put("looks/key.json", data)
     if found := records.candidate():
         assert isinstance(found, Candidate)
-    unfinished.noted(place())
-    remembered(place(), "42", {})
+    checkouts.read_note(place())
+    recall_proposal(place(), "42", {})
     looks = BaselineResults(place() / "looks", "mine")
     looks.failure("key", place(), place() / "log")
     looks.first("key", {"a": "b"})
-    new_tests_seen.load(place() / "looks" / "key.json")
+    stand.load_runs(place() / "looks" / "key.json")
 
 
 def origin(data: bytes) -> None:
@@ -171,17 +170,17 @@ def state_file(data: bytes) -> None:
     _board()
     feature = parse_feature_path("docs/specs/features/03-in-progress/feature-42-a.md")
     assert feature
-    row = status.read(place() / "repo", feature, "A title", place())
-    json.dumps(status.document([row]))
-    status_text.text([row], detailed=True)
+    row = status.read_feature_status(place() / "repo", feature, "A title", place())
+    json.dumps(status.build_status_document([row]))
+    status.render_status([row], detailed=True)
 
 
 def _board() -> None:
     """The whole board: whatever a state says, it can be drawn."""
     from unittest.mock import patch
 
-    from aigon.views.board import gather
-    from aigon.views.board.data import document
+    from aigon.views import board_cards
+    from aigon.views.board_cards import build_board_document
 
     root = place() / "repo"
     spec = root / "docs/specs/features/03-in-progress/feature-42-a.md"
@@ -189,10 +188,13 @@ def _board() -> None:
     spec.write_bytes(b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n")
     here = RepositoryFolders(root, root / ".git", ())
     read_state_files(here)
-    with patch.object(gather, "around", lambda _start: here), patch.object(gather, "known_home", lambda _dir: None):
-        columns = gather.board(root, everything=True)
-    json.dumps(document(columns))
-    text.show(columns, StringIO(), 100)
+    with (
+        patch.object(board_cards, "around", lambda _start: here),
+        patch.object(board_cards, "known_home", lambda _dir: None),
+    ):
+        columns = board_cards.gather_board(root, everything=True)
+    json.dumps(build_board_document(columns))
+    board_text.print_board(columns, StringIO(), 100)
 
 
 @cache

@@ -27,8 +27,7 @@ from aigon.journal.events import HookRan, IterationFinished, Notice, RunFinished
 from aigon.journal.state import State
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, Stopped
-from aigon.views.terminal.lines import describe_event
-from aigon.views.terminal.place import Place
+from aigon.views.terminal.lines import IterationCount, describe_event
 from aigon.views.terminal.scene import Scene
 from tests.views.story import run_started, story
 
@@ -227,9 +226,11 @@ def test_a_hook_is_shown_with_its_place_and_where_it_failed_the_last_thing_it_sa
     failed = HookRan(
         "2026-11-20T10:15:00", 1, "before_checks", "hooks.before_checks", "failed", 3, 0.2, "a\nno db", True
     )
-    assert describe_event(done, Place()) == "hook before_checks (.aigon/hooks/before_checks) finished after 1.2s"
+    assert (
+        describe_event(done, IterationCount()) == "hook before_checks (.aigon/hooks/before_checks) finished after 1.2s"
+    )
     said = "hook before_checks (hooks.before_checks) failed after 0.2s and stops the run: no db"
-    assert describe_event(failed, Place()) == said
+    assert describe_event(failed, IterationCount()) == said
     scene = Scene("title").apply(done, 0.0)
     assert scene.notices == ()
     assert scene.apply(failed, 0.0).notices == (Notice(failed.at, said, "warning"),)

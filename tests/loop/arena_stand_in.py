@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _arena(folder: Path, behaviours: dict[str, str]) -> int:
     from aigon.arena.arena import run_arena
     from aigon.git.person import Checkout
-    from aigon.views.arena.json import ArenaNdjson
+    from aigon.views.terminal.arena import ArenaNdjson
 
     with Checkout.open(Path.cwd()) as checkout:
         return run_arena(

@@ -15,8 +15,7 @@ import pytest
 from aigon.arena import command_line as arena_line
 from aigon.arena import entrant
 from aigon.arena.arena import run_arena
-from aigon.arena.lane import Lane
-from aigon.arena.outcome import ArenaEnded, Ended, Plan
+from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
@@ -32,10 +31,10 @@ class Watcher:
     """Remembers what it was told, as `label word`."""
 
     told: list[str] = field(default_factory=list)
-    plan: Plan | None = None
+    plan: ArenaPlan | None = None
     closed: bool = False
 
-    def began(self, plan: Plan, lanes: Sequence[Lane]) -> None:
+    def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
         self.plan = plan
         self.lanes = lanes
 
@@ -49,10 +48,10 @@ class Watcher:
     def said(self, text: str) -> None:
         self.told.append(f"- {text}")
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: LaneEnd) -> None:
         self.told.append(f"{ended.label} ended")
 
-    def finished(self, ended: ArenaEnded) -> None:
+    def finished(self, ended: ArenaEnd) -> None:
         self.told.append(f"finished {ended.exit_code}")
 
     def close(self) -> None:
@@ -65,7 +64,7 @@ class Ring:
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab, self.folder, self.watcher = lab, folder, Watcher()
 
-    def run(self, options: Options | None = None, **behaviours: str) -> dict[str, Ended]:
+    def run(self, options: Options | None = None, **behaviours: str) -> dict[str, LaneEnd]:
         """Let them run; how each ended."""
         return {one.label: one for one in self.whole(options, **behaviours).candidates}  # type: ignore[arg-type]
 
@@ -77,7 +76,7 @@ class Ring:
         first_proven: bool = False,
         resume: Sequence[str] = (),
         **behaviours: str,
-    ) -> ArenaEnded:
+    ) -> ArenaEnd:
         """Let them run; how that ended."""
         with Checkout.open(self.lab.root) as checkout:
             return run_arena(
@@ -286,9 +285,9 @@ def test_every_option_is_passed_on_or_has_a_way_of_its_own() -> None:
         text = str(each.type)
         kind = str if "Literal" in text else next(kind for kind in samples if kind.__name__ in text)
         value = samples[kind]
-        words = arena_line.forwarded(Options(**{"feature": "42", each.name: value}))  # type: ignore[arg-type]
+        words = arena_line.forward_options(Options(**{"feature": "42", each.name: value}))  # type: ignore[arg-type]
         assert accepted(words)[each.name] == value, each.name
-    assert arena_line.forwarded(Options("42", loop=True)) == []
+    assert arena_line.forward_options(Options("42", loop=True)) == []
 
 
 def accepted(words: Sequence[str]) -> dict[str, Any]:
@@ -307,10 +306,10 @@ def accepted(words: Sequence[str]) -> dict[str, Any]:
 
 def test_the_command_line_of_a_loop_names_the_agent_and_what_holds_for_all() -> None:
     options = Options("42", loop=True, agents=("a", "b"), max_time=60.0, accept_spec=True, promises=("A", "B"))
-    argv = arena_line.command_line(candidate("cc"), options, resume=True)
+    argv = arena_line.build_command_line(candidate("cc"), options, resume=True)
     assert argv[:5] == [sys.executable, "-P", "-m", "aigon", "feature-implement"]
     assert argv[5:] == [
         "--resume", "--agent", "agent-cc", "--worktree", "--json", "--max-time", "60",
         "--promise", "A", "--promise", "B", "--accept-spec", "--yes", "--", "42",
     ]  # fmt: skip
-    assert "--loop" in arena_line.command_line(candidate("cc"), options, resume=False)
+    assert "--loop" in arena_line.build_command_line(candidate("cc"), options, resume=False)

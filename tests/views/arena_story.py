@@ -10,15 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from aigon.arena.lane import Lane
-from aigon.arena.outcome import ArenaEnded, Ended, Places, Plan
+from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd, Parallelism
 from aigon.journal.codec import to_ndjson
 from aigon.journal.events import Event, IterationStarted, Waiting
 from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from tests.views.story import at, run_started, story
 
-PLAN = Plan("42", "multiply", 3, Places(2, "--parallel 2"), max_cost=5.0)
+PLAN = ArenaPlan("42", "multiply", 3, Parallelism(2, "--parallel 2"), max_cost=5.0)
 WAIT = Waiting(at(9), 1, "codex", "hit your 5-hour limit", 3700.0, 0.0)
 Call = Callable[[Any], None]
 
@@ -37,9 +36,9 @@ def sent(label: str, event: Event) -> Call:
     return lambda observer: observer(label, to_ndjson(event), event)
 
 
-def ended(label: str, status: str, code: int, summary: str, **more: Any) -> Ended:
+def ended(label: str, status: str, code: int, summary: str, **more: Any) -> LaneEnd:
     """How one ended."""
-    one = Ended(label, label, f"feature-42-{label}-multiply", status, code, summary, 5, 5, 3, Spend(0.42, 1), 230.0)
+    one = LaneEnd(label, label, f"feature-42-{label}-multiply", status, code, summary, 5, 5, 3, Spend(0.42, 1), 230.0)
     return replace(one, **more)
 
 
@@ -49,7 +48,7 @@ ENDS = (
     ended("gg", "not_started", 130, "not started: stopped by SIGINT", criteria_met=0, criteria_total=0,
           iterations=0, spend=Spend(), seconds=0.0, own_word=False),
 )  # fmt: skip
-END = ArenaEnded(ENDS, 0)
+END = ArenaEnd(ENDS, 0)
 
 
 def calls() -> list[Call]:
@@ -75,7 +74,7 @@ def calls() -> list[Call]:
 
 def main() -> None:
     """Play it on standard output."""
-    from aigon.views.arena.live import ArenaLive
+    from aigon.views.terminal.live import ArenaLive
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--until", type=int, default=None)

@@ -10,20 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-from aigon.arena.event import document_of, event_of
-from aigon.arena.outcome import ArenaEnded, Places, Plan
+from aigon.arena.entrant import decode_event, parse_event_line
+from aigon.arena.lane import ArenaEnd, ArenaPlan, Parallelism
 from aigon.errors import usage
 from aigon.journal.codec import to_ndjson
 from aigon.journal.events import CheckFinished, CheckStarted, Event, IterationStarted, Notice, RunFinished
 from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Stopped
-from aigon.views.arena.frame import closing, running
-from aigon.views.arena.json import ArenaNdjson
-from aigon.views.arena.lines import ArenaLines
-from aigon.views.arena.scene import Stage, stage
-from aigon.views.arena.summary import summary
-from aigon.views.terminal.frame import Page
+from aigon.views.terminal.arena import ArenaNdjson, render_arena_summary
+from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end
+from aigon.views.terminal.lines import ArenaLines
+from aigon.views.terminal.scene import ArenaScene, build_arena_scene
 from tests.journal.test_codec import EVENTS
 from tests.views.arena_story import END, ENDS, LANES, PLAN, WAIT, calls, ended, lane, sent
 from tests.views.story import finding, run_started, story
@@ -43,20 +41,20 @@ def lines(*steps: Any) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def begin(plan: Plan = PLAN, lanes: Any = LANES) -> Any:
+def begin(plan: ArenaPlan = PLAN, lanes: Any = LANES) -> Any:
     """The first call."""
     return lambda observer: observer.began(plan, lanes)
 
 
-def drawn(of: Stage, width: int = 100, height: int = 24, now: float = 0.0) -> list[str]:
+def drawn(of: ArenaScene, width: int = 100, height: int = 24, now: float = 0.0) -> list[str]:
     """The running frame as lines."""
     page = Page(width, height)
-    return [line.plain.rstrip() for line in running(of, page, now).renderables if isinstance(line, Text)]
+    return [line.plain.rstrip() for line in draw_arena(of, page, now).renderables if isinstance(line, Text)]
 
 
-def staged(*events: Event, label: str = "cx") -> Stage:
+def staged(*events: Event, label: str = "cx") -> ArenaScene:
     """An arena in which one has started and sent these."""
-    now = stage(PLAN, LANES, 0.0).started(label, 0.0)
+    now = build_arena_scene(PLAN, LANES, 0.0).started(label, 0.0)
     for event in events:
         now = now.apply(label, event, 0.0)
     return now
@@ -97,7 +95,7 @@ def test_whatever_an_event_holds_its_line_is_one_and_printable(event: Event) -> 
 
 
 def test_the_summary_says_how_each_ended_and_what_is_next() -> None:
-    assert list(summary("42", END)) == [
+    assert list(render_arena_summary("42", END)) == [
         "agent    outcome      criteria  iterations  cost             time    branch",
         "cc-opus  proven       5 of 5    3           $0.42 + unknown  3m 50s  feature-42-cc-opus-multiply",
         "cx       broken off   0 of 5    3           $0.42 + unknown  3m 50s  feature-42-cx-multiply",
@@ -114,7 +112,7 @@ def test_the_summary_says_how_each_ended_and_what_is_next() -> None:
 
 def test_text_of_others_cannot_steer_a_summary() -> None:
     one = ended("cc", "stopped", 3, EVIL, branch=EVIL)
-    text = "".join(summary("42", ArenaEnded((one,), 3)))
+    text = "".join(render_arena_summary("42", ArenaEnd((one,), 3)))
     assert text.isprintable() and "pwned" not in text
 
 
@@ -156,17 +154,17 @@ def test_an_arena_that_cannot_begin_has_its_end_as_the_last_line_too() -> None:
 @settings(deadline=None)
 @given(EVENTS)
 def test_events_are_read_back_as_they_were_written(event: Event) -> None:
-    read = document_of(json.dumps(to_ndjson(event)).encode())
+    read = parse_event_line(json.dumps(to_ndjson(event)).encode())
     assert read is not None
-    again = event_of(read)
+    again = decode_event(read)
     assert again is not None and to_ndjson(again) == to_ndjson(event)
 
 
 def test_what_is_no_event_is_none() -> None:
     for line in (b"", b"words", b"[]", b"{}", b'{"event": 3}', b"\xff", b"[" * 100_000):
-        assert document_of(line) is None
-    assert event_of({"event": "of_tomorrow"}) is None
-    assert event_of({"event": "run_finished", "outcome": "met", "outcome_detail": {"x": 1}}) is None
+        assert parse_event_line(line) is None
+    assert decode_event({"event": "of_tomorrow"}) is None
+    assert decode_event({"event": "run_finished", "outcome": "met", "outcome_detail": {"x": 1}}) is None
 
 
 def test_a_terminal_shows_a_line_per_agent_that_changes_in_place() -> None:
@@ -187,7 +185,7 @@ def test_what_stays_on_the_terminal_is_short_and_the_summary_below_it() -> None:
     shown = played.screen.shown()
     assert played.exit_code == 0 and played.screen.cursor and not COLOUR.search(played.text)
     assert shown[0].startswith("feature 42: multiply") and shown[2] == ""
-    assert shown[3:] == list(summary("42", END))
+    assert shown[3:] == list(render_arena_summary("42", END))
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
@@ -231,7 +229,7 @@ def test_a_run_that_has_said_its_end_shows_it_before_its_process_is_gone() -> No
 
 def test_a_resumed_run_shows_what_it_came_to_before() -> None:
     before = replace(LANES[1], finished=3, iterations=3, met=2, total=5, spend=Spend(1.5, 1))
-    told = stage(PLAN, [before], 0.0)
+    told = build_arena_scene(PLAN, [before], 0.0)
     assert "cx     -          2/5     0    0:00  $1.50 + unknown" in drawn(told)[5]
     told = told.started("cx", 0.0).apply("cx", run_started(resumed=True), 0.0)
     assert "2/5" in drawn(told)[5] and "taking up the run" in drawn(told)[5]
@@ -239,7 +237,7 @@ def test_a_resumed_run_shows_what_it_came_to_before() -> None:
 
 def test_text_of_others_cannot_steer_the_terminal() -> None:
     evil = lane("cx", EVIL)
-    now = stage(replace(PLAN, slug=EVIL), [evil], 0.0).started("cx", 0.0)
+    now = build_arena_scene(replace(PLAN, slug=EVIL), [evil], 0.0).started("cx", 0.0)
     events: list[Event] = [
         run_started(), CheckStarted("", 1, "lint", EVIL), replace(WAIT, agent=EVIL, reason=EVIL),
         Notice("", EVIL, "warning"), IterationStarted("", 1, EVIL, EVIL, 0, 1, 0),
@@ -255,15 +253,17 @@ def test_text_of_others_cannot_steer_the_terminal() -> None:
 @given(st.integers(1, 60), st.integers(20, 120), st.integers(1, 30), st.integers(0, 4))
 def test_a_frame_is_never_higher_or_wider_than_the_terminal(height: int, width: int, count: int, notices: int) -> None:
     lanes = [replace(LANES[0], candidate=_named(f"cc-{number}")) for number in range(count)]
-    now = stage(Plan("42", "multiply " * 9, count, Places(2, "because " * 9)), lanes, 0.0).started("cc-0", 0.0)
+    now = build_arena_scene(
+        ArenaPlan("42", "multiply " * 9, count, Parallelism(2, "because " * 9)), lanes, 0.0
+    ).started("cc-0", 0.0)
     for _ in range(notices):
         now = now.said("disk space is getting low " * 9)
-    for lines in (running(now, Page(width, height), 0.0), closing(now, Page(width, height), 0.0)):
+    for lines in (draw_arena(now, Page(width, height), 0.0), draw_arena_end(now, Page(width, height), 0.0)):
         drawn = list(lines.renderables)
         assert 0 < len(drawn) <= max(2, height - 1)
         assert all(isinstance(line, Text) and line.cell_len <= width for line in drawn)
     if height > 8:
-        assert any("cc-0" in line.plain for line in running(now, Page(width, height), 0.0).renderables)  # type: ignore[union-attr]
+        assert any("cc-0" in line.plain for line in draw_arena(now, Page(width, height), 0.0).renderables)  # type: ignore[union-attr]
 
 
 def _named(label: str) -> Candidate:

@@ -8,11 +8,11 @@ import pytest
 from rich.cells import cell_len
 
 from aigon.spec.features import FOLDERS, Feature
-from aigon.views.board.data import Card, Column, Ended, Lane, Working, document
-from aigon.views.board.text import show
+from aigon.views.board_cards import Card, CardLane, Column, RunEnd, RunningLoop, build_board_document
+from aigon.views.board_text import print_board
 
 NOW = datetime.now().astimezone().isoformat()
-LOOP = Working("claude", 2, 5, NOW)
+LOOP = RunningLoop("claude", 2, 5, NOW)
 
 
 def card(id: str, stage: str = "backlog", title: str = "Dark mode", **more: object) -> Card:
@@ -27,9 +27,11 @@ def board() -> list[Column]:
         "backlog": [card("07"), card("08", title="a" * 300, boxes=0, ticked=0)],
         "in-progress": [card("42", proven=3, total=5, working=(LOOP,))],
         "in-evaluation": [card("43", problem="loop-state-43.json cannot be read")],
-        "done": [card("44", proven=5, total=5, ended=Ended("met", "Every", NOW, "claude", 3))],
+        "done": [card("44", proven=5, total=5, ended=RunEnd("met", "Every", NOW, "claude", 3))],
         "cancelled": [card("46")],
-        "paused": [card("45", proven=0, total=2, ended=Ended("stopped", "Stopped by the guard stall: x", NOW, "m", 4))],
+        "paused": [
+            card("45", proven=0, total=2, ended=RunEnd("stopped", "Stopped by the guard stall: x", NOW, "m", 4))
+        ],
     }
     return [Column(stage, tuple(cards[stage])) for stage in FOLDERS]
 
@@ -37,7 +39,7 @@ def board() -> list[Column]:
 def shown(columns: list[Column], width: int) -> str:
     """What `show` prints into a pipe of this width."""
     stream = io.StringIO()
-    show(columns, stream, width)
+    print_board(columns, stream, width)
     return stream.getvalue()
 
 
@@ -79,9 +81,9 @@ def test_a_card_says_what_is_proven_who_works_and_how_it_ended() -> None:
 def arena() -> Card:
     """Three agents: one works, one is done, one was killed."""
     lanes = (
-        Lane("cc", "claude", 2, 4, working=Working("claude", 3, 5, NOW, label="cc")),
-        Lane("cx-o5", "codex:o5", 4, 4, ended=Ended("met", "Every", NOW, "codex:o5", 2)),
-        Lane("gg", "gemini", 0, 4, ended=Ended("broken_off", "", NOW, "gemini", 1)),
+        CardLane("cc", "claude", 2, 4, working=RunningLoop("claude", 3, 5, NOW, label="cc")),
+        CardLane("cx-o5", "codex:o5", 4, 4, ended=RunEnd("met", "Every", NOW, "codex:o5", 2)),
+        CardLane("gg", "gemini", 0, 4, ended=RunEnd("broken_off", "", NOW, "gemini", 1)),
     )
     return card("42", "in-progress", proven=4, total=4, working=(lanes[0].working,), lanes=lanes)
 
@@ -105,7 +107,7 @@ def test_several_agents_fit_any_width(width: int) -> None:
 
 
 def test_several_agents_as_data_are_candidates_beside_the_loops() -> None:
-    stages: Any = document([Column("in-progress", (arena(),))])["stages"]
+    stages: Any = build_board_document([Column("in-progress", (arena(),))])["stages"]
     (stage,) = stages
     (feature,) = stage["features"]
     assert [(each["label"], each["proven"], bool(each["working"])) for each in feature["candidates"]] == [
@@ -123,20 +125,20 @@ def test_ticks_are_shown_as_claims_and_never_as_proven() -> None:
 @pytest.mark.parametrize(
     ("ended", "words"),
     [
-        (Ended("broken_off", "", NOW, "m", 1), "Next: aigon feature-implement 42 --resume"),
-        (Ended("elsewhere", "on gpu-box", NOW, "m", 1), "runs, or did, on gpu-box"),
-        (Ended("needs_human", "Needs a human: criteria 2 wait", NOW, "m", 1), "needs a human: criteria 2 wait"),
-        (Ended("met", "", "2020-01-02T03:04:05+00:00", "m", 1), "proven, 2020-01-0"),
-        (Ended("a new word", "why", "no time", "m", 1), "a new word: why, no time"),
+        (RunEnd("broken_off", "", NOW, "m", 1), "Next: aigon feature-implement 42 --resume"),
+        (RunEnd("elsewhere", "on gpu-box", NOW, "m", 1), "runs, or did, on gpu-box"),
+        (RunEnd("needs_human", "Needs a human: criteria 2 wait", NOW, "m", 1), "needs a human: criteria 2 wait"),
+        (RunEnd("met", "", "2020-01-02T03:04:05+00:00", "m", 1), "proven, 2020-01-0"),
+        (RunEnd("a new word", "why", "no time", "m", 1), "a new word: why, no time"),
     ],
 )
-def test_every_end_has_its_words(ended: Ended, words: str) -> None:
+def test_every_end_has_its_words(ended: RunEnd, words: str) -> None:
     assert words in said(card("42", ended=ended))
 
 
 def test_a_loop_that_waits_says_for_whom_and_until_when() -> None:
     later = datetime.now().astimezone() + timedelta(minutes=1)
-    loop = Working("claude", 0, 5, NOW, waiting_for="claude", waiting_until=later.timestamp())
+    loop = RunningLoop("claude", 0, 5, NOW, waiting_for="claude", waiting_until=later.timestamp())
     text = said(card("42", working=(loop,)))
     assert "running: claude, looking at the base" in text and "waiting for claude until" in text
 
@@ -151,7 +153,7 @@ def test_what_a_title_holds_is_text_and_nothing_else() -> None:
 def test_an_empty_board_says_what_to_do() -> None:
     empty = [Column(stage, ()) for stage in FOLDERS]
     assert shown(empty, 80) == "There are no features yet. Write one: aigon feature-create NAME\n"
-    assert [stage["features"] for stage in document(empty)["stages"]] == [[]] * len(FOLDERS)  # type: ignore[attr-defined]
+    assert [stage["features"] for stage in build_board_document(empty)["stages"]] == [[]] * len(FOLDERS)  # type: ignore[attr-defined]
 
 
 def test_features_that_there_was_no_room_for_are_counted() -> None:

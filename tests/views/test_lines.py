@@ -27,8 +27,7 @@ from aigon.model.checks import Problem
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import NeedsHuman
 from aigon.model.turns import Turn
-from aigon.views.terminal.lines import LONGEST, LineSink, describe_event, stamp_line
-from aigon.views.terminal.place import Place
+from aigon.views.terminal.lines import LONGEST, IterationCount, LineSink, describe_event, stamp_line
 from tests.journal.test_codec import EVENTS
 from tests.views.story import at, finding, run_started, story
 
@@ -76,7 +75,7 @@ def timeless(line: str) -> str:
 
 def said(event: Event) -> str:
     """What the line of `event` says."""
-    return describe_event(event, Place())
+    return describe_event(event, IterationCount())
 
 
 def test_a_run_reads_as_one_line_per_event() -> None:

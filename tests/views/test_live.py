@@ -27,11 +27,10 @@ from aigon.journal.spending import Spend
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn
-from aigon.views.terminal.frame import Page, closing, running
+from aigon.views.terminal.frame import Page, draw_run, draw_run_end, format_clock
+from aigon.views.terminal.lines import IterationCount
 from aigon.views.terminal.live import STOPPING, LiveSink
-from aigon.views.terminal.place import Place
-from aigon.views.terminal.rows import clock
-from aigon.views.terminal.scene import NOTICES, Row, Scene, waiting
+from aigon.views.terminal.scene import NOTICES, CheckProgress, Scene, list_waiting_checks
 from tests.views.story import TITLE, criteria, finding, run_started, story
 from tests.views.terminal import COLOUR, Played, play
 
@@ -54,7 +53,7 @@ def scene(events: list[Event], count: int = 5, *, title: str = TITLE) -> Scene:
 
 def drawn(of: Scene, page: Page = Page(80, 24), now: float = 0.0) -> list[str]:  # noqa: B008 - frozen
     """The running frame as lines."""
-    return [line.plain for line in running(of, page, now).renderables if isinstance(line, Text)]
+    return [line.plain for line in draw_run(of, page, now).renderables if isinstance(line, Text)]
 
 
 @pytest.fixture(scope="module")
@@ -183,25 +182,25 @@ def test_a_frame_is_never_higher_or_wider_than_the_terminal(
     height: int, width: int, checks: int, count: int, notices: int, ended: bool
 ) -> None:
     rows = {
-        str(number): Row(f"Endpoints ({number} of many)", finding=finding("tests", "pass", "ok " * 90))
+        str(number): CheckProgress(f"Endpoints ({number} of many)", finding=finding("tests", "pass", "ok " * 90))
         for number in range(checks)
     }
     told = tuple(Notice("", "disk space is getting low " * 9) for _ in range(min(notices, NOTICES)))
     of = replace(scene([run_started()], count), checks=rows, notices=told)
     lines = (
-        closing(of, Page(width, height), 0.0).renderables
+        draw_run_end(of, Page(width, height), 0.0).renderables
         if ended
-        else running(of, Page(width, height), 0.0).renderables
+        else draw_run(of, Page(width, height), 0.0).renderables
     )
     assert 0 < len(lines) <= (3 if ended else max(1, height - 1))
     assert all(isinstance(line, Text) and line.cell_len <= width for line in lines)
 
 
 def test_too_many_checks_show_what_runs_and_what_is_red() -> None:
-    green = Row("Endpoints", finding=finding("tests", "pass", "ok"), fresh=True)
+    green = CheckProgress("Endpoints", finding=finding("tests", "pass", "ok"), fresh=True)
     rows = {str(number): green for number in range(20)}
-    rows["7"] = Row("Build", finding=finding("tests", "fail", "broken"), fresh=True)
-    rows["19"] = Row("Lint", running=0.0)
+    rows["7"] = CheckProgress("Build", finding=finding("tests", "fail", "broken"), fresh=True)
+    rows["19"] = CheckProgress("Lint", running=0.0)
     lines = drawn(replace(scene([run_started()], 20), checks=rows), now=75.0)
     assert "  ✗ Build         2.1s  broken" in lines
     assert "  ▸ Lint          1:15  running" in lines
@@ -285,7 +284,7 @@ def test_a_look_drops_checks_that_are_gone_and_takes_back_ticks() -> None:
 
 
 def test_known_checks_wait_before_the_first_one_runs() -> None:
-    rows = waiting([Check("tests", "tests", ("pytest",)), Check("web", "tests", ("npm", "test"))])
+    rows = list_waiting_checks([Check("tests", "tests", ("pytest",)), Check("web", "tests", ("npm", "test"))])
     assert drawn(Scene(TITLE, checks=rows))[4:6] == [
         "  · Tests                 waiting",
         "  · Tests (web)           waiting",
@@ -293,7 +292,7 @@ def test_known_checks_wait_before_the_first_one_runs() -> None:
 
 
 def test_a_resumed_run_goes_on_counting_iterations_and_money() -> None:
-    resumed = Scene(TITLE, place=Place(finished=3), spend=Spend(1.5))
+    resumed = Scene(TITLE, place=IterationCount(finished=3), spend=Spend(1.5))
     for event in (run_started(resumed=True), IterationStarted("", 4, "claude", "", 0, 1, 0)):
         resumed = resumed.apply(event, 0.0)
     assert drawn(resumed, now=3723.0)[1] == "iteration 4 of 8 · 1:02:03 · $1.50 · claude"
@@ -302,11 +301,11 @@ def test_a_resumed_run_goes_on_counting_iterations_and_money() -> None:
 def test_an_unknown_cost_is_said_and_another_end_is_not_green() -> None:
     stopped = RunFinished("", Stopped("stall", "no progress"), "needs_human", 3, "", "")
     told = scene([run_started(), TurnEnded("", Turn(1, "claude", "", "finished")), stopped])
-    title, place, end = closing(told, Page(80, 24), 0.0).renderables
+    title, place, end = draw_run_end(told, Page(80, 24), 0.0).renderables
     assert isinstance(place, Text) and " · unknown · " in place.plain and isinstance(title, Text)
     assert isinstance(end, Text) and (end.plain, end.style) == ("needs a human", "yellow")
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00"), (42, "0:42"), (3599.9, "59:59"), (3723, "1:02:03")])
 def test_a_clock_counts_whole_seconds(seconds: float, text: str) -> None:
-    assert clock(seconds) == text
+    assert format_clock(seconds) == text

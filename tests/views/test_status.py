@@ -9,8 +9,7 @@ import pytest
 from aigon.errors import AigonError
 from aigon.model.candidates import Candidate
 from aigon.spec.features import Feature
-from aigon.views.status import Row, document, read
-from aigon.views.status_text import text
+from aigon.views.status import FeatureStatus, build_status_document, read_feature_status, render_status
 
 FEATURE = Feature("42", "dark-mode", "docs/specs/features/03-in-progress/feature-42-dark-mode.md", "in-progress")
 
@@ -33,14 +32,14 @@ def candidate(root: Path, label: str, agent: str, mode: Any = "arena") -> Candid
     return Candidate("42", "dark-mode", label, agent, mode, 1, f"feature-42-{label}-dark-mode", str(folder))
 
 
-def row(root: Path, solo: dict[str, Any] | None, *found: tuple[Candidate, dict[str, Any] | None]) -> Row:
+def row(root: Path, solo: dict[str, Any] | None, *found: tuple[Candidate, dict[str, Any] | None]) -> FeatureStatus:
     """What is read of these state files."""
     (root / ".aigon").mkdir()
     files = [("", solo), *((one.label, told) for one, told in found)]
     for label, told in files:
         if told:
             (root / FEATURE.state_file(label)).write_text(json.dumps(told))
-    return read(root, FEATURE, "Dark mode", None, [one for one, _ in found], str(root))
+    return read_feature_status(root, FEATURE, "Dark mode", None, [one for one, _ in found], str(root))
 
 
 BEST = {"number": 2, "checkpoint": "1a2b3c4d5e6f7890", "criteria_met": 3, "criteria_total": 4, "latest": False}
@@ -48,8 +47,8 @@ BEST = {"number": 2, "checkpoint": "1a2b3c4d5e6f7890", "criteria_met": 3, "crite
 
 def test_the_best_checkpoint_is_named_where_the_branch_does_not_stand_there(tmp_path: Path) -> None:
     shown = row(tmp_path, state(best=BEST))
-    assert "      best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 proven" in text([shown], detailed=True)
-    features: Any = document([shown])["features"]
+    assert "      best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 proven" in render_status([shown], detailed=True)
+    features: Any = build_status_document([shown])["features"]
     (there,) = features
     assert there["best"] == BEST and there["candidates"] == []
 
@@ -57,16 +56,16 @@ def test_the_best_checkpoint_is_named_where_the_branch_does_not_stand_there(tmp_
 @pytest.mark.parametrize("best", [{**BEST, "latest": True}, None])
 def test_it_is_not_where_the_branch_stands_there_or_nothing_is_known(tmp_path: Path, best: object) -> None:
     shown = row(tmp_path, state(best=best))
-    assert "best checkpoint" not in text([shown], detailed=True) and shown.standing.best is None
+    assert "best checkpoint" not in render_status([shown], detailed=True) and shown.standing.best is None
 
 
 def test_a_branch_that_went_back_says_where_the_rest_is(tmp_path: Path) -> None:
     went = {"number": 2, "commit": "1a2b", "ref": "refs/aigon/parked/feature-42/r1-4-after-best", "undone": [3, 4]}
-    said = text([row(tmp_path, state(rolled_back=went))], detailed=True)
+    said = render_status([row(tmp_path, state(rolled_back=went))], detailed=True)
     assert "went back to iteration 2; what came after it (3, 4) is parked as refs/aigon/parked/feature-42/r1-4" in said
 
 
-def arena(tmp_path: Path) -> Row:
+def arena(tmp_path: Path) -> FeatureStatus:
     cc, cx, gone = (
         candidate(tmp_path, "cc", "claude"),
         candidate(tmp_path, "cx", "codex:o5"),
@@ -84,9 +83,9 @@ def arena(tmp_path: Path) -> Row:
 
 def test_an_arena_is_one_line_in_the_list_and_each_agent_in_detail(tmp_path: Path) -> None:
     shown = arena(tmp_path)
-    (line,) = text([shown], detailed=False).splitlines()
+    (line,) = render_status([shown], detailed=False).splitlines()
     assert line == "  42  in-progress   Dark mode  [arena: 3 agents, 1 proven, 1 broken off]"
-    said = text([shown], detailed=True)
+    said = render_status([shown], detailed=True)
     assert (
         f"""\
       cc  (claude, arena): proven, 4/4 criteria, iteration 2
@@ -109,7 +108,7 @@ def test_an_arena_is_one_line_in_the_list_and_each_agent_in_detail(tmp_path: Pat
 
 
 def test_an_arena_as_data_keeps_the_keys_and_has_a_document_for_each_agent(tmp_path: Path) -> None:
-    features: Any = document([arena(tmp_path)])["features"]
+    features: Any = build_status_document([arena(tmp_path)])["features"]
     (there,) = features
     assert (there["id"], there["state"], there["running"]) == ("42", None, False)
     cc, cx, gone = there["candidates"]
@@ -122,12 +121,14 @@ def test_an_arena_as_data_keeps_the_keys_and_has_a_document_for_each_agent(tmp_p
 
 def test_one_agent_in_a_worktree_has_its_own_words_in_the_list(tmp_path: Path) -> None:
     shown = row(tmp_path, None, (candidate(tmp_path, "cc", "claude", "worktree"), state()))
-    assert text([shown], detailed=False).endswith("[cc: stopped, 2/4 criteria, iteration 4]")
+    assert render_status([shown], detailed=False).endswith("[cc: stopped, 2/4 criteria, iteration 4]")
 
 
 def test_a_run_in_the_checkout_and_an_arena_are_both_said(tmp_path: Path) -> None:
     shown = row(tmp_path, state(), (candidate(tmp_path, "cc", "claude"), None))
-    assert text([shown], detailed=False).endswith("[stopped, 2/4 criteria, iteration 4; arena: 1 agent, 0 proven]")
+    assert render_status([shown], detailed=False).endswith(
+        "[stopped, 2/4 criteria, iteration 4; arena: 1 agent, 0 proven]"
+    )
 
 
 def test_the_state_of_one_agent_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -138,5 +139,5 @@ def test_the_state_of_one_agent_that_cannot_be_read_is_named(tmp_path: Path) -> 
 
 def test_text_of_tools_cannot_colour_or_forge_a_line(tmp_path: Path) -> None:
     forged = "\x1b[32mgreen\x1b[0m\n      [x] 4 met"
-    said = text([row(tmp_path, state(stop_reason=forged))], detailed=True)
+    said = render_status([row(tmp_path, state(stop_reason=forged))], detailed=True)
     assert "\x1b" not in said and "\n      [x] 4 met" not in said

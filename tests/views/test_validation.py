@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from aigon.model.checks import Check, Finding, Problem, TestCounts
-from aigon.views.validation import PROBLEMS, Row, data, table
+from aigon.views.validation import PROBLEMS, ValidationRow, build_check_document, render_check_table
 
 CHECK = Check("tests", "tests", ("pytest",), timeout=600, source="profiles/ecosystems/python.yaml")
 FOUND = Finding("tests", "tests", "Tests", "pass", "15/15 passed", command="pytest -q", exit_code=0, duration=72.0)
-ROW = Row(CHECK, FOUND, "pytest -q")
+ROW = ValidationRow(CHECK, FOUND, "pytest -q")
 
 
 def why(check: Check = CHECK, **how: object) -> tuple[object, str]:
-    cache = data(Row(check, replace(FOUND, **how), "pytest"))["cache"]  # type: ignore[arg-type]
+    cache = build_check_document(ValidationRow(check, replace(FOUND, **how), "pytest"))["cache"]  # type: ignore[arg-type]
     assert isinstance(cache, dict)
     return cache["state"], cache["why"]
 
@@ -31,7 +31,7 @@ def test_it_says_what_was_remembered_and_why_the_rest_was_not() -> None:
 def test_as_data_a_check_has_everything_that_is_known_of_it() -> None:
     problem = Problem("\x1b[31massert 1 == 2\x1b[0m", "tests/test_a.py", 7, "E1", test="tests/test_a.py::test_b")
     found = replace(FOUND, status="fail", counts=TestCounts(3, 1, 2), problems=(problem,) * (PROBLEMS + 9))
-    told = data(Row(CHECK, found, "pytest -q"))
+    told = build_check_document(ValidationRow(CHECK, found, "pytest -q"))
     assert (told["command"], told["source"], told["timeout"]) == ("pytest -q", CHECK.source, 600)
     assert told["counts"] == {"total": 3, "passed": 1, "failed": 2, "skipped": 0, "errors": 0}
     problems = told["problems"]
@@ -43,9 +43,9 @@ def test_as_data_a_check_has_everything_that_is_known_of_it() -> None:
 
 
 def test_what_was_not_run_has_no_result() -> None:
-    told = data(Row(CHECK, None, "pytest"))
+    told = build_check_document(ValidationRow(CHECK, None, "pytest"))
     assert (told["status"], told["duration"], told["counts"], told["problems"]) == (None, None, None, [])
-    assert "tests  tests  -       -     not run" in table([Row(CHECK, None, "pytest")], 80)
+    assert "tests  tests  -       -     not run" in render_check_table([ValidationRow(CHECK, None, "pytest")], 80)
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 140])
@@ -55,11 +55,11 @@ def test_the_table_is_aligned_and_fits(width: int) -> None:
     remembered = replace(FOUND, check="lint", role="lint", cached=True)
     rows = [
         ROW,
-        Row(long, replace(FOUND, status="fail", summary="2 failed, 13 passed " * 4), command),
-        Row(replace(CHECK, name="lint", role="lint"), remembered, "ruff check ."),
-        Row(None, replace(FOUND, check="git", role="git", summary="clean", duration=0.0)),
+        ValidationRow(long, replace(FOUND, status="fail", summary="2 failed, 13 passed " * 4), command),
+        ValidationRow(replace(CHECK, name="lint", role="lint"), remembered, "ruff check ."),
+        ValidationRow(None, replace(FOUND, check="git", role="git", summary="clean", duration=0.0)),
     ]
-    lines = table(rows, width)
+    lines = render_check_table(rows, width)
     assert max(map(len, lines)) <= width
     head = lines[0]
     results = [line for line in lines[1:] if line[head.index("Cache") :].startswith(("run", "remembered"))]
@@ -71,5 +71,7 @@ def test_the_table_is_aligned_and_fits(width: int) -> None:
 
 
 def test_what_a_tool_printed_cannot_draw_on_the_terminal() -> None:
-    (_, _, found, *_) = table([Row(CHECK, replace(FOUND, summary="a\x1b[2Jb\nc\r"), "pytest")], 80)
+    (_, _, found, *_) = render_check_table(
+        [ValidationRow(CHECK, replace(FOUND, summary="a\x1b[2Jb\nc\r"), "pytest")], 80
+    )
     assert found == "    found:   ab c"

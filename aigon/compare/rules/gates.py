@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.compare.rules.entry import Entry
+from aigon.compare.rules.facts import CandidateFacts
 from aigon.job.demand import IN_PLACE
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met, describe_outcome
 
-Passed = Literal["pass", "fail", "unknown"]
+GateResult = Literal["pass", "fail", "unknown"]
 OWN = ("proof", "integrity")
 """Findings that have a gate of their own."""
 BASE_TESTS = "base-tests"
@@ -22,26 +22,26 @@ class Gate:
 
     key: str
     title: str
-    result: Passed
+    result: GateResult
     why: str
 
 
-def gates(entry: Entry) -> tuple[Gate, ...]:
+def judge_gates(entry: CandidateFacts) -> tuple[Gate, ...]:
     """All gates of a candidate, in the order in which they are shown. They are the same for everybody."""
     stale = _stale(entry)
     return tuple(Gate(key, title, *(stale or judge(entry))) for key, title, judge in _GATES)
 
 
-def standing(entry: Entry) -> Passed:
+def combine_gates(entry: CandidateFacts) -> GateResult:
     """All gates as one: one that fails, else one that is not known, else a pass."""
-    results = [gate.result for gate in gates(entry)]
+    results = [gate.result for gate in judge_gates(entry)]
     return "fail" if "fail" in results else "unknown" if "unknown" in results else "pass"
 
 
-_Judged = tuple[Passed, str]
+_Judged = tuple[GateResult, str]
 
 
-def _stale(entry: Entry) -> _Judged | None:
+def _stale(entry: CandidateFacts) -> _Judged | None:
     """The branch is not what was looked at: nothing that was seen holds for it."""
     if entry.look is None:
         return "unknown", "not looked at yet"
@@ -50,7 +50,7 @@ def _stale(entry: Entry) -> _Judged | None:
     return None if entry.fresh else ("unknown", "the branch has changed since it was looked at")
 
 
-def _ended(entry: Entry) -> _Judged:
+def _ended(entry: CandidateFacts) -> _Judged:
     if entry.outcome is None:
         return "unknown", "it still runs" if entry.running else "its last run broke off"
     if isinstance(entry.outcome, Met):
@@ -60,7 +60,7 @@ def _ended(entry: Entry) -> _Judged:
     return "fail", describe_outcome(entry.outcome)
 
 
-def _checks(entry: Entry) -> _Judged:
+def _checks(entry: CandidateFacts) -> _Judged:
     if entry.skipped:
         return "unknown", "its run skipped validation"
     found = [f for f in _findings(entry) if f.role not in OWN]
@@ -75,13 +75,13 @@ def _checks(entry: Entry) -> _Judged:
     return "pass", f"{len(found) - len(red)} of {len(found)} green{known}"
 
 
-def _alone(entry: Entry) -> _Judged:
+def _alone(entry: CandidateFacts) -> _Judged:
     if isinstance(entry.outcome, Met):
         return "pass", "there is no check, and commands proved the criteria"
     return "unknown", "no check passed"
 
 
-def _integrity(entry: Entry) -> _Judged:
+def _integrity(entry: CandidateFacts) -> _Judged:
     # What is not green with the base's tests has a gate of its own.
     if reviews := [concern for concern in entry.reviews if concern.rule != BASE_TESTS]:
         rules = ", ".join(dict.fromkeys(concern.rule for concern in reviews))
@@ -94,7 +94,7 @@ def _integrity(entry: Entry) -> _Judged:
     return "unknown", "the whole of it is looked for only where all else is proven"
 
 
-def _criteria(entry: Entry) -> _Judged:
+def _criteria(entry: CandidateFacts) -> _Judged:
     total = entry.criteria if entry.criteria is not None else len(entry.look.verdicts if entry.look else ())
     said = f"{entry.proven} of {total} proven"
     if not total:
@@ -102,7 +102,7 @@ def _criteria(entry: Entry) -> _Judged:
     return ("pass" if entry.proven == total else "fail"), said
 
 
-def _base_tests(entry: Entry) -> _Judged:
+def _base_tests(entry: CandidateFacts) -> _Judged:
     if lost := [c for c in entry.reviews if c.rule == BASE_TESTS]:
         return "fail", lost[0].what
     if entry.regressed:
@@ -120,11 +120,11 @@ def _base_tests(entry: Entry) -> _Judged:
     return "unknown", "whether each still passes was not proven"
 
 
-def _findings(entry: Entry) -> Sequence[Finding]:
+def _findings(entry: CandidateFacts) -> Sequence[Finding]:
     return entry.look.findings if entry.look else ()
 
 
-_GATES: tuple[tuple[str, str, Callable[[Entry], _Judged]], ...] = (
+_GATES: tuple[tuple[str, str, Callable[[CandidateFacts], _Judged]], ...] = (
     ("criteria", "Criteria proven", _criteria),
     ("checks", "Checks green", _checks),
     ("integrity", "Integrity clean", _integrity),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aigon.agents.configured import build_loop_command
-from aigon.compare.kept import remembered
+from aigon.compare.file import recall_proposal
 from aigon.errors import AigonError, environment, usage
 from aigon.files.atomic import write_view
 from aigon.files.home import find_home
@@ -207,7 +207,7 @@ def _account(
         origin.commit if origin else "",
         find_forge(checkout.config.get("remote.origin.url", "")),
         evaluation if (root / evaluation).is_file() else "",
-        remembered(home, name, {work.label or "solo": work.tip for work in works}),
+        recall_proposal(home, name, {work.label or "solo": work.tip for work in works}),
     )
 
 

@@ -1,20 +1,27 @@
-"""Events for people at a terminal: one calm view that changes in place."""
+"""The live view: it has a terminal to itself, changes in place, and gives the terminal back."""
 
+import contextlib
+import io
+import sys
+import termios
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TextIO
+from typing import Any, TextIO
 
-from rich.console import Group
+from rich.console import Console, Group
+from rich.live import Live
 
+from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
+from aigon.files.pipe import discard_output, write_line
 from aigon.journal.events import Event, Notice
 from aigon.journal.spending import Spend
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion
-from aigon.views.terminal.frame import Page, closing, running
-from aigon.views.terminal.place import Place
-from aigon.views.terminal.scene import Scene, waiting
-from aigon.views.terminal.screen import Screen
+from aigon.views.terminal.arena import render_arena_summary
+from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_run, draw_run_end
+from aigon.views.terminal.lines import IterationCount
+from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene, list_waiting_checks
 
 STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, nothing lost)"
 
@@ -43,8 +50,8 @@ class LiveSink:
         self._scene = Scene(
             title,
             tuple(criteria),
-            checks=waiting(checks),
-            place=Place(finished=finished),
+            checks=list_waiting_checks(checks),
+            place=IterationCount(finished=finished),
             spend=spend or Spend(),
             began=now,
             phase_began=now,
@@ -69,4 +76,161 @@ class LiveSink:
         scene = self._scene
         if self._stopping() and not last:
             scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
-        return (closing if last else running)(scene, page, time.monotonic())
+        return (draw_run_end if last else draw_run)(scene, page, time.monotonic())
+
+
+PER_SECOND = 4
+"""Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
+
+
+class _KeptOutput(io.StringIO):
+    """What is printed on `stream` while the picture has the terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self.stream = stream
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Screen:
+    """The terminal behind `stream`, showing what `draw` makes of a page and of whether it is the last one.
+
+    The picture is on the terminal's alternate screen: there a resize reflows nothing and leaves nothing in scrollback.
+    What is printed meanwhile appears once the terminal is given back. A terminal that somebody has paused with Ctrl+S
+    pauses the thread that draws and nothing else.
+    """
+
+    def __init__(self, stream: TextIO, draw: Callable[[Page, bool], Group]) -> None:
+        self._stream, self._draw = stream, draw
+        self._console = Console(file=stream, highlight=False)
+        self._echo: list[Any] | None = None
+        self._closed = False
+        self._live = Live(
+            console=self._console,
+            refresh_per_second=PER_SECOND,
+            get_renderable=self._frame,
+            vertical_overflow="crop",
+            screen=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._shown = False
+
+    def take(self) -> None:
+        """Take the terminal over, unless that is done, or over."""
+        if not self._live.is_started and not self._closed:
+            self._echo = _set_control_echo(self._stream, None)
+            self._shown = True
+            for name in ("stdout", "stderr"):
+                if (stream := getattr(sys, name)).isatty():
+                    setattr(sys, name, _KeptOutput(stream))
+            self._live.start(refresh=True)
+
+    def aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
+        """`ask` with the terminal to itself for as long as it waits for the answer."""
+
+        def asked(question: str) -> bool:
+            shown = self._live.is_started
+            self._stop()
+            try:
+                return ask(question)
+            finally:
+                if shown:
+                    self.take()
+
+        return asked
+
+    def close(self) -> None:
+        """Leave a last short frame and give the terminal back, its cursor shown, whatever happened before.
+
+        A terminal that is gone is no error.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._stop()
+            if self._shown:
+                self._console.print(self._frame())
+        except OSError:
+            discard_output(self._stream)
+
+    def _stop(self) -> None:
+        try:
+            self._live.stop()
+        finally:
+            self._console.show_cursor(True)
+            _set_control_echo(self._stream, self._echo)
+            for name in ("stdout", "stderr"):
+                if isinstance(kept := getattr(sys, name), _KeptOutput):
+                    setattr(sys, name, kept.stream)
+                    kept.stream.write(kept.getvalue())
+
+    def _frame(self) -> Group:
+        width, height = self._console.size
+        return self._draw(Page(width, height, self._console.encoding), self._closed)
+
+
+def _set_control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | None:
+    """Keep the terminal from writing ^C into the picture, or give it back as it was; what it was, on a terminal."""
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        before = termios.tcgetattr(stream.fileno())
+        quiet = [*before[:3], before[3] & ~termios.ECHOCTL, *before[4:]]
+        termios.tcsetattr(stream.fileno(), termios.TCSANOW, restore or quiet)
+        return before
+    return None
+
+
+class ArenaLive:
+    """Draws an arena on the terminal behind `stream`, from its beginning until its end, and the summary below.
+
+    An event costs the caller no drawing: a thread of rich draws.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._stage = ArenaScene()
+        self._feature = ""
+        self._screen = Screen(stream, self._frame)
+
+    def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
+        """Take the terminal over."""
+        self._feature = plan.feature
+        self._stage = build_arena_scene(plan, lanes, time.monotonic())
+        self._screen.take()
+
+    def started(self, label: str) -> None:
+        """Show that it runs."""
+        self._stage = self._stage.started(label, time.monotonic())
+
+    def __call__(self, label: str, _document: Mapping[str, Any], event: Event | None) -> None:
+        """Take `event` into the picture; it is on the terminal within a quarter of a second."""
+        if event is not None:
+            self._stage = self._stage.apply(label, event, time.monotonic())
+
+    def said(self, text: str) -> None:
+        """Show a line on the arena as a whole."""
+        self._stage = self._stage.said(text)
+
+    def ended(self, ended: LaneEnd) -> None:
+        """Show how a loop ended."""
+        self._stage = self._stage.ended(ended)
+
+    def finished(self, ended: ArenaEnd) -> None:
+        """Give the terminal back and write the summary."""
+        self.close()
+        for text in ("", *render_arena_summary(self._feature, ended)):
+            if not write_line(self._stream, text):
+                return
+
+    def close(self) -> None:
+        """Leave a last short frame and give the terminal back."""
+        self._screen.close()
+
+    def _frame(self, page: Page, last: bool) -> Group:
+        return (draw_arena_end if last else draw_arena)(self._stage, page, time.monotonic())

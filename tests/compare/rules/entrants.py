@@ -3,10 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from aigon.compare.rules.changed import Changed
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.evidence import NewTests
-from aigon.compare.rules.size import Size
+from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, LineCount, NewTests
 from aigon.journal.events import IterationFinished
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding, Problem
@@ -35,15 +32,15 @@ def red(finding: Finding, *messages: str) -> Finding:
     return replace(finding, status="fail", summary=f"{len(messages)} problems", problems=problems)
 
 
-def change(source: int = 10, **more: Any) -> Changed:
+def change(source: int = 10, **more: Any) -> ChangeMeasures:
     """A change of one file with so many new lines."""
-    known = Changed(("a.py",), Size(source), Size(5), Size(), (), 0, 2, False)
+    known = ChangeMeasures(("a.py",), LineCount(source), LineCount(5), LineCount(), (), 0, 2, False)
     return replace(known, **more)
 
 
-def entry(label: str = "cc", **more: Any) -> Entry:
+def entry(label: str = "cc", **more: Any) -> CandidateFacts:
     """One that has proven everything in two iterations, for 50 cents, within five minutes."""
-    proven = Entry(
+    proven = CandidateFacts(
         label=label,
         agent="claude",
         branch=f"feature-42-{label}-dark-mode",

@@ -1,22 +1,22 @@
 """Who dominates whom, and what speaks for and against each."""
 
-from aigon.compare.rules.dominance import Dominance, dominance
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.strengths import strengths
+from aigon.compare.rules.evaluation import list_strengths
+from aigon.compare.rules.facts import CandidateFacts
+from aigon.compare.rules.order import Dominance, find_dominance
 from aigon.model.outcomes import Stopped
 from tests.compare.rules.entrants import change, entry
 
 STOPPED = Stopped("iterations", "3 of 3 are used")
-NOTHING = Entry("dd", "nobody")
+NOTHING = CandidateFacts("dd", "nobody")
 
 
-def pairs(*entries: Entry) -> set[tuple[str, str]]:
+def pairs(*entries: CandidateFacts) -> set[tuple[str, str]]:
     """Who dominates whom."""
-    return {(each.one, each.other) for each in dominance(entries)}
+    return {(each.one, each.other) for each in find_dominance(entries)}
 
 
 def test_as_good_in_everything_and_better_in_one_dominates() -> None:
-    (found,) = dominance((entry("aa"), entry("bb", changed=change(40))))
+    (found,) = find_dominance((entry("aa"), entry("bb", changed=change(40))))
     assert found == Dominance("aa", "bb", ("source",), ("types",))
 
 
@@ -34,7 +34,7 @@ def test_who_fails_a_gate_dominates_nobody_who_passes() -> None:
 
 
 def test_measures_that_one_does_not_know_are_left_out_and_named() -> None:
-    (found,) = dominance((entry("aa", cost=None), entry("bb", cost=0.01, iterations=9)))
+    (found,) = find_dominance((entry("aa", cost=None), entry("bb", cost=0.01, iterations=9)))
     assert (found.one, found.better) == ("aa", ("iterations",)) and "cost" in found.unknown
 
 
@@ -43,23 +43,23 @@ def test_where_nothing_can_be_compared_nobody_dominates() -> None:
 
 
 def test_strengths_are_where_one_is_clearly_ahead_of_everybody() -> None:
-    best, middle, worst = strengths((entry("aa", cost=0.1), entry("bb"), entry("cc", cost=2.0)))
+    best, middle, worst = list_strengths((entry("aa", cost=0.1), entry("bb"), entry("cc", cost=2.0)))
     assert "the lowest cost ($0.10; next: $0.50)" in best.strengths
     assert middle.strengths == ("passes every gate",) and middle.weaknesses == ()
     assert worst.weaknesses == ("the highest cost ($2.00; best: $0.10)",)
 
 
 def test_a_gate_that_is_not_passed_is_a_weakness_and_the_only_one_to_pass_a_strength() -> None:
-    one, other = strengths((entry("aa"), entry("bb", outcome=STOPPED)))
+    one, other = list_strengths((entry("aa"), entry("bb", outcome=STOPPED)))
     assert one.strengths[0] == "the only one that passes every gate"
     assert other.weaknesses[0].startswith("Run ended as proven: no (Stopped by the guard iterations")
 
 
 def test_what_is_not_known_is_neither_strength_nor_weakness_but_at_a_gate() -> None:
-    (_, nothing) = strengths((entry("aa"), NOTHING))
+    (_, nothing) = list_strengths((entry("aa"), NOTHING))
     assert nothing.strengths == () and all("not known (not looked at yet)" in each for each in nothing.weaknesses)
 
 
 def test_one_alone_is_compared_with_nobody() -> None:
-    (alone,) = strengths((entry(),))
+    (alone,) = list_strengths((entry(),))
     assert (alone.strengths, alone.weaknesses) == (("passes every gate",), ())

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.gates import Gate, gates, standing
+from aigon.compare.rules.facts import CandidateFacts
+from aigon.compare.rules.gates import Gate, combine_gates, judge_gates
 from aigon.job.demand import IN_PLACE
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
@@ -16,14 +16,14 @@ STOPPED = Stopped("iterations", "3 of 3 are used")
 INTEGRITY = Finding("integrity", "integrity", "Integrity", "fail", "a person has to look")
 
 
-def gate(one: Entry, key: str) -> Gate:
+def gate(one: CandidateFacts, key: str) -> Gate:
     """One gate of a candidate."""
-    return next(each for each in gates(one) if each.key == key)
+    return next(each for each in judge_gates(one) if each.key == key)
 
 
 def test_who_has_proven_everything_passes_every_gate() -> None:
-    assert [g.result for g in gates(entry())] == ["pass"] * 5
-    assert standing(entry()) == "pass"
+    assert [g.result for g in judge_gates(entry())] == ["pass"] * 5
+    assert combine_gates(entry()) == "pass"
 
 
 def test_criteria_are_counted_and_all_of_them_have_to_be_proven() -> None:
@@ -113,7 +113,7 @@ def test_untouched_tests_that_are_green_are_kept_without_a_proof() -> None:
 def test_who_is_proven_in_place_is_not_asked_for_the_tests_of_the_base_in_a_clean_room() -> None:
     in_place = Met((IN_PLACE,))
     touched = entry(look=looked(TESTS, LINT), changed=change(touched_tests=True), outcome=in_place, regressed=None)
-    assert (gate(touched, "base-tests").result, standing(touched)) == ("pass", "pass")
+    assert (gate(touched, "base-tests").result, combine_gates(touched)) == ("pass", "pass")
     assert gate(replace(touched, regressed=("test_a::one",)), "base-tests").result == "fail"
     assert gate(replace(touched, outcome=STOPPED), "base-tests").result == "unknown"
 
@@ -131,9 +131,9 @@ def test_a_base_without_tests_has_none_to_lose() -> None:
         (entry(look=None), "not looked at yet"),
     ],
 )
-def test_where_the_last_look_is_not_about_the_branch_no_gate_is_known(one: Entry, why: str) -> None:
-    assert {g.result for g in gates(one)} == {"unknown"}
-    assert all(why in g.why for g in gates(one))
+def test_where_the_last_look_is_not_about_the_branch_no_gate_is_known(one: CandidateFacts, why: str) -> None:
+    assert {g.result for g in judge_gates(one)} == {"unknown"}
+    assert all(why in g.why for g in judge_gates(one))
 
 
 def test_a_branch_that_changed_after_its_proof_is_not_proven() -> None:
@@ -143,7 +143,7 @@ def test_a_branch_that_changed_after_its_proof_is_not_proven() -> None:
 def test_one_that_still_runs_and_one_that_broke_off_have_not_ended_as_proven() -> None:
     assert gate(entry(outcome=None, running=True), "outcome").why == "it still runs"
     assert gate(entry(outcome=None), "outcome").why == "its last run broke off"
-    assert standing(entry(outcome=None, running=True)) == "unknown"
+    assert combine_gates(entry(outcome=None, running=True)) == "unknown"
 
 
 def test_a_run_that_ended_otherwise_fails_with_its_reason() -> None:
@@ -156,4 +156,4 @@ def test_the_caveats_of_a_proof_are_said() -> None:
 
 
 def test_one_gate_that_fails_weighs_more_than_one_that_is_not_known() -> None:
-    assert standing(entry(outcome=None, look=looked(met=1))) == "fail"
+    assert combine_gates(entry(outcome=None, look=looked(met=1))) == "fail"

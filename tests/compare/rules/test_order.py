@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.evidence import NewTests
-from aigon.compare.rules.measures import MEASURES
-from aigon.compare.rules.order import Order, order
+from aigon.compare.rules.facts import CandidateFacts, NewTests
+from aigon.compare.rules.order import MEASURES, Order, rank_candidates
 from aigon.model.changes import Concern
 from aigon.model.outcomes import Stopped
 from tests.compare.rules.entrants import LINT, NOTE, PROOF, TESTS, change, entry, looked, red
@@ -37,7 +35,7 @@ def fell(found: Order) -> dict[str, str]:
 @pytest.mark.parametrize(("key", "worse"), WORSE, ids=[key for key, _ in WORSE])
 def test_who_is_worse_in_one_thing_alone_falls_there(key: str, worse: dict[str, Any]) -> None:
     for pair in permutations((entry("aa"), entry("zz", **worse))):
-        found = order(pair)
+        found = rank_candidates(pair)
         assert found.places == (("aa",), ("zz",)) and fell(found) == {"zz": key}
 
 
@@ -50,7 +48,7 @@ def test_an_earlier_measure_outweighs_every_later_one(at: int) -> None:
         one |= values
     if "changed" in worse and "changed" in one:
         one["changed"] = change(one["changed"].source.lines, branching=one["changed"].branching)
-    assert fell(order((entry("aa", **one), entry("bb", **other))))["bb"] == key
+    assert fell(rank_candidates((entry("aa", **one), entry("bb", **other))))["bb"] == key
 
 
 def test_the_measures_are_asked_in_the_documented_order() -> None:
@@ -64,69 +62,69 @@ def test_the_measures_are_asked_in_the_documented_order() -> None:
 def test_who_fails_a_gate_never_beats_one_that_passes_however_good_the_rest() -> None:
     cheat = entry("aa", look=looked(met=1), changed=change(1), iterations=1, cost=0.0, seconds=1.0)
     passes = entry("zz", concerns=(NOTE,), changed=change(999, outside=("x",), suppressions=9), cost=99.0)
-    assert order((cheat, passes)).places == (("zz",), ("aa",))
+    assert rank_candidates((cheat, passes)).places == (("zz",), ("aa",))
 
 
 def test_what_is_not_known_at_a_gate_stands_between_pass_and_fail() -> None:
     fails, unsure = entry("aa", outcome=STOPPED), entry("bb", outcome=None, running=True)
-    assert order((fails, unsure, entry("cc"))).places == (("cc",), ("bb",), ("aa",))
+    assert rank_candidates((fails, unsure, entry("cc"))).places == (("cc",), ("bb",), ("aa",))
 
 
 def test_where_nobody_passes_the_one_with_most_proven_stands_first() -> None:
     one, two = (entry(x, outcome=STOPPED, look=looked(met=n, of=3), criteria=3) for x, n in (("aa", 1), ("bb", 2)))
-    found = order((one, two))
+    found = rank_candidates((one, two))
     assert found.places == (("bb",), ("aa",)) and fell(found) == {"aa": "criteria"}
 
 
 def test_equal_ones_share_a_place() -> None:
-    found = order((entry("aa"), entry("bb"), entry("cc", cost=9.0)))
+    found = rank_candidates((entry("aa"), entry("bb"), entry("cc", cost=9.0)))
     assert found.places == (("aa", "bb"), ("cc",))
 
 
 def test_a_difference_within_the_tolerance_decides_nothing() -> None:
     alike = entry("bb", changed=change(12), cost=0.6, seconds=340.0)
-    assert order((entry("aa"), alike)).places == (("aa", "bb"),)
+    assert rank_candidates((entry("aa"), alike)).places == (("aa", "bb"),)
 
 
 def test_what_is_not_known_is_no_zero_and_neither_wins_nor_loses() -> None:
     silent = entry("bb", cost=None)
-    assert order((entry("aa"), silent)).places == (("aa", "bb"),)
+    assert rank_candidates((entry("aa"), silent)).places == (("aa", "bb"),)
     quick = entry("bb", cost=None, seconds=10.0)
-    assert fell(order((entry("aa"), quick))) == {"aa": "seconds"}
+    assert fell(rank_candidates((entry("aa"), quick))) == {"aa": "seconds"}
 
 
 def test_one_that_is_not_known_takes_nothing_from_the_comparison_of_the_others() -> None:
-    found = order((entry("aa", cost=5.0), entry("bb"), entry("cc", cost=None)))
+    found = rank_candidates((entry("aa", cost=5.0), entry("bb"), entry("cc", cost=None)))
     assert found.places == (("bb", "cc"), ("aa",)) and fell(found) == {"aa": "cost"}
 
 
 def test_the_order_does_not_depend_on_who_is_named_first() -> None:
     # By twos with tolerances this would be a circle: each next one is within the tolerance of the one before.
-    some: tuple[Entry, ...] = (
+    some: tuple[CandidateFacts, ...] = (
         entry("aa", changed=change(10), iterations=3),
         entry("bb", changed=change(12), iterations=2),
         entry("cc", changed=change(15), iterations=1),
     )
-    found = {order(each).places for each in permutations(some)}
+    found = {rank_candidates(each).places for each in permutations(some)}
     assert found == {(("bb",), ("aa",), ("cc",))}
 
 
 def test_a_fall_says_who_was_better_and_by_what() -> None:
-    (fall,) = order((entry("aa"), entry("bb", changed=change(40)))).falls
+    (fall,) = rank_candidates((entry("aa"), entry("bb", changed=change(40)))).falls
     assert (fall.better, fall.mine, fall.theirs) == (("aa",), "40 lines", "10 lines")
 
 
 def test_suppressions_are_not_counted_as_notes_as_well() -> None:
     note = Concern("suppressions", "note", "one more", ("a.py",), "k")
-    assert fell(order((entry("aa"), entry("bb", concerns=(note,), changed=change(suppressions=1))))) == {
+    assert fell(rank_candidates((entry("aa"), entry("bb", concerns=(note,), changed=change(suppressions=1))))) == {
         "bb": "suppressions"
     }
 
 
 def test_more_tests_that_are_red_on_the_base_are_not_better_than_one() -> None:
     many = NewTests(tuple("abc"), tuple("abc"))
-    assert order((entry("aa"), entry("bb", new_tests=many))).places == (("aa", "bb"),)
+    assert rank_candidates((entry("aa"), entry("bb", new_tests=many))).places == (("aa", "bb"),)
 
 
 def test_one_alone_has_the_first_place() -> None:
-    assert order((entry("aa"),)).places == (("aa",),) and order(()).places == ()
+    assert rank_candidates((entry("aa"),)).places == (("aa",),) and rank_candidates(()).places == ()

@@ -4,20 +4,18 @@ from typing import Any
 
 import pytest
 
-from aigon.compare.rules.entry import Entry
-from aigon.compare.rules.evaluation import Subject, evaluated
-from aigon.compare.rules.evidence import CrossCheck, Preference, Preferred
-from aigon.compare.rules.order import order
-from aigon.compare.rules.proposal import Proposal, proposal, tied
+from aigon.compare.rules.evaluation import ComparedFeature, Proposal, build_evaluation, find_tied, propose_winner
+from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference, Preferred
+from aigon.compare.rules.order import rank_candidates
 from aigon.model.outcomes import Stopped
 from tests.compare.rules.entrants import REVIEW, change, entry, looked
 
 STOPPED = Stopped("iterations", "3 of 3 are used")
 
 
-def proposed(*entries: Entry, preferences: tuple[Preference, ...] = ()) -> Proposal:
+def proposed(*entries: CandidateFacts, preferences: tuple[Preference, ...] = ()) -> Proposal:
     """What is proposed of these."""
-    return proposal(entries, order(entries), preferences)
+    return propose_winner(entries, rank_candidates(entries), preferences)
 
 
 def test_the_first_that_passes_wins_and_the_key_that_decided_is_said() -> None:
@@ -55,9 +53,9 @@ def test_a_tie_stays_a_tie_and_is_for_a_person() -> None:
 
 def test_who_is_tied_is_asked_of_the_judge_only_behind_the_gates() -> None:
     both = (entry("aa"), entry("bb"))
-    assert tied(both, order(both)) == ("aa", "bb")
+    assert find_tied(both, rank_candidates(both)) == ("aa", "bb")
     failing = tuple(entry(label, outcome=STOPPED) for label in ("aa", "bb"))
-    assert tied(failing, order(failing)) == ()
+    assert find_tied(failing, rank_candidates(failing)) == ()
 
 
 @pytest.mark.parametrize(("result", "winner"), [("one", "aa"), ("other", "bb"), ("tie", ""), ("unknown", "")])
@@ -90,13 +88,15 @@ def test_while_somebody_runs_the_proposal_is_so_far_and_is_not_the_one_that_runs
 
 def test_new_tests_of_others_that_fail_on_the_winner_are_said_and_change_nothing() -> None:
     checks = (CrossCheck("bb", "aa", 1, ("t::one",)), CrossCheck("aa", "bb", 0, ("t::two",)))
-    found = evaluated(Subject("42", "Dark mode"), (entry("aa"), entry("bb", iterations=9)), checks).proposal
+    found = build_evaluation(
+        ComparedFeature("42", "Dark mode"), (entry("aa"), entry("bb", iterations=9)), checks
+    ).proposal
     assert found.winner == "aa" and found.reasons[-1] == "to look at: aa fails 1 of the new tests of bb"
 
 
 def test_an_evaluation_stands_in_the_order_of_the_places_and_dates_itself_by_its_facts() -> None:
     late = entry("bb", at="2026-11-20T11:00:00.000+00:00")
-    found = evaluated(Subject("42", "Dark mode"), (entry("aa", iterations=9), late), notes=("n",))
+    found = build_evaluation(ComparedFeature("42", "Dark mode"), (entry("aa", iterations=9), late), notes=("n",))
     assert [each.label for each in found.entries] == ["bb", "aa"]
     assert (found.at, found.bases, found.notes) == ("2026-11-20 11:00:00", ("b" * 40,), ("n",))
     assert found.subject.path == "docs/specs/features/evaluations/feature-42-eval.md"

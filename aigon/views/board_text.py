@@ -13,7 +13,7 @@ from rich.text import Text
 from aigon.model.candidates import format_run_command
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
-from aigon.views.board.data import Card, Column, Ended, Lane, Working
+from aigon.views.board_cards import Card, CardLane, Column, RunEnd, RunningLoop
 
 NARROWEST, WIDEST = 27, 46
 """Columns of the terminal for one column of the board: less breaks every line, more is nothing but blanks."""
@@ -41,7 +41,7 @@ _ENDS = {
 _LONGEST = {"title": 100, "reason": 120, "problem": 160}
 
 
-def show(columns: Sequence[Column], stream: TextIO, width: int | None = None) -> None:
+def print_board(columns: Sequence[Column], stream: TextIO, width: int | None = None) -> None:
     """Print the board, in the width of the terminal unless one is given. Colours are rich's affair: none in a pipe,
     none with NO_COLOR."""
     console = Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
@@ -106,7 +106,7 @@ def _criteria(card: Card) -> Text:
     return Text(f"{format_count(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
 
 
-def _all_proven(lanes: Sequence[Lane]) -> Text:
+def _all_proven(lanes: Sequence[CardLane]) -> Text:
     """`cc 2/4, cx 3/4 proven`."""
     text = Text()
     for number, lane in enumerate(lanes):
@@ -116,7 +116,7 @@ def _all_proven(lanes: Sequence[Lane]) -> Text:
     return text.append(" proven")
 
 
-def _lane(lane: Lane) -> Iterator[Text]:
+def _lane(lane: CardLane) -> Iterator[Text]:
     """A line for an agent of several: what it does, or how it ended."""
     label = fold(lane.label, 40)
     if lane.working:
@@ -125,7 +125,7 @@ def _lane(lane: Lane) -> Iterator[Text]:
         yield Text.assemble(f"{label}: ", _end(lane.ended))
 
 
-def _loop(loop: Working, label: str = "") -> Iterator[Text]:
+def _loop(loop: RunningLoop, label: str = "") -> Iterator[Text]:
     where = f"iteration {loop.iteration} of {loop.max_iterations}" if loop.iteration else "looking at the base"
     who = f"{label} running:" if label else f"running: {fold(loop.agent)},"
     yield Text(f"{who} {where}, since {_moment(loop.since)}", style="bold green")
@@ -134,7 +134,7 @@ def _loop(loop: Working, label: str = "") -> Iterator[Text]:
         yield Text(f"waiting for {fold(loop.waiting_for)}{until}", style="yellow")
 
 
-def _end(end: Ended) -> Text:
+def _end(end: RunEnd) -> Text:
     words, colour = _ENDS.get(end.status, (fold(end.status), "yellow"))
     more = {"met": "", "broken_off": ""}
     why = more.get(end.status, f" {_reason(end)}" if end.status == "elsewhere" else f": {_reason(end)}")
@@ -143,7 +143,7 @@ def _end(end: Ended) -> Text:
     return text.append(f", {_moment(end.at)}", style="dim")
 
 
-def _reason(end: Ended) -> str:
+def _reason(end: RunEnd) -> str:
     """Why, less the words in which the status says it already."""
     for begins in ("Needs a human: ", "Refused: ", "Stopped by the guard "):
         end_ = end.reason.removeprefix(begins)

@@ -14,18 +14,17 @@ from itertools import count
 from pathlib import Path
 
 from aigon.checks import execution
-from aigon.compare.new_tests_seen import Seen, load, save, seen
-from aigon.compare.new_tests_stand import Stand, stand_of
-from aigon.compare.new_tests_warm import warmed
+from aigon.compare.stand import ADDOPTS, CheckRun, Stand, load_runs, open_stand, save_runs, summarize_result
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.isolation import clean_room
+from aigon.isolation import clean_room, dependencies
 from aigon.isolation.dependencies import Bytecode
 from aigon.journal.records import Records, new_run_id
+from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
@@ -86,24 +85,24 @@ class Bench:
                 if label not in self.records:
                     raise environment("Nothing is recorded of this candidate", where=label)
                 folder = self.folder / f"stand-{len(self.stands)}"
-                made = stand_of(self.checkout, self.config, self.records[label], folder, self.run_id, self.stop)
+                made = open_stand(self.checkout, self.config, self.records[label], folder, self.run_id, self.stop)
                 self.stands[label] = self.held.enter_context(made)
             return self.stands[label]
 
-    def seen(self, label: str, tree: str) -> tuple[Seen, ...]:
+    def seen(self, label: str, tree: str) -> tuple[CheckRun, ...]:
         """What the checks of a candidate that run tests come to on a clean export of `tree`, one after the other.
 
         Raises AigonError: exit 7 where no room can be made, exit 3 where the comparison was stopped.
         """
         stand = self.stand(label)
-        file = self.home / "compared" / f"{_name(stand, tree)}.json"
-        if (known := load(file)) is not None:
+        file = self.home / "compared" / f"{_hash_inputs(stand, tree)}.json"
+        if (known := load_runs(file)) is not None:
             return known
         found = self._ran(stand, tree)
-        save(file, found)
+        save_runs(file, found)
         return found
 
-    def together(self, wanted: Sequence[tuple[str, str]]) -> list[tuple[Seen, ...] | AigonError]:
+    def together(self, wanted: Sequence[tuple[str, str]]) -> list[tuple[CheckRun, ...] | AigonError]:
         """`seen` of each label and tree, as many side by side as the machine has slots; an error in its place."""
         for label in {label for label, _ in wanted if label in self.records}:
             self.attempt_stand(label)
@@ -118,7 +117,7 @@ class Bench:
             return error
         return None
 
-    def _attempted(self, one: tuple[str, str]) -> tuple[Seen, ...] | AigonError:
+    def _attempted(self, one: tuple[str, str]) -> tuple[CheckRun, ...] | AigonError:
         try:
             return self.seen(*one)
         except AigonError as error:
@@ -126,7 +125,7 @@ class Bench:
         except OSError as error:
             return environment(f"It could not be run: {error.strerror or error}", where=str(error.filename or ""))
 
-    def _ran(self, stand: Stand, tree: str) -> tuple[Seen, ...]:
+    def _ran(self, stand: Stand, tree: str) -> tuple[CheckRun, ...]:
         self._require_going_on()
         number = str(next(self.numbers))
         folder, logs = self.folder / "rooms" / number, self.folder / "logs" / number
@@ -134,7 +133,7 @@ class Bench:
             world = replace(stand.world, rooms=folder, bytecode=self._bytecode(stand))
             rooms = rooms_for(stand.job, world, tree, stand.record.folders, logs)
         with opened(stand.job, world, rooms, tree) as (inside, _):
-            found = tuple(seen(execution.run_check(inside, check, logs)) for check in stand.job.checks)
+            found = tuple(summarize_result(execution.run_check(inside, check, logs)) for check in stand.job.checks)
         self._require_going_on()
         return found
 
@@ -143,7 +142,7 @@ class Bench:
         if not self.compiled:
             self.compiled.append(None)  # once, whatever comes of it
             with suppress(AigonError):
-                self.compiled[0] = warmed(stand, self.folder / "warm")
+                self.compiled[0] = compile_bytecode(stand, self.folder / "warm")
         return self.compiled[0]
 
     def _require_going_on(self) -> None:
@@ -151,7 +150,7 @@ class Bench:
             raise AigonError("The comparison was stopped", code=Exit.STOPPED)
 
 
-def _name(stand: Stand, tree: str) -> str:
+def _hash_inputs(stand: Stand, tree: str) -> str:
     """Everything that a result depends on."""
     checks = [replace(check, timeout=0.0) for check in stand.job.checks]
     folders = sorted(stand.record.folders.items())
@@ -163,14 +162,14 @@ def _name(stand: Stand, tree: str) -> str:
 def _scratch(home: Path) -> Iterator[Path]:
     """A folder that no other comparison has, one of always the same: what a killed one left is removed first."""
     with ExitStack() as held:
-        place = next(home / "comparing" / str(number) for number in count(1) if _taken(home, number, held))
+        place = next(home / "comparing" / str(number) for number in count(1) if _take_slot(home, number, held))
         _clear(place)
         place.mkdir(parents=True)
         held.callback(_clear, place)
         yield place
 
 
-def _taken(home: Path, number: int, held: ExitStack) -> bool:
+def _take_slot(home: Path, number: int, held: ExitStack) -> bool:
     try:
         held.enter_context(hold_lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
     except AigonError:
@@ -182,3 +181,37 @@ def _clear(place: Path) -> None:
     for room in (*place.glob("rooms/*/*"), *place.glob("*/rooms/*")):
         clean_room.remove_room(room)
     clean_room.remove_room(place)
+
+
+PREFIX = "PYTHONPYCACHEPREFIX"
+COLLECT_SECONDS = 120.0
+"""Seconds for collecting the tests of the base; without them the rooms begin cold."""
+
+
+def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
+    """What Python compiles while pytest collects the base's tests, and nothing of any candidate's: it runs none.
+
+    None where no check is pytest itself, or has a place of its own for bytecode. Raises AigonError (exit 7).
+    """
+    checks = _select_collecting(stand.job.checks, stand.world.check_env.get(ADDOPTS, ""))
+    if not checks:
+        return None
+    world = replace(stand.world, rooms=folder / "rooms")
+    rooms = rooms_for(stand.job, world, stand.record.base, stand.record.folders, folder)
+    with opened(stand.job, world, rooms, stand.record.base) as (inside, room):
+        for check in checks:
+            execution.run_check(inside, check, folder)
+        return dependencies.take_bytecode(room, folder / "bytecode", rooms.needs.lent)
+
+
+def _select_collecting(checks: Sequence[Check], options: str) -> list[Check]:
+    """Those that are pytest, told to run nothing."""
+    some = [check for check in checks if check.parser == "pytest" and PREFIX not in check.env]
+    return [
+        replace(
+            check,
+            timeout=min(check.timeout, COLLECT_SECONDS),
+            env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, options)} --collect-only"},
+        )
+        for check in some
+    ]

@@ -1,0 +1,275 @@
+"""What is known of a candidate. Every fact is one that aigon saw; what is not known is None, never 0."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from aigon.journal.events import IterationFinished
+from aigon.model.changes import Concern, Edit, Edits, FileDiff
+from aigon.model.checks import Finding, Role
+from aigon.model.outcomes import Outcome
+from aigon.model.turns import CostStatus, Usage
+from aigon.proof.analysis.languages import LONGEST, Family, family, is_code
+from aigon.proof.analysis.text import bare
+from aigon.proof.integrity.suppressions import risen
+from aigon.text.globs import is_covered
+
+
+@dataclass(frozen=True, slots=True)
+class LineCount:
+    """Lines that were added and removed, as git counts them."""
+
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def lines(self) -> int:
+        """Both together."""
+        return self.added + self.removed
+
+    def and_(self, other: "LineCount") -> "LineCount":
+        """Both changes together."""
+        return LineCount(self.added + other.added, self.removed + other.removed)
+
+    def __str__(self) -> str:
+        return f"+{self.added} -{self.removed}"
+
+
+_COMMON = r"\b(?:if|for|while|case|catch|when)\b|&&|\|\|"
+_COUNTED: dict[Family, str] = {
+    "python": r"\b(?:if|elif|for|while|except|case|and|or)\b",
+    "c": _COMMON,
+    "hash": rf"{_COMMON}|\b(?:elif|elsif|unless|until|rescue|foreach)\b",
+    "dash": r"(?i:\b(?:if|elseif|for|while|when|and|or)\b)",
+}
+
+
+def count_added_branches(edits: Iterable[Edit]) -> int | None:
+    """How many more branches the code has after these edits; None where a file of it cannot be read."""
+    total = 0
+    for edit in edits:
+        before, after = count_branches(edit.path, edit.before), count_branches(edit.path, edit.after)
+        if before is None or after is None:
+            return None
+        total += after - before
+    return total
+
+
+def count_branches(path: str, text: str | None) -> int | None:
+    """The branches in a text; 0 for a file that is not there or is no code, None for one that is too long."""
+    if text is None or not is_code(path) or family(path) not in _COUNTED:
+        return 0
+    if len(text) > LONGEST:
+        return None
+    return len(re.findall(_COUNTED[family(path)], bare(text, path)))
+
+
+_SHARED = ("conftest.py", "__init__.py")
+"""Files among the tests that the tests beside them run with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMeasures:
+    """`source`, `tests` and `other` (prose, data, configuration) are None where a file of theirs was too large to read.
+
+    `outside` are files outside the expected area, None where none is declared; test files are never outside.
+    `suppressions` and `branching` are how many more there are than on the base; None where that could not be read.
+    `touched_tests`: tests of the base, what they share, or what configures the checks was changed.
+    """
+
+    files: tuple[str, ...] = ()
+    source: LineCount | None = None
+    tests: LineCount | None = None
+    other: LineCount | None = None
+    outside: tuple[str, ...] | None = None
+    suppressions: int | None = None
+    branching: int | None = None
+    touched_tests: bool | None = None
+
+
+def measure_change(diffs: Sequence[FileDiff], edits: Edits, expected: Sequence[str]) -> ChangeMeasures:
+    """The measures of a change. `edits` are the same files as text, `expected` patterns of paths."""
+    parts = {edit.path: _classify(edit) for edit in edits.files}
+    sizes = {
+        part: _count_lines(d for d in diffs if parts.get(d.path, "other") == part)
+        for part in ("source", "tests", "other")
+    }
+    unread = any(diff.large and parts.get(diff.path) == "source" for diff in diffs)
+    return ChangeMeasures(
+        files=tuple(diff.path for diff in diffs),
+        **sizes,
+        outside=_list_outside(diffs, parts, expected),
+        suppressions=None if unread else risen(edits),
+        branching=None
+        if unread
+        else count_added_branches(edit for edit in edits.files if parts[edit.path] == "source"),
+        touched_tests=any(map(_touches_tests, edits.files)),
+    )
+
+
+def _touches_tests(edit: Edit) -> bool:
+    """Whether tests of the base could come to something else by it; a new test beside them changes none."""
+    if edit.part == "config":
+        return True
+    return edit.part == "tests" and (edit.before is not None or edit.path.rpartition("/")[2] in _SHARED)
+
+
+def _classify(edit: Edit) -> str:
+    """Code that lies among prose and data is source, too: it can be imported."""
+    if edit.part == "tests":
+        return "tests"
+    return "source" if edit.part == "product" or (is_code(edit.path) and edit.part == "other") else "other"
+
+
+def _count_lines(diffs: Iterable[FileDiff]) -> LineCount | None:
+    """Binary files have no lines; of one that is too large they are not known."""
+    signs = []
+    for diff in diffs:
+        if diff.large:
+            return None
+        signs += [line.sign for hunk in diff.hunks for line in hunk.lines]
+    return LineCount(signs.count("+"), signs.count("-"))
+
+
+def _list_outside(diffs: Sequence[FileDiff], parts: dict[str, str], expected: Sequence[str]) -> tuple[str, ...] | None:
+    if not expected:
+        return None
+    untested = (diff.path for diff in diffs if parts.get(diff.path) != "tests")
+    return tuple(path for path in untested if not any(is_covered(pattern, path) for pattern in expected))
+
+
+Preferred = Literal["one", "other", "tie", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTests:
+    """The tests that a candidate added, by name, and what they do on the base without its work.
+
+    A test is in exactly one of `red_on_base`, `green_on_base` and `unknown` (it could not be run there); `why` says in
+    words why something is unknown, "" where all is known. Nothing added and no `why`: it added none, and that is known.
+    """
+
+    added: tuple[str, ...] = ()
+    red_on_base: tuple[str, ...] = ()
+    green_on_base: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """The new tests of one candidate on the work of another; both are labels. Advisory: names and places may differ.
+
+    `failed` names tests that ran and failed, `errors` what could not run (an import that is missing there); `why` says
+    why nothing is known, "" where it is.
+    """
+
+    tests_of: str
+    against: str
+    passed: int = 0
+    failed: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it ran at all."""
+        return not self.why and bool(self.passed or self.failed or self.errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of two a judge prefers, asked in both orders without names; answers that do not agree are a tie.
+
+    `one` and `other` are labels, `reasons` the judge's words. `cost` is in US dollars, of both calls together; None
+    where it is not known.
+    """
+
+    one: str
+    other: str
+    result: Preferred
+    reasons: tuple[str, ...] = ()
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFacts:
+    """`tip` is the branch's commit now, `looked` the one that the last look speaks of; `at` is when the newest fact was
+    seen.
+
+    `look` is the last look of its current run and `first` the look at the base. `outcome` is that of its last run,
+    `judged` the commit that this speaks of. `seconds` is how long its runs took; `cost` is None where a turn did not
+    say, and `at_least` what the others came to. `silent` turns told no tokens. `concerns` are integrity findings:
+    of the last look, or, where that had none, of the rules on the text of the change alone. `regressed` are tests
+    that the base passed and that are red now; None where results by name are not known. `was_tested`: whether the base
+    has tests that aigon ran.
+    """
+
+    label: str
+    agent: str
+    branch: str = ""
+    base: str = ""
+    tip: str = ""
+    looked: str = ""
+    at: str = ""
+    running: bool = False
+    outcome: Outcome | None = None
+    judged: str = ""
+    skipped: bool = False
+    look: IterationFinished | None = None
+    first: IterationFinished | None = None
+    known_failures: tuple[str, ...] = ()
+    criteria: int | None = None
+    concerns: tuple[Concern, ...] = ()
+    regressed: tuple[str, ...] | None = None
+    was_tested: bool | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    at_least: float = 0.0
+    cost_status: CostStatus = "unknown"
+    usage: Usage | None = None
+    silent: int = 0
+    changed: ChangeMeasures | None = None
+    new_tests: NewTests | None = None
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the last look is about what the branch holds now."""
+        return bool(self.look and self.tip and self.looked == self.tip)
+
+    @property
+    def reviews(self) -> tuple[Concern, ...]:
+        """What a person has to look at."""
+        return tuple(concern for concern in self.concerns if concern.level == "review")
+
+    @property
+    def proven(self) -> int | None:
+        """Criteria that the last look has proven."""
+        return sum(v.status == "met" for v in self.look.verdicts) if self.look else None
+
+    def delta(self, role: Role) -> int | None:
+        """How many more problems the checks of a role name at the last look than on the base; None where either is
+        not known."""
+        before, after = count_problems(self.first, role), count_problems(self.look, role)
+        return None if before is None or after is None else after - before
+
+
+def count_problems(look: IterationFinished | None, role: Role) -> int | None:
+    """The problems, warnings too, that the checks of a role named in a look; None where that is not known."""
+    found = [_count_named(finding) for finding in _select_findings(look, role)]
+    return sum(n for n in found if n is not None) if found and None not in found else None
+
+
+def _select_findings(look: IterationFinished | None, role: Role) -> Iterator[Finding]:
+    yield from (finding for finding in (look.findings if look else ()) if finding.role == role)
+
+
+def _count_named(finding: Finding) -> int | None:
+    """A check that is red and names nothing, or that could not run, says nothing on how many there are."""
+    if finding.status == "pass" or (finding.status == "fail" and finding.problems):
+        return len(finding.problems)
+    return None

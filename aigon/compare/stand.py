@@ -1,0 +1,242 @@
+"""What a candidate's tests are run with: its checks as they were frozen, its dependencies, its environment."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from aigon.checks import dependencies
+from aigon.config.loading import build_tool_path
+from aigon.config.models import Config
+from aigon.errors import AigonError, environment
+from aigon.files.atomic import write_atomic
+from aigon.git.person import Checkout
+from aigon.git.workspace import Workspace
+from aigon.job.demand import Demand
+from aigon.job.job import Job, ProofPlan
+from aigon.job.options import Limits
+from aigon.job.results import Result
+from aigon.job.world import World
+from aigon.journal.records import Records
+from aigon.model.checks import Check, CheckStatus, Problem, TestResult
+from aigon.model.criteria import Spec
+from aigon.process.stop import Stop
+from aigon.proof import protection
+from aigon.proof.frozen import Frozen, load
+from aigon.secrets import redaction
+from aigon.secrets import redaction as secrets
+from aigon.spec.features import Feature
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """`job` has the checks that run tests and how rooms are made; `record` is what was frozen of the candidate."""
+
+    job: Job
+    world: World
+    record: Frozen
+
+
+@contextmanager
+def open_stand(
+    main: Checkout, config: Config, records: Records, folder: Path, run_id: str, stop: Stop
+) -> Iterator[Stand]:
+    """The stand of one candidate: in its worktree where that is there, else in the main checkout.
+
+    Raises AigonError (exit 7) where nothing is known of its checks, or where its project cannot be proven elsewhere.
+    """
+    record = load(records.frozen)
+    if record is None:
+        raise environment("Nothing is recorded of how this candidate was checked", where=str(records.frozen))
+    plan = protection.proof_of(main.root, config)
+    if plan.mode == "in-place":
+        raise environment('its tests cannot be run elsewhere: "proof" is "in-place"', where=".aigon/config.json")
+    with ExitStack() as held:
+        checkout = _open_worktree(main, record, held)
+        record = record if str(checkout.root) == record.root else _move_record(record, checkout.root, plan)
+        world = _build_world(checkout, config, records, folder, run_id, stop)
+        held.callback(world.close)
+        yield Stand(build_job(record, plan), world, record)
+
+
+def _open_worktree(main: Checkout, record: Frozen, held: ExitStack) -> Checkout:
+    """The checkout that was worked in; the main one where that is gone."""
+    if record.root != str(main.root) and Path(record.root).is_dir():
+        try:
+            found = held.enter_context(Checkout.open(Path(record.root)))
+        except AigonError:
+            return main
+        if found.common_dir == main.common_dir and str(found.root) == record.root:
+            return found
+    return main
+
+
+def _move_record(record: Frozen, root: Path, plan: ProofPlan) -> Frozen:
+    """The same for another checkout of the repository, with the dependencies that this one has."""
+    checks = tuple(_move_check(check, record.root, str(root)) for check in record.checks)
+    return replace(
+        record, root=str(root), checks=checks, folders=dependencies.find_dependency_folders(root, plan.setups)
+    )
+
+
+def _move_check(check: Check, old: str, new: str) -> Check:
+    def moved(text: str) -> str:
+        return new + text[len(old) :] if text == old or text.startswith(f"{old}/") else text
+
+    env = {name: moved(value) for name, value in check.env.items()}
+    return replace(check, argv=tuple(map(moved, check.argv)), env=env)
+
+
+def _build_world(checkout: Checkout, config: Config, records: Records, folder: Path, run_id: str, stop: Stop) -> World:
+    branch = checkout.branch or ""
+    return World(
+        run_id=run_id,
+        workspace=Workspace(checkout, folder / "git", branch, objects=folder.parent / "objects"),
+        checkout=checkout.root,
+        folder=folder / "run",
+        home=records.folder.parent.parent,
+        stop=stop,
+        agent_env={},
+        check_env=build_check_env(checkout.root, config, run_id),
+        redact=secrets.make_redactor(os.environ),
+        own_files={},
+        keeps=False,
+    )
+
+
+ADDOPTS = "PYTEST_ADDOPTS"
+EVERY_TEST = "--continue-on-collection-errors --maxfail=0"
+"""A file that cannot be imported must not keep pytest from the others (docs.pytest.org, command-line flags)."""
+
+
+def build_job(record: Frozen, plan: ProofPlan) -> Job:
+    """A job with the frozen checks that run tests."""
+    nothing = Spec(b"", "", {}, (), None)
+    return Job(
+        feature=Feature("", "compared", "", ""),
+        label="",
+        mode="solo",
+        spec=nothing,
+        spec_path="",
+        log_path="",
+        base_commit=record.base,
+        checks=_select_checks(record.checks),
+        demand=Demand(()),
+        limits=Limits(),
+        rungs=(),
+        judge=None,
+        template="",
+        turn_timeout=0.0,
+        proof=plan,
+    )
+
+
+def _select_checks(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """The checks whose role is tests; the validation script where there is none, which may run some."""
+    found = tuple(check for check in checks if check.role == "tests")
+    found = found or tuple(check for check in checks if check.role == "script")
+    return tuple(_add_options(check) for check in found)
+
+
+def _add_options(check: Check) -> Check:
+    """A check with options of its own for pytest is told the same as those without."""
+    if ADDOPTS not in check.env:
+        return check
+    return replace(check, env={**check.env, ADDOPTS: _run_every_test(check.env)})
+
+
+def build_check_env(root: Path, config: Config, run_id: str) -> dict[str, str]:
+    """The environment of checks, in which pytest runs every test that it can."""
+    env = redaction.drop_credentials(dict(os.environ), config.env.pass_)
+    return {**env, "PATH": build_tool_path(root), "AIGON_RUN": run_id, ADDOPTS: _run_every_test(env)}
+
+
+def _run_every_test(env: Mapping[str, str]) -> str:
+    return f"{env.get(ADDOPTS, '')} {EVERY_TEST}".strip()
+
+
+MOST_PROBLEMS = 200
+"""Problems of one check that are kept."""
+LONGEST_MESSAGE = 300
+"""Characters of what one of them says."""
+IMPORTS = ("ImportError", "ModuleNotFoundError", "cannot import name", "No module named", "Cannot find module")
+"""What an import that is missing says, in Python and in node."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """One check on one tree. `tests` are results by id, `reported` whether a report names them all."""
+
+    check: str
+    status: CheckStatus
+    summary: str
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
+    reported: bool = False
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the same would come again; what was killed or ran out of time says nothing of the tree."""
+        return self.status in ("pass", "fail")
+
+    def unloaded(self, test: str) -> bool:
+        """Whether a test that is not there, or the file or class that it is in, is named as what could not be loaded.
+
+        The id of a test that is called like its file is that of the file.
+        """
+        broken = {name for name, result in self.tests.items() if result in ("failed", "error")}
+        broken |= {problem.test or problem.file for problem in self.problems} - {""}
+        within = (test == name or test.startswith((f"{name}::", f"{name}.")) for name in broken)
+        return test not in self.tests and any(within)
+
+    def lacks_import(self, test: str) -> bool:
+        """Whether a test failed because something that it imports is not there."""
+        said = (each.message for each in self.problems if each.test == test)
+        return any(word in message for message in said for word in IMPORTS)
+
+
+def summarize_result(result: Result) -> CheckRun:
+    """What is kept of a result. Problems name tests as the report does."""
+    finding = result.finding
+    problems = tuple(
+        Problem(p.message[:LONGEST_MESSAGE], p.file, test=_format_as_reported(p.test))
+        for p in finding.problems[:MOST_PROBLEMS]
+    )
+    return CheckRun(finding.check, finding.status, finding.summary, dict(result.tests), result.reported, problems)
+
+
+def _format_as_reported(test: str) -> str:
+    """A node id of pytest in the form of its report: `tests/test_a.py::TestX::test_y`, `tests.test_a.TestX::test_y`."""
+    path, _, inside = test.partition("::")
+    if not path.endswith(".py"):
+        return test
+    bare, bracket, parameter = inside.partition("[")
+    owner, _, name = bare.rpartition("::")
+    module = path.removesuffix(".py").replace("/", ".")
+    within = ".".join(filter(None, (module, owner.replace("::", "."))))
+    return f"{within}::{name}{bracket}{parameter}" if inside else module
+
+
+def load_runs(file: Path) -> tuple[CheckRun, ...] | None:
+    """What was remembered; None where nothing was, or nothing that can be read."""
+    try:
+        return tuple(map(_decode_run, json.loads(file.read_bytes())))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def save_runs(file: Path, all_: Sequence[CheckRun]) -> None:
+    """Remember what will not change."""
+    if all(each.lasting for each in all_):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, json.dumps([asdict(each) for each in all_]).encode("utf-8", "surrogatepass"))
+
+
+def _decode_run(document: dict[str, Any]) -> CheckRun:
+    if not set(document["tests"].values()) <= set(get_args(TestResult)):
+        raise ValueError("no result of a test")
+    problems = tuple(Problem(**each) for each in document.pop("problems"))
+    return CheckRun(**document, problems=problems)

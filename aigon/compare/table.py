@@ -1,0 +1,330 @@
+"""An evaluation as a table for the terminal, and as data for scripts."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from textwrap import wrap
+
+from aigon.compare.rules.evaluation import TITLES, Evaluation, Proposal
+from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, CrossCheck, LineCount
+from aigon.compare.rules.gates import Gate, judge_gates
+from aigon.compare.rules.order import MEASURES, Dominance
+from aigon.model.outcomes import Met, get_status
+from aigon.text import amounts
+from aigon.text.quoting import fold
+
+
+def describe_proposal(found: Evaluation) -> str:
+    """The proposal in one line."""
+    so_far = " so far" if found.proposal.so_far else ""
+    match found.proposal:
+        case Proposal(kind="winner", winner=winner):
+            return f"Proposed{so_far}: {winner}"
+        case Proposal(kind="tie", tied=tied):
+            return f"Tied{so_far}: {' and '.join(tied)}; a person has to choose"
+        case _:
+            return f"Nobody{so_far}: no candidate passes every gate"
+
+
+def suggest_next_step(found: Evaluation) -> str:
+    """What a person does with it."""
+    feature, kind = found.subject.feature, found.proposal.kind
+    if kind == "nobody" and not all(isinstance(e.outcome, Met) and e.judged == e.tip for e in found.entries):
+        return f"aigon feature-implement {feature} --resume"
+    who = found.proposal.winner if kind == "winner" else "AGENT"
+    return f"aigon feature-done {feature}" + ("" if who == "solo" else f" {who}")
+
+
+def describe_dominance(pair: Dominance) -> str:
+    """Who dominates whom, and in what."""
+    better = ", ".join(TITLES[key] for key in pair.better)
+    known = len(MEASURES) - len(pair.unknown)
+    return f"{pair.one} dominates {pair.other}: better in {better}; worse in none of {known} measures known of both"
+
+
+def describe_order() -> str:
+    """The order, so that a reader can check it."""
+    return ", ".join(["the gates", *(measure.title.lower() for measure in MEASURES), "the judge"])
+
+
+def format_cross_check(check: CrossCheck) -> str:
+    """One cross-check in a few characters: how many of the tests pass there."""
+    if not check.known:
+        return "?"
+    return f"{check.passed}/{check.passed + len(check.failed) + len(check.errors)}"
+
+
+def explain_unknown_tests(found: Evaluation) -> Iterator[str]:
+    """Why something about new tests is not known."""
+    yield from (f"new tests of {e.label}: {e.new_tests.why}" for e in found.entries if e.new_tests and e.new_tests.why)
+    # A note that says the same for every pair is one note.
+    whys: dict[str, list[str]] = {}
+    for check in found.cross_checks:
+        if check.why:
+            whys.setdefault(check.why, []).append(f"{check.tests_of} on {check.against}")
+    yield from (f"cross-checks {_list_few(pairs)}: {why}" for why, pairs in whys.items())
+
+
+def _list_few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def list_unknown(found: Evaluation) -> tuple[str, ...]:
+    """Everything that was not known."""
+    return (*found.notes, *explain_unknown_tests(found))
+
+
+UNKNOWN = "?"
+"""What stands for a value that is not known."""
+_MARKS = {"pass": "pass", "fail": "FAIL", "unknown": UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRow:
+    """A title and one cell for each candidate, in their order: a few characters, and no text of others."""
+
+    title: str
+    cells: tuple[str, ...]
+
+
+def build_gate_rows(found: Evaluation) -> tuple[EvaluationRow, ...]:
+    """The gates."""
+    each = [judge_gates(entry) for entry in found.entries]
+    return tuple(
+        EvaluationRow(
+            some[0].title, tuple(_format_gate(gate, entry) for gate, entry in zip(some, found.entries, strict=True))
+        )
+        for some in zip(*each, strict=True)
+    )
+
+
+def _format_gate(gate: Gate, entry: CandidateFacts) -> str:
+    if gate.key == "criteria" and entry.fresh and entry.criteria:
+        return f"{entry.proven} of {entry.criteria}"
+    return _MARKS[gate.result]
+
+
+def build_measure_rows(found: Evaluation) -> tuple[EvaluationRow, ...]:
+    """What they are measured by. Rows that nobody has a value for are left out, but for those that all ask for."""
+    rows = [EvaluationRow(title, tuple(_format_cell(show, entry) for entry in found.entries)) for title, show in _ROWS]
+    return tuple(row for row in rows if row.title in _ALWAYS or any(cell != UNKNOWN for cell in row.cells))
+
+
+def describe_run(entry: CandidateFacts) -> str:
+    """How its last run stands, in a word."""
+    if entry.running:
+        return "running"
+    if entry.outcome:
+        return {"met": "proven"}.get(get_status(entry.outcome), get_status(entry.outcome).replace("_", " "))
+    return "broken off" if entry.look or entry.at else "not started"
+
+
+def _format_cell(show: Callable[[CandidateFacts], str | None], entry: CandidateFacts) -> str:
+    return show(entry) or UNKNOWN
+
+
+def _format_cost(entry: CandidateFacts) -> str | None:
+    if entry.cost is None:
+        return f"over {amounts.format_dollars(entry.at_least)}" if entry.at_least else None
+    return amounts.format_dollars(entry.cost)
+
+
+def _format_cost_status(entry: CandidateFacts) -> str | None:
+    return entry.cost_status if entry.iterations is not None else None
+
+
+def _format_tokens(entry: CandidateFacts) -> str | None:
+    if entry.usage is None:
+        return None
+    more = "over " if entry.silent else ""
+    return f"{more}{_format_thousands(entry.usage.input + entry.usage.cached)}/{_format_thousands(entry.usage.output)}"
+
+
+def _format_thousands(number: int) -> str:
+    if number < 10_000:
+        return str(number)
+    return f"{number / 1000:.0f}k" if number < 10_000_000 else f"{number / 1_000_000:.0f}M"
+
+
+def _format_size(part: str) -> Callable[[CandidateFacts], str | None]:
+    def show(entry: CandidateFacts) -> str | None:
+        size: LineCount | None = getattr(entry.changed, part) if entry.changed else None
+        return None if size is None else str(size)
+
+    return show
+
+
+def _format_new_tests(entry: CandidateFacts) -> str | None:
+    tests = entry.new_tests
+    if tests is None or (tests.why and not tests.added):
+        return None
+    red = (
+        str(len(tests.red_on_base)) if not tests.unknown else f"{len(tests.red_on_base)}+" if tests.red_on_base else "?"
+    )
+    return f"{len(tests.added)}, {red} red" if tests.added else "none"
+
+
+def _format_delta(number: int | None) -> str | None:
+    return None if number is None else f"{number:+d}" if number else "0"
+
+
+def _format_number(number: int | None) -> str | None:
+    return None if number is None else str(number)
+
+
+def _format_count(of: str) -> Callable[[CandidateFacts], str | None]:
+    def show(entry: CandidateFacts) -> str | None:
+        found = getattr(entry.changed, of) if entry.changed else None
+        return None if found is None else str(len(found))
+
+    return show
+
+
+_ROWS: tuple[tuple[str, Callable[[CandidateFacts], str | None]], ...] = (
+    ("Last run", describe_run),
+    ("Iterations", lambda e: _format_number(e.iterations)),
+    ("Time", lambda e: None if e.seconds is None else amounts.format_duration(e.seconds)),
+    ("Cost", _format_cost),
+    ("Cost is", _format_cost_status),
+    ("Tokens in/out", _format_tokens),
+    ("Source diff", _format_size("source")),
+    ("Test diff", _format_size("tests")),
+    ("Other diff", _format_size("other")),
+    ("Files touched", _format_count("files")),
+    ("Outside the area", _format_count("outside")),
+    ("New tests on base", _format_new_tests),
+    ("Lint vs base", lambda e: _format_delta(e.delta("lint"))),
+    ("Types vs base", lambda e: _format_delta(e.delta("types"))),
+    ("Branches added", lambda e: _format_delta(e.changed.branching) if e.changed else None),
+    ("Suppressions added", lambda e: _format_delta(e.changed.suppressions) if e.changed else None),
+    ("Integrity notes", lambda e: _format_number(len(e.concerns)) if e.look else None),
+)
+_ALWAYS = ("Last run", "Iterations", "Time", "Cost", "Source diff", "Test diff", "Files touched")
+
+COLUMNS = 80
+TITLE_WIDTH = 20
+"""Columns of the titles; the others share what is left."""
+ABREAST = 4
+"""Candidates beside each other; more stand in tables below."""
+
+
+def render_evaluation(found: Evaluation, kept: str) -> str:
+    """All of it; `kept` says where it was written, or why not."""
+    lines = [_fold_line(f"Feature {found.subject.feature}: {found.subject.title}"), "", *_tables(found)]
+    lines += [*_cross_checks(found), *_section("Dominance", [describe_dominance(pair) for pair in found.dominance])]
+    lines += [*_section("Not known", list_unknown(found)), "", *wrap(describe_proposal(found), COLUMNS)]
+    lines += [line for reason in found.proposal.reasons for line in _wrap(reason)]
+    return "\n".join([*lines, *([kept] if kept else []), f"Next: {suggest_next_step(found)}"])
+
+
+def _tables(found: Evaluation) -> Iterator[str]:
+    rows = (*build_gate_rows(found), EvaluationRow("", ()), *build_measure_rows(found))
+    labels = [entry.label for entry in found.entries]
+    for start in range(0, len(labels), ABREAST):
+        some = slice(start, start + ABREAST)
+        yield _line("", labels[some])
+        yield from (_line(row.title, row.cells[some]) for row in rows)
+        yield ""
+    if any(UNKNOWN in row.cells for row in rows):
+        yield f"{UNKNOWN} is not known, and passes no gate"
+
+
+def _line(title: str, cells: Sequence[str]) -> str:
+    width = (COLUMNS - TITLE_WIDTH) // ABREAST
+    return (f"{title:<{TITLE_WIDTH}}" + "".join(f"{_shorten(cell, width - 1):<{width}}" for cell in cells)).rstrip()
+
+
+def _shorten(cell: str, width: int) -> str:
+    """What is too long loses its middle: labels of one agent differ at their end."""
+    half = (width - 1) // 2
+    return cell if len(cell) <= width else f"{cell[: width - 1 - half]}…{cell[-half:]}"
+
+
+def _cross_checks(found: Evaluation) -> Iterator[str]:
+    known = [check for check in found.cross_checks if check.known]
+    if known:
+        said = [f"tests of {c.tests_of} on {c.against}: {format_cross_check(c)} pass" for c in known]
+        yield from _section("New tests on the others (advisory)", said)
+
+
+def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
+    if sentences:
+        yield from ("", title)
+        yield from (line for sentence in sentences for line in _wrap(sentence))
+
+
+def _wrap(sentence: str) -> list[str]:
+    return wrap(fold(sentence, 400), COLUMNS, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _fold_line(line: str) -> str:
+    return fold(line, COLUMNS)
+
+
+def build_evaluation_document(found: Evaluation, path: str, commit: str, why: str) -> dict[str, object]:
+    """All of it; `path` and `commit` are where it was kept, `why` why it was not."""
+    return {
+        "id": found.subject.feature,
+        "at": found.at or None,
+        "base": list(found.bases),
+        "expected_paths": list(found.subject.expected),
+        "proposal": asdict(found.proposal),
+        "order": {
+            "keys": ["gates", *(measure.key for measure in MEASURES), "judge"],
+            "places": [list(labels) for labels in found.order.places],
+            "falls": [asdict(fall) for fall in found.order.falls],
+        },
+        "candidates": [_build_candidate(entry, found) for entry in found.entries],
+        "dominance": [asdict(pair) for pair in found.dominance],
+        "cross_checks": [asdict(check) for check in found.cross_checks],
+        "preferences": [asdict(each) for each in found.preferences],
+        "not_known": list(list_unknown(found)),
+        "path": path or None,
+        "commit": commit or None,
+        "not_written": why or None,
+    }
+
+
+def _build_candidate(entry: CandidateFacts, found: Evaluation) -> dict[str, object]:
+    said = next(each for each in found.strengths if each.label == entry.label)
+    return {
+        "label": entry.label,
+        "agent": entry.agent,
+        "branch": entry.branch,
+        "tip": entry.tip or None,
+        "looked": entry.looked or None,
+        "status": describe_run(entry).replace(" ", "_"),
+        "running": entry.running,
+        "gates": {gate.key: {"result": gate.result, "why": gate.why} for gate in judge_gates(entry)},
+        "criteria": {"met": entry.proven, "total": entry.criteria},
+        "iterations": entry.iterations,
+        "seconds": None if entry.seconds is None else round(entry.seconds, 3),
+        "cost": {"usd": entry.cost, "status": entry.cost_status, "at_least": entry.at_least},
+        "tokens": asdict(entry.usage) if entry.usage else None,
+        "tokens_unsaid": entry.silent,
+        "change": _build_change(entry.changed) if entry.changed else None,
+        "lint_delta": entry.delta("lint"),
+        "types_delta": entry.delta("types"),
+        "new_tests": asdict(entry.new_tests) if entry.new_tests else None,
+        "concerns": [asdict(concern) for concern in entry.concerns],
+        "regressed": None if entry.regressed is None else list(entry.regressed),
+        "measures": {measure.key: measure.value(entry) for measure in MEASURES},
+        "strengths": list(said.strengths),
+        "weaknesses": list(said.weaknesses),
+    }
+
+
+def _build_change(changed: ChangeMeasures) -> dict[str, object]:
+    return {
+        "files": list(changed.files),
+        "source": _build_size(changed.source),
+        "tests": _build_size(changed.tests),
+        "other": _build_size(changed.other),
+        "outside": None if changed.outside is None else list(changed.outside),
+        "suppressions": changed.suppressions,
+        "branching": changed.branching,
+    }
+
+
+def _build_size(size: LineCount | None) -> dict[str, int] | None:
+    return asdict(size) if size else None

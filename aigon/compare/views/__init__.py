@@ -1,1 +1,0 @@
-"""An evaluation for the terminal, as a page and as data."""

@@ -1,0 +1,180 @@
+"""Where branches are checked out, and how everything comes back after a merge, even one that was killed."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from aigon.errors import AigonError, environment
+from aigon.files.atomic import write_atomic
+from aigon.git.person import NO_HOOKS, Checkout
+from aigon.text.quoting import fold
+
+MARK = "without-branch"
+"""In the git directory of a checkout: `feature-done` took the branch away for a moment, and HEAD is its own."""
+
+
+@contextmanager
+def open_branch(main: Checkout, branch: str) -> Iterator[Checkout]:
+    """The worktree that has `branch`; else the main checkout, switched to it and back where something goes wrong."""
+    other = main.checked_out_elsewhere(branch)
+    if other and Path(other).is_dir():
+        with Checkout.open(Path(other)) as place:
+            yield place
+        return
+    if main.branch != branch:  # a worktree that is gone still counts as having it
+        main.git(*NO_HOOKS, "switch", "-q", "--ignore-other-worktrees", branch)
+    yield main
+
+
+@contextmanager
+def detached_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
+    """`place`, which has `branch`, with `commit` checked out: no branch moves before that is known to be good."""
+    if changed := place.changed():
+        where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
+        raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")
+    mark = place.git_dir / "aigon" / MARK
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
+    try:
+        place.git(*NO_HOOKS, "switch", "-q", "--detach", commit)
+        yield
+    finally:
+        switch_back(place, branch)
+        mark.unlink()
+
+
+def switch_back(place: Checkout, branch: str) -> None:
+    """Check out `branch` again. What checks changed in files that git knows is parked first."""
+    try:
+        place.git(*NO_HOOKS, "switch", "-q", "--ignore-other-worktrees", branch)
+    except AigonError:
+        save_changes_aside(place, branch)
+        place.git(*NO_HOOKS, "switch", "-q", "--ignore-other-worktrees", branch)
+
+
+def save_changes_aside(place: Checkout, name: str) -> str:
+    """Park what is not committed in files that git knows, and make them as HEAD has them; the ref, "" for nothing."""
+    commit = place.git(*NO_HOOKS, "stash", "create", "left by feature-done")
+    ref = save_commit_aside(place, name, commit) if commit else ""
+    place.git(*NO_HOOKS, "reset", "-q", "--hard")
+    return ref
+
+
+def save_commit_aside(checkout: Checkout, name: str, commit: str) -> str:
+    """Keep a commit under a ref of aigon's own; the ref."""
+    ref = f"refs/aigon/parked/{name}/{commit[:12]}"
+    checkout.git("update-ref", ref, commit)
+    return ref
+
+
+def move_branch(main: Checkout, branch: str, commit: str, old: str) -> None:
+    """Move a branch from `old` to `commit`, with the files of the worktree that has it."""
+    other = main.checked_out_elsewhere(branch)
+    if main.branch != branch and not (other and Path(other).is_dir()):
+        main.git("update-ref", "-m", "aigon feature-done", f"refs/heads/{branch}", commit, old)
+        return
+    with open_branch(main, branch) as place:
+        if place.head != old:
+            raise environment(f"The branch {branch} moved meanwhile", where=str(place.root), hint="Run it again")
+        place.git(*NO_HOOKS, "reset", "-q", "--keep", commit)
+
+
+FILE = "merging.json"
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedMerge:
+    """A merge of `branch` into `target`, which stood at `onto`, while the main checkout stood on `before`.
+
+    `label` is whose work it is; `tree` what git made of the merge, once it has.
+    """
+
+    name: str
+    label: str
+    branch: str
+    target: str
+    onto: str
+    before: str
+    tree: str = ""
+
+
+def note_merge(home: Path, unfinished: UnfinishedMerge) -> None:
+    """Write down that it begins, or how far it is."""
+    write_atomic(home / FILE, json.dumps(asdict(unfinished)).encode() + b"\n")
+
+
+def note_tree(home: Path, tree: str) -> None:
+    """Add to the note what the merge came to."""
+    if found := read_note(home):
+        note_merge(home, replace(found, tree=tree))
+
+
+def read_note(home: Path) -> UnfinishedMerge | None:
+    """What was noted; None where nothing broke off. Damaged, it is taken for absent."""
+    try:
+        return UnfinishedMerge(**json.loads((home / FILE).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+
+
+def forget_merge(home: Path) -> None:
+    """It is over."""
+    (home / FILE).unlink(missing_ok=True)
+
+
+def settle_merge(main: Checkout, home: Path) -> UnfinishedMerge | None:
+    """Put back what a merge left that broke off. The note where it was done already, but for what comes after it.
+
+    Raises AigonError (exit 7) where a person changed files since.
+    """
+    found = read_note(home)
+    if found is None:
+        return None
+    with suppress(AigonError):  # its worktree may be gone by now
+        _restore_worktrees(main, found)
+    if main.commit_of(f"refs/heads/{found.target}") != found.onto:
+        return found
+    _restore_target(main, found)
+    if main.branch != found.before and main.commit_of(f"refs/heads/{found.before}"):
+        switch_back(main, found.before)
+    forget_merge(home)
+    return None
+
+
+def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
+    """Files and index as the target has them: what else the index holds is parked."""
+    if main.branch != found.target or not (main.changed() or main.under_way() == "merge"):
+        return
+    tree = main.ask("write-tree")
+    if tree and tree not in (found.tree, main.git("rev-parse", "HEAD^{tree}")):
+        save_commit_aside(main, found.branch, main.git("commit-tree", tree, "-p", "HEAD", "-m", "half a merge"))
+    if main.ask(*NO_HOOKS, "reset", "-q", "--merge") is None or main.changed():
+        raise environment(
+            f"A merge of {found.branch} into {found.target} broke off here, and files were changed since",
+            where=", ".join(main.changed()[:5]),
+            hint="Commit or stash what is yours, then run it again",
+        )
+
+
+def _restore_worktrees(main: Checkout, found: UnfinishedMerge) -> None:
+    """A rebase, or a commit that was looked at, left the worktree without its branch."""
+    for block in main.git("worktree", "list", "--porcelain").split("\n\n"):
+        path = Path(block.partition("\n")[0].removeprefix("worktree "))
+        if path.is_dir() and path.resolve() != main.root:
+            with Checkout.open(path) as place:
+                _restore_branch(main, place, found)
+    _restore_branch(main, main, found)
+
+
+def _restore_branch(main: Checkout, place: Checkout, found: UnfinishedMerge) -> None:
+    mark = place.git_dir / "aigon" / MARK
+    if not mark.exists():
+        return
+    if place.under_way() == "rebase":
+        place.git(*NO_HOOKS, "rebase", "--abort")
+    if place.branch is None:
+        save_commit_aside(main, found.branch, str(place.head))
+        switch_back(place, found.branch)
+    mark.unlink()

@@ -1,1 +1,0 @@
-"""An arena as lines, as JSON and as a live view."""

@@ -1,1 +1,0 @@
-"""The board: features by stage."""

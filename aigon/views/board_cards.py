@@ -1,0 +1,280 @@
+"""The board as data: features by stage, what of each is proven, and who works on it. It writes nothing."""
+
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from aigon.errors import AigonError, explained
+from aigon.files.home import find_home
+from aigon.git.repository import RepositoryFolders, find_repository
+from aigon.job.spec_locations import SpecLocation, list_spec_locations
+from aigon.journal.state_document import StateDict, StateFile, read_state_files
+from aigon.model.criteria import Spec
+from aigon.process.running import is_loop_alive
+from aigon.spec import files
+from aigon.spec.features import FOLDERS, ROOT, Feature
+from aigon.text.quoting import fold
+
+STAGES = tuple(FOLDERS)
+"""The columns, in the order of a feature's way. A folder that is no stage comes after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningLoop:
+    """A loop whose process is there. `since` is when this invocation began, ISO 8601; `iteration` 0 looks at the base.
+
+    `waiting_for` names an agent that is held up, `waiting_until` is in seconds since the epoch.
+    """
+
+    agent: str
+    iteration: int
+    max_iterations: int
+    since: str
+    branch: str = ""
+    run_id: str = ""
+    waiting_for: str = ""
+    waiting_until: float | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How the last run ended: its status, or `broken_off` where its process is gone without having said so, or
+    `elsewhere` where it runs, or did, on another machine; `at` is the last it was heard of."""
+
+    status: str
+    reason: str
+    at: str
+    agent: str
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardLane:
+    """An agent of several, by its `label`: what its last look proved, and its loop or how that ended."""
+
+    label: str
+    agent: str
+    proven: int
+    total: int
+    working: RunningLoop | None = None
+    ended: RunEnd | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One feature. `proven` of `total` is what the last look at it proved; None where no run has looked at it yet.
+
+    `ticked` of `boxes` is what the spec itself says: claims. `problem` says what could not be read. Where agents have
+    worktrees of their own, each has a lane, and `proven` is what the one has that is furthest.
+    """
+
+    feature: Feature
+    title: str
+    boxes: int
+    ticked: int
+    proven: int | None = None
+    total: int | None = None
+    working: tuple[RunningLoop, ...] = ()
+    ended: RunEnd | None = None
+    problem: str = ""
+    lanes: tuple[CardLane, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A stage and its cards; `left_out` are those that there was no room for."""
+
+    stage: str
+    cards: tuple[Card, ...]
+    left_out: int = 0
+
+
+def build_board_document(columns: Sequence[Column]) -> dict[str, object]:
+    """All columns as data, those without a feature too."""
+    return {
+        "stages": [
+            {"stage": each.stage, "features": [_build_card_document(card) for card in each.cards]} for each in columns
+        ]
+    }
+
+
+def _build_card_document(card: Card) -> dict[str, object]:
+    feature = card.feature
+    return {
+        "id": feature.id or None,
+        "slug": feature.slug,
+        "title": card.title,
+        "stage": feature.stage,
+        "spec": feature.path,
+        "criteria": {
+            "total": card.boxes if card.total is None else card.total,
+            "proven": card.proven,
+            "ticked": card.ticked,
+        },
+        "running": bool(card.working),
+        "loops": [asdict(loop) for loop in card.working],
+        "last": asdict(card.ended) if card.ended else None,
+        "candidates": [asdict(lane) for lane in card.lanes],
+        "problem": card.problem or None,
+    }
+
+
+NEWEST_DONE = 6
+"""Features that are done and still shown: a board is about what is under way."""
+
+
+def gather_board(start: Path, *, everything: bool) -> tuple[Column, ...]:
+    """The columns of the repository around `start`. Without `everything` only the newest features are shown as done.
+
+    From a linked worktree it is the main checkout's. Raises AigonError (exit 7) outside of a repository.
+    """
+    repository = find_repository(start)
+    told, home = read_state_files(repository), find_home(repository.common_dir)
+    running = [each for each in told if is_loop_alive(each.state, home)]
+    placed = _place_features(repository, told, running)
+    found = dict.fromkeys((*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))))
+    return tuple(_gather_column(stage, placed, told, running, everything=everything) for stage in found)
+
+
+Placed = Sequence[SpecLocation]
+
+
+def _place_features(repository: RepositoryFolders, told: Sequence[StateFile], running: Sequence[StateFile]) -> Placed:
+    """Return every feature once: where a loop works on it, or by the branch that it is worked on.
+
+    A spec that its owner keeps elsewhere is known by what its runs left.
+    """
+    listed = list_spec_locations(repository.root, repository.common_dir)
+    here = {each.feature.path: replace(each, feature=_find_stage(each.feature.path)) for each in listed}
+    for each in told:
+        path = str(each.state.get("spec") or "")
+        known = [place for place, other in here.items() if other.feature.name_for_people == each.feature]
+        if path in known or not path:
+            continue
+        if (each in running or not known) and (each.root / path).is_file():
+            for place in known if each in running else ():
+                del here[place]
+            here[path] = SpecLocation(_find_stage(path), each.root)
+    return list(here.values())
+
+
+def _find_stage(path: str) -> Feature:
+    """The feature of a spec; a folder beside the stages is a column of its own, all other folders are one together."""
+    feature = files.feature_for_path(path)
+    if feature.stage in STAGES and path.startswith(f"{ROOT}/"):
+        return feature
+    folder = path.removeprefix(f"{ROOT}/").rpartition("/")[0] if path.startswith(f"{ROOT}/") else "elsewhere"
+    return replace(feature, stage=folder)
+
+
+def _gather_column(
+    stage: str, placed: Placed, told: Sequence[StateFile], running: Sequence[StateFile], *, everything: bool
+) -> Column:
+    of_stage = [each for each in placed if each.feature.stage == stage]
+    of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
+    shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
+    cards = tuple(_gather_card(place, told, running) for place in shown)
+    return Column(stage, cards, len(of_stage) - len(shown))
+
+
+def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterable[StateFile]) -> Card:
+    feature, (spec, problem) = place.feature, _parse_spec(place)
+    mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_last_heard)
+    loops = tuple(_describe_running(each.state) for each in running if each in mine)
+    lanes = _gather_lanes(mine, running) if feature.stage != "done" else ()
+    last = _choose_speaker(feature, mine)
+    furthest = max(mine, key=_count_proven, default=None) if lanes else last
+    looked = bool(furthest and furthest.state.get("criteria"))
+    criteria = spec.criteria if spec else ()
+    return Card(
+        feature,
+        _find_title(spec, feature),
+        len(criteria),
+        sum(criterion.checked for criterion in criteria),
+        proven=furthest.state["criteria_met"] if furthest and looked else None,
+        total=furthest.state["criteria_total"] if furthest and looked else None,
+        working=loops,
+        ended=_describe_end(last.state) if last and last.state and not loops else None,
+        problem=" ".join(filter(None, (problem, *_list_problems(mine, last)))),
+        lanes=lanes,
+    )
+
+
+def _choose_speaker(feature: Feature, mine: Sequence[StateFile]) -> StateFile | None:
+    """Whose run speaks for the feature: the last one's; once it is done, the furthest one's, for that was merged."""
+    key = (lambda each: (_count_proven(each), _last_heard(each))) if feature.stage == "done" else _last_heard
+    return max(mine, key=key, default=None)
+
+
+def _list_problems(mine: Sequence[StateFile], last: StateFile | None) -> list[str]:
+    """What could not be read: of the last run, and of every agent."""
+    return [each.problem for each in mine if each.problem and (each.label or each is last)]
+
+
+def _gather_lanes(mine: Iterable[StateFile], running: Iterable[StateFile]) -> tuple[CardLane, ...]:
+    """An agent each, by label; what is done in the checkout itself is none."""
+    told = sorted((each for each in mine if each.label and each.state), key=lambda each: each.label)
+    working = {each.label: _describe_running(each.state) for each in told if each in running}
+    return tuple(
+        CardLane(
+            each.label,
+            each.state["agent"],
+            each.state["criteria_met"],
+            each.state["criteria_total"],
+            working=working.get(each.label),
+            ended=None if each.label in working else _describe_end(each.state),
+        )
+        for each in told
+    )
+
+
+def _count_proven(told: StateFile) -> int:
+    return int(told.state.get("criteria_met", 0))
+
+
+def _last_heard(told: StateFile) -> str:
+    return str(told.state.get("updated_at", ""))
+
+
+def _parse_spec(place: SpecLocation) -> tuple[Spec | None, str]:
+    """The spec, or why there is none to be read."""
+    from aigon.spec.document import parse_spec
+
+    try:
+        return parse_spec(place.read()), ""
+    except AigonError as error:
+        return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
+    except OSError as error:
+        return None, f"the spec cannot be read: {error.strerror}"
+
+
+def _find_title(spec: Spec | None, feature: Feature) -> str:
+    """The title as a card needs it: the word that every spec's title begins with says nothing on a board."""
+    title = fold(spec.title if spec else "")
+    return title.removeprefix("Feature:").strip() or feature.slug
+
+
+def _describe_running(state: StateDict) -> RunningLoop:
+    waiting = state.get("waiting") or {}
+    return RunningLoop(
+        state["agent"],
+        state["iteration"],
+        state["max_iterations"],
+        state["started_at"],
+        str(state.get("branch") or ""),
+        str(state.get("run_id") or ""),
+        str(waiting.get("agent") or ""),
+        waiting.get("until"),
+        str(state.get("label") or ""),
+    )
+
+
+def _describe_end(state: StateDict) -> RunEnd:
+    """The end of a run that does not go on here, whatever its state file still says."""
+    status, reason = state["status"], str(state.get("stop_reason") or "")
+    if status == "running":
+        host = str(state.get("host") or "")
+        status, reason = ("broken_off", "") if host == socket.gethostname() else ("elsewhere", f"on {host or '?'}")
+    return RunEnd(status, reason, state["updated_at"], state["agent"], state["iteration"])
