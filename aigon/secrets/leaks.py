@@ -1,7 +1,7 @@
-"""Which files hold secrets by their name, or by what stands in them, and have no place in a commit.
+"""Which files must not be committed because of their name or content.
 
-A name decides alone only where files of that name hold nothing but secrets. For the others (`.npmrc`, `*.pem`) the
-name says what to look for. What is kept out stays in the work tree; a spec can allow a path.
+A name alone decides only for files that hold nothing but secrets. For others (`.npmrc`, `*.pem`) the name says what to
+search for. What is kept out of a commit stays in the work tree; a spec can allow a path.
 """
 
 import fnmatch
@@ -19,7 +19,7 @@ SECRET_NAMES = (
     "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.agekey",
     "id_rsa", "id_rsa[._-]*", "id_dsa", "id_dsa[._-]*", "id_ecdsa", "id_ecdsa[._-]*", "id_ed25519", "id_ed25519[._-]*",
 )  # fmt: skip
-"""Globs on the last part of a path, as gitignore reads them."""
+"""Globs on file names, as gitignore reads them."""
 FINE_NAMES = (
     ".env*example*", ".env*sample*", ".env*template*", ".env*tmpl*", ".env*dist", ".env*default*", ".env*schema*",
     ".env.test", ".env.testing", ".env.test.*", ".env.ci", ".env.vault", ".env*.d.ts", ".env*.md", ".env*.enc",
@@ -27,16 +27,15 @@ FINE_NAMES = (
     "id_*.py", "id_*.go", "id_*.rs", "id_*.js", "id_*.ts", "id_*.java", "id_*.rb", "id_*.c", "id_*.h", "id_*.md",
 )  # fmt: skip
 """Exceptions: samples, public halves, encrypted files, source code, the keystore that every Android project shares."""
-AFTER_ALL = (".env*.local",)
-"""Exceptions to those: frameworks keep a person's own values in `.env.test.local` and the like."""
-
+SECRET_AFTER_ALL = (".env*.local",)
+"""Exceptions to those: frameworks keep personal values in `.env.test.local` and the like."""
 
 HOW_TO_ALLOW = "a person can allow its path (`allow` in the spec, `secrets.allow` in .aigon/config.json)"
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A file that was kept out, why, and on which line (from 1; 0 for the whole file). Never the secret itself."""
+    """A file that was kept out, why, and on which line (from 1; 0 for the whole file)."""
 
     path: str
     why: str
@@ -44,31 +43,30 @@ class Leak:
 
     @property
     def sentence(self) -> str:
-        """For people and the agent."""
         at = f":{self.line}" if self.line else ""
         return f"{self.path}{at} was kept out of the commit: {self.why}"
 
 
 def is_secret_name(path: str) -> bool:
-    """Whether a file of this name holds nothing but secrets."""
+    """Whether files of this name hold nothing but secrets."""
     name = path.rpartition("/")[2].lower()
-    if not _any(SECRET_NAMES).match(name):
+    if not _compile_globs(SECRET_NAMES).match(name):
         return False
-    return not _any(FINE_NAMES).match(name) or bool(_any(AFTER_ALL).match(name))
+    return not _compile_globs(FINE_NAMES).match(name) or bool(_compile_globs(SECRET_AFTER_ALL).match(name))
 
 
 @cache
-def _any(globs: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_globs(globs: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(fnmatch.translate, globs)))
 
 
 def list_exclude_lines(allowed: Sequence[str] = ()) -> tuple[str, ...]:
-    """Lines of an exclude file by which `git add -A` takes no file that `blocked` names, but for paths in `allowed`.
+    """Return the lines of an exclude file that keep secret names out of `git add -A`, except paths in `allowed`.
 
-    They go before the person's own lines, so that these can still say otherwise. Folders of such names (a virtual
-    environment called `.env`) are none of their business.
+    They come before the person's own lines, which can override them. Folders are exempt: a virtual environment may be
+    called `.env`.
     """
-    fine = (*(f"!{name}" for name in FINE_NAMES), *AFTER_ALL, *(f"!{name}/" for name in SECRET_NAMES))
+    fine = (*(f"!{name}" for name in FINE_NAMES), *SECRET_AFTER_ALL, *(f"!{name}/" for name in SECRET_NAMES))
     return (*SECRET_NAMES, *fine, *(f"!/{path.lstrip('/')}" for path in allowed))
 
 
@@ -80,24 +78,29 @@ def find_leak(
     known: Callable[[bytes], bool] = lambda _value: False,
     values: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Leak | None:
-    """Why a file with this name and content must not be committed; None where there is no reason not to.
+    """Return why a file with this name and content must not be committed, if it must not.
 
-    `tracked`: the base has a file of this name, so the name is a person's decision. `known` says of a credential
-    that the base holds it already, in whatever file. `values` are secrets of the person, with what they are called.
+    `tracked`: the base has a file of this name, so a person decided on the name. `known(value)`: the base already holds
+    that credential in some file. `values` maps the person's secrets to their names.
     """
-    if not tracked and (why := _by_name(path, data) or _value_in_name(path, values)):
-        return Leak(path, why)
-    text = _as_bytes(data)
-    for found in sorted(
-        (*find_tokens(text), *find_placed_secrets(path, text), *_find_values(values, text)), key=lambda each: each.line
-    ):
-        if not known(found.value):
-            return Leak(path, f"it holds {found.kind}", found.line)
+    name = path.encode("utf-8", "surrogateescape")
+    if not tracked:
+        if is_secret_name(path):
+            return Leak(path, "files of this name hold secrets")
+        if _looks_like_private_key(path, data):
+            return Leak(path, "it looks like a private key")
+        if secret_in_name := next(iter((*find_tokens(name), *_find_values(values, name))), None):
+            return Leak(path, f"its name holds {secret_in_name.kind}")
+    text = _drop_utf16_nulls(data)
+    secrets = (*find_tokens(text), *find_placed_secrets(path, text), *_find_values(values, text))
+    for secret in sorted(secrets, key=lambda secret: secret.line):
+        if not known(secret.value):
+            return Leak(path, f"it holds {secret.kind}", secret.line)
     return None
 
 
-def _as_bytes(data: bytes) -> bytes:
-    """A text in UTF-16 or UTF-32, as some shells and editors write it, as if it were in ASCII; other data as it is."""
+def _drop_utf16_nulls(data: bytes) -> bytes:
+    """Return UTF-16 and UTF-32 text, as some shells and editors write it, as ASCII; other data unchanged."""
     head = data[:256]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(head) > 8 and head.count(0) * 5 > len(head) * 2):
         return data.replace(b"\0", b"")
@@ -110,36 +113,15 @@ def _find_values(values: Mapping[bytes, str], data: bytes) -> Iterator[FoundSecr
             yield FoundSecret(f"the value of {name}", data.count(b"\n", 0, at) + 1, value)
 
 
-def _by_name(path: str, data: bytes) -> str:
-    if is_secret_name(path):
-        return "files of this name hold secrets"
-    if (path.endswith(".pem") and not _is_public(data)) or (path.endswith(".key") and _is_key(data)):
-        return "it looks like a private key"
-    if named := find_tokens(path.encode("utf-8", "surrogateescape")):
-        return f"its name holds {named[0].kind}"
-    return ""
-
-
-def _value_in_name(path: str, values: Mapping[bytes, str]) -> str:
-    return next(
-        (f"its name holds {found.kind}" for found in _find_values(values, path.encode("utf-8", "surrogateescape"))), ""
-    )
-
-
-def _is_public(data: bytes) -> bool:
-    """Certificates, public keys, parameters: a PEM file with nothing private in it; an empty one too."""
-    return not data.strip() or (b"-----BEGIN " in data and b"PRIVATE KEY" not in data)
+def _looks_like_private_key(path: str, data: bytes) -> bool:
+    if path.endswith(".pem"):  # certificates, public keys and parameters come as PEM files, too
+        return bool(data.strip()) and (b"-----BEGIN " not in data or b"PRIVATE KEY" in data)
+    # Slides and translations end in `.key`, too: a key is one opaque word, or binary (DER).
+    return path.endswith(".key") and bool(_OPAQUE.match(data) or (_DER.match(data) and b"\0" in data))
 
 
 _OPAQUE = re.compile(rb"\s*[A-Za-z0-9+/=_-]{16,}\s*\Z")
 _DER = re.compile(rb"\x30[\x20-\x84]")
-
-
-def _is_key(data: bytes) -> bool:
-    """One opaque word, or a key in binary form; `.key` is the ending of other things too (slides, translations)."""
-    return bool(_OPAQUE.match(data) or (_DER.match(data) and b"\0" in data))
-
-
 _VALUE = rb"[\"']?(?P<value>[^\s\"',;]{8,})"
 _PLACES: tuple[tuple[str, str, re.Pattern[bytes]], ...] = (
     ("*/.npmrc", "an npm token", re.compile(rb"(?:_authToken|_auth|_password)\s*=\s*" + _VALUE)),
@@ -157,13 +139,13 @@ _PLACES: tuple[tuple[str, str, re.Pattern[bytes]], ...] = (
         for name in ("*/*credentials*.json", "*/*service[-_]account*.json", "*/client_secret*.json")
     ),
 )
-"""Files that are committed as often without a secret: glob on `/` and the path, what the secret is, where it stands."""
+"""Files that are often committed without a secret: glob on `/` and the path, kind of secret, where it is."""
 _REFERENCE = re.compile(rb"[$<{%]|process\.env|env[.:]|vault:", re.I)
-"""How a value that is kept elsewhere begins: `${NPM_TOKEN}`, `<your token>`, `{{ token }}`."""
+"""The beginning of a reference to a value that is kept elsewhere: `${NPM_TOKEN}`, `<your token>`, `{{ token }}`."""
 
 
 def find_placed_secrets(path: str, data: bytes) -> Iterator[FoundSecret]:
-    """Credentials of no particular shape in files of which it is known where those stand."""
+    """Yield credentials of no particular shape in files that are known to hold them in certain places."""
     place = f"/{path}".lower()
     for name, kind, pattern in _PLACES:
         if fnmatch.fnmatchcase(place, name):
