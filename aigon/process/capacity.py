@@ -9,16 +9,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aigon.process.stop import Stop
 
-if TYPE_CHECKING:
-    from filelock import FileLock
+_V2, _V1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
+_UNLIMITED = 1 << 60
+"""Version 1 says "no limit" by a number near 2^63."""
+RETRY_SECONDS = 0.05
+"""Between two tries for a lock: little beside a check, and next to nothing for the machine."""
 
 
 def measure_free_disk(path: Path) -> int | None:
-    """Bytes that this person may still write beside `path`; None when unknown."""
+    """Return the bytes that this person may still write beside `path`; None if unknown."""
     try:
         return shutil.disk_usage(path).free
     except OSError:
@@ -34,52 +36,41 @@ class Memory:
 
 
 def measure_free_memory() -> int | None:
-    """Bytes of memory that may still be taken without swapping; None when unknown."""
-    found = measure_memory()
-    return found.free if found else None
+    """Return the bytes of memory that may still be taken without swapping; None if unknown."""
+    memory = measure_memory()
+    return memory.free if memory else None
 
 
 def measure_memory() -> Memory | None:
-    """What is left of the machine's memory or of a limit that leaves less; None when unknown."""
-    known = [one for one in (_measure_machine(), *_measure_cgroups(), _measure_process_limit()) if one]
-    return min(known, key=lambda one: one.free) if known else None
+    """Return what is left of the machine's memory, or of the limit that leaves the least; None if unknown."""
+    known = [memory for memory in (_measure_machine(), *_measure_cgroups(), _measure_process_limit()) if memory]
+    return min(known, key=lambda memory: memory.free) if known else None
 
 
 def read_file_size_limit() -> int | None:
-    """How many bytes this process and its children may write into one file (ulimit -f); None without a limit."""
+    """Return the bytes that this process and its children may write into one file (ulimit -f); None for no limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _measure_machine() -> Memory | None:
     try:
-        for line in Path("/proc/meminfo").read_bytes().splitlines():
-            if line.startswith(b"MemAvailable:"):
-                return Memory(int(line.split()[1]) * 1024)
+        lines = Path("/proc/meminfo").read_bytes().splitlines()
     except OSError:
-        return _measure_by_psutil()
-    return None
+        import psutil
 
-
-def _measure_by_psutil() -> Memory:
-    import psutil
-
-    return Memory(int(psutil.virtual_memory().available))
+        return Memory(int(psutil.virtual_memory().available))
+    return next((Memory(int(line.split()[1]) * 1024) for line in lines if line.startswith(b"MemAvailable:")), None)
 
 
 def _measure_process_limit() -> Memory | None:
-    """What any one process may have in all: its children inherit it, each for itself."""
+    """Return what any one process may have: children inherit the limit, each for itself."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else Memory(soft, "the limit on address space (ulimit -v)")
 
 
-_V2, _V1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
-_UNLIMITED = 1 << 60
-"""Version 1 has no word for "no limit", but a number near 2^63."""
-
-
 def _measure_cgroups() -> Iterator[Memory]:
-    """What the control groups leave that this process is in, each within those above it."""
+    """Yield what the control groups of this process leave."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -89,44 +80,45 @@ def _measure_cgroups() -> Iterator[Memory]:
         if number == "0" and not controllers:
             yield from _measure_groups(_V2, path, ("memory.max", "memory.current", "inactive_file"))
         elif "memory" in controllers.split(","):
-            wanted = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            yield from _measure_groups(_V1, path, wanted)
+            files = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            yield from _measure_groups(_V1, path, files)
 
 
 def _measure_groups(root: Path, path: str, names: tuple[str, str, str]) -> Iterator[Memory]:
-    """By group, from the inmost out. In a container the path may be that of the host, which is not there."""
+    """Yield what each group leaves, from the inmost out. In a container the path may be that of the host."""
     inmost = root / path.lstrip("/")
     for group in (inmost, *inmost.parents):
-        if group.is_relative_to(root) and (left := _measure_group(group, *names)) is not None:
-            yield Memory(left, f"the control group {group}")
+        if group.is_relative_to(root) and (free := _measure_group(group, *names)) is not None:
+            yield Memory(free, f"the control group {group}")
 
 
 def _measure_group(group: Path, limit: str, used: str, reclaimable: str) -> int | None:
-    """Limit less use, where what the kernel keeps of files that nobody reads now does not count as used."""
+    """Return limit minus use, without the files that the kernel caches and nobody reads now."""
     try:
         most = int((group / limit).read_text())
         if most >= _UNLIMITED:
             return None
         taken = int((group / used).read_text())
         entries = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):  # none there, or `max`: no limit
+    except (OSError, ValueError):  # no such file, or `max`
         return None
     return max(0, most - taken + int(entries.get(reclaimable, 0)))
 
 
 @cache
 def count_slots() -> int:
-    """How many checks run side by side unless the project says otherwise: one per core that this process may use."""
+    """Return how many checks run side by side by default: one per core that this process may use."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, usable)
 
 
-RETRY_SECONDS = 0.05
-"""Seconds between two tries: little beside a check, and next to nothing for the machine."""
-
-
 class CheckSlots:
-    """`number` slots, as lock files in `folder`. Every loop that shares them has to ask for the same number."""
+    """`number` slots for the checks of all loops of a repository, as lock files in `folder`.
+
+    The system frees the locks of a loop that is killed. A loop that wants all slots, to be alone on the machine, locks
+    the door: others wait before it while those inside finish, so nobody can starve it, and two such loops cannot wait
+    for each other. All loops have to ask for the same number.
+    """
 
     def __init__(self, folder: Path, number: int) -> None:
         self._door = folder / "check-slot-door.lock"
@@ -134,58 +126,49 @@ class CheckSlots:
 
     @contextmanager
     def acquire(self, stop: Stop, *, exclusive: bool = False) -> Iterator[bool]:
-        """Hold a slot, or all of them with `exclusive`, as soon as there is one; False once `stop` says now."""
+        """Hold a slot, or all of them with `exclusive`, as soon as possible; yield False once `stop` says now."""
         with ExitStack() as held:
-            yield self._all(stop, held) if exclusive else self._any(stop, held)
+            yield self._acquire_all(stop, held) if exclusive else self._acquire_any(stop, held)
 
-    def _any(self, stop: Stop, held: ExitStack) -> bool:
+    def _acquire_any(self, stop: Stop, held: ExitStack) -> bool:
         while not stop.look():
             with ExitStack() as passing:
-                if take_first_lock([self._door], passing) and take_first_lock(self._slots, held):
+                if _take_first_lock([self._door], passing) and _take_first_lock(self._slots, held):
                     return True
-            pause_briefly(stop)
+            _pause(stop)
         return False
 
-    def _all(self, stop: Stop, held: ExitStack) -> bool:
+    def _acquire_all(self, stop: Stop, held: ExitStack) -> bool:
         with ExitStack() as passing:
-            return all(wait_for_lock(path, stop, passing if path == self._door else held) for path in self._ordered)
-
-    @property
-    def _ordered(self) -> tuple[Path, ...]:
-        return (self._door, *self._slots)
+            return wait_for_lock(self._door, stop, passing) and all(
+                wait_for_lock(slot, stop, held) for slot in self._slots
+            )
 
 
 def wait_for_lock(path: Path, stop: Stop, held: ExitStack) -> bool:
-    """Hold the lock on `path` for as long as `held` lasts, whenever it is free; False once `stop` says now."""
+    """Hold the lock on `path` for as long as `held` lasts, once it is free; return False once `stop` says now."""
     while not stop.look():
-        if take_first_lock([path], held):
+        if _take_first_lock([path], held):
             return True
-        pause_briefly(stop)
+        _pause(stop)
     return False
 
 
-def take_first_lock(paths: Sequence[Path], held: ExitStack) -> bool:
-    """Hold the lock on the first of these that is free, for as long as `held` lasts; False where none is."""
-    from filelock import Timeout
+def _take_first_lock(paths: Sequence[Path], held: ExitStack) -> bool:
+    """Hold the lock on the first free one of these paths for as long as `held` lasts; return False if none is free."""
+    from filelock import FileLock, Timeout
 
     for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            held.enter_context(_lock(path))
+            held.enter_context(FileLock(os.fspath(path), timeout=0))
         except Timeout:
             continue
         return True
     return False
 
 
-def _lock(path: Path) -> "FileLock":
-    from filelock import FileLock
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(os.fspath(path), timeout=0)
-
-
-def pause_briefly(stop: Stop) -> None:
-    """Wait a moment, and no longer once `stop` says now."""
-    waiting = select.poll()
-    waiting.register(stop.fileno(), select.POLLIN)
-    waiting.poll(RETRY_SECONDS * 1000)
+def _pause(stop: Stop) -> None:
+    poll = select.poll()
+    poll.register(stop.fileno(), select.POLLIN)
+    poll.poll(RETRY_SECONDS * 1000)

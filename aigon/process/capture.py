@@ -1,4 +1,4 @@
-"""A program's output: kept head and tail, redacted, written to a log as it comes."""
+"""A program's output: its head and tail are kept, redacted, and written to a log as they come."""
 
 import os
 from collections import deque
@@ -13,16 +13,16 @@ HALF = 2 * 1024 * 1024
 """Bytes kept of the head, and as many of the tail. They are held more than once while they are read, and 1 GB from an
 agent or a check has to leave the loop under 100 MB (measured: 77 and 91; with twice as much 100 and 121)."""
 LINE = 64 * 1024
-"""A line, or a private key, longer than this is redacted and written in pieces."""
+"""A line or private key that is longer is redacted and written in pieces."""
 OVERLAP = 16 * 1024
-"""Bytes at the end of such a piece that wait for the next one: a secret may have begun in them."""
+"""Bytes at the end of such a piece that wait for the next one, as a secret may have begun in them."""
 
 
 class Capture:
     """One stream. `feed` takes what a pipe gave; `close` returns the redacted head and tail.
 
-    The head is redacted and written whole line by whole line. The tail is kept as it came and redacted at the end, so
-    that a flood costs no more than its reading. A log that cannot be written is given up: nothing in it decides.
+    The head is redacted and written line by line. The tail is kept raw and redacted at the end, so that a flood costs
+    no more than its reading. A log that cannot be written is given up, as nothing depends on it.
     """
 
     def __init__(self, redact: Callable[[bytes], bytes], log: BinaryIO | None = None, half: int = HALF) -> None:
@@ -36,7 +36,6 @@ class Capture:
         self._left_out = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
         if self._full:
             self._keep_tail(chunk)
             return
@@ -53,15 +52,15 @@ class Capture:
         return len(self._head) >= self._half
 
     def _settled(self) -> int:
-        """How many of the pending bytes can be redacted by now: no secret may reach over that border."""
+        """Return how many of the pending bytes can be redacted now: no secret may cross that border."""
         end = self._pending.rfind(b"\n") + 1
         if not end and len(self._pending) > LINE:
             end = self._border()
-        begun = find_unfinished_key(bytes(self._pending[:end]))
-        return begun if len(self._pending) - begun <= LINE else end
+        key = find_unfinished_key(bytes(self._pending[:end]))
+        return key if len(self._pending) - key <= LINE else end
 
     def _border(self) -> int:
-        """A place in a very long line where cutting it changes nothing of what is redacted."""
+        """Return where a very long line can be cut without changing what is redacted."""
         line = bytes(self._pending)
         whole = self._redact(line)
         for end in range(len(line) - OVERLAP, 0, -OVERLAP):
@@ -70,10 +69,10 @@ class Capture:
         return len(line)
 
     def _keep(self, redacted: bytes) -> None:
-        room = self._half - len(self._head)
-        self._head += redacted[:room]
-        self._write(redacted[:room])
-        self._keep_tail(redacted[room:])
+        free = self._half - len(self._head)
+        self._head += redacted[:free]
+        self._write(redacted[:free])
+        self._keep_tail(redacted[free:])
 
     def _keep_tail(self, chunk: bytes) -> None:
         if chunk:
@@ -92,29 +91,24 @@ class Capture:
             self._log = None
 
     def close(self) -> bytes:
-        """What is kept; where the middle is missing a line says how much."""
+        """Return head and tail; a line says how much of the middle is missing."""
         if self._pending:
             self._keep(self._redact(bytes(self._pending)))
             self._pending.clear()
-        tail = self._whole_lines(b"".join(self._tail))
-        gap = f"\n[... {self._left_out} bytes left out ...]\n".encode() if self._left_out else b""
+        tail, gap = b"".join(self._tail), b""
+        if self._left_out:  # the first line may be the end of a secret whose beginning is gone
+            start = tail.find(b"\n", 0, LINE) + 1 or min(OVERLAP, len(tail))
+            gap = f"\n[... {self._left_out + start} bytes left out ...]\n".encode()
+            tail = tail[start:]
         tail = gap + self._redact(tail)
         self._write(tail)
         return bytes(self._head) + tail
 
-    def _whole_lines(self, tail: bytes) -> bytes:
-        """The tail without what may be the end of a secret whose beginning was left out."""
-        if not self._left_out:
-            return tail
-        start = tail.find(b"\n", 0, LINE) + 1 or min(OVERLAP, len(tail))
-        self._left_out += start
-        return tail[start:]
-
 
 def open_log(path: Path) -> BinaryIO:
-    """A log file for a capture; unbuffered, so that a person can follow it. It leads nowhere if it cannot be made.
+    """Open a log file for a capture, unbuffered so that people can follow it; the null device if that fails.
 
-    An agent may have put a link or a pipe in its place, which gives way.
+    A link or pipe that an agent put in its place is removed.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

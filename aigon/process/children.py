@@ -1,4 +1,4 @@
-"""Programs that run side by side: their lines are read as they come, and no one of them is waited for alone."""
+"""Programs that run side by side: their lines are read as they come, and none is waited for alone."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ from aigon.process.capture import open_log
 from aigon.process.run import CHUNK, RunningProgram, start_piped, watch_exit
 
 LONGEST = 4 * 1024 * 1024
-"""Bytes of a line. The largest event holds a look with all its problems, a few hundred kilobytes; a longer line is
-dropped, so that one program cannot take the memory of all."""
+"""Bytes of a line. The largest event, an assessment with all its problems, takes a few hundred kilobytes; a longer line
+is dropped, so that no program can take the memory of all."""
 LOG = 1024 * 1024
 """Bytes of standard error that go into its file."""
 TAIL = 4096
@@ -29,18 +29,17 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that end in `chunk`, without their ends, but for those that are too long."""
-        *whole, rest = chunk.split(b"\n")
-        found = [line for part in whole if (line := self._ended(part)) is not None]
+        """Return the lines that end in `chunk`, without their line ends, except those that are too long."""
+        lines = []
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._take(end)
+            if not self._skipping:
+                lines.append(bytes(self._pending))
+            self._pending.clear()
+            self._skipping = False
         self._take(rest)
-        return found
-
-    def _ended(self, part: bytes) -> bytes | None:
-        self._take(part)
-        line = None if self._skipping else bytes(self._pending)
-        self._pending.clear()
-        self._skipping = False
-        return line
+        return lines
 
     def _take(self, part: bytes) -> None:
         if not self._skipping:
@@ -51,31 +50,31 @@ class LineSplitter:
 
 
 class _ErrorLog:
-    """Standard error: its beginning in a file, its end in memory."""
+    """Standard error: its beginning goes to a file, its end stays in memory."""
 
     def __init__(self, log: Path) -> None:
         self._file: BinaryIO = open_log(log)
-        self._room = LOG
+        self._space = LOG
         self.tail = b""
 
     def feed(self, chunk: bytes) -> None:
         with contextlib.suppress(OSError):  # a log that cannot be written is no reason to stop
-            self._file.write(chunk[: self._room])
-        self._room = max(0, self._room - len(chunk))
+            self._file.write(chunk[: self._space])
+        self._space = max(0, self._space - len(chunk))
         self.tail = (self.tail + chunk)[-TAIL:]
 
     def close(self) -> None:
-        if not self._room:
-            self._room = TAIL + 100
+        if not self._space:
+            self._space = TAIL + 100
             self.feed(b"\n[... left out ...]\n" + self.tail)
         self._file.close()
 
 
 class Child:
-    """A program that was started. Its standard input stays open as long as this process has it; nothing is written."""
+    """A program that was started. Its standard input stays open, without a byte, as long as this process lives."""
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
-        """Start it. Raises OSError where it does not start; `log` is where its standard error goes."""
+        """Start it, with standard error in the file `log`. Raises OSError."""
         self._process: RunningProgram = start_piped(argv, cwd=cwd, env=env)
         self._held = contextlib.ExitStack()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -92,31 +91,31 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process ID."""
         return self._process.pid
 
     def waits_for(self) -> tuple[int, ...]:
-        """The descriptors that become readable when there is something to do."""
+        """Return the descriptors that become readable when there is something to do."""
         return (self._exited, *self._open)
 
     def over(self, ready: Iterable[int]) -> bool:
-        """Whether it has exited, going by the descriptors that are readable."""
+        """Whether it has exited, by the descriptors that are readable."""
         return self._exited in ready
 
     def read(self, ready: Iterable[int]) -> list[bytes]:
-        """The lines of standard output that are whole by now."""
+        """Return the lines of standard output that are complete now."""
         lines: list[bytes] = []
         for fd in self._open.intersection(ready):
             lines += self._read(fd)
         return lines
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal; one that is gone is fine."""
+        """Send it a signal, if it still runs."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
 
     def end(self) -> tuple[list[bytes], int, str]:
-        """Once it has exited: its last lines, its exit code (negative for a signal), the end of its standard error."""
+        """Return the last lines, exit code (negative for a signal) and end of standard error of an exited program."""
         lines = [line for _ in range(64) for line in self.read(set(self._open))]  # a survivor may hold the other end
         code = self._process.wait()
         self._errors.close()
@@ -137,7 +136,7 @@ class Child:
 
 
 def wait_for_ready(children: Iterable[Child], others: Iterable[int], seconds: float) -> set[int]:
-    """The descriptors of children, and the others, that are readable within so many seconds."""
+    """Return the descriptors of children, and of `others`, that are readable within so many seconds."""
     poll = select.poll()
     for fd in (*(fd for child in children for fd in child.waits_for()), *others):
         poll.register(fd, select.POLLIN)

@@ -1,4 +1,4 @@
-"""What programs use: processor time, to notice a hang; memory and disk, to notice a shortage."""
+"""What programs use: processor time, which shows a hang; memory and disk, which show a shortage."""
 
 import contextlib
 import os
@@ -9,27 +9,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.files.system_errors import measure_volume
+from aigon.files.volumes import measure_volume
 from aigon.model.resources import ResourceUse, Volume, keep_lowest, measure_disk_use
 from aigon.process.orphans import list_descendants
 
 DISK_SECONDS = 0.25
-"""Between two looks at the file systems: four calls of statvfs, about 10 µs. What fills a disk takes longer."""
+"""Between two looks at the file systems: four calls of statvfs, about 10 µs. Filling a disk takes longer."""
 MEMORY_SECONDS = 1.0
-"""Between two looks at the memory of all processes, at least; and 50 times as long as the last one took, so that a
-large tree costs 2 % of one core at most."""
+"""Between two looks at the memory of all processes, at least."""
 SHARE = 50
+"""The pause is this many times the length of the last look: a large tree costs at most 2 % of one core."""
 PAGE = resource.getpagesize()
 
 
 @dataclass(slots=True)
 class Meter:
-    """The least that was free on each of `volumes`, and the most memory that this process's descendants had, since
-    `begin`; `least` is what was free since `mark`.
+    """The least that was free on each of `volumes`, and the most memory that descendants had, since `begin`.
 
-    Memory is the sum of proportional shares (PSS) of all descendants, by samples, or what the system counted of the
-    largest single process that ended since, where that is more: it sees what lives shorter than a sample.
-    `trouble` is the first error for want of room that something other than the loop ran into.
+    Memory is sampled as the sum of proportional shares (PSS) of all descendants. If the system counted more for the
+    largest single process that ended since, that counts: it also sees what lives shorter than a sample. `least` is what
+    was free since `mark`; `trouble` is the first error for lack of space that another part of aigon ran into.
     """
 
     volumes: tuple[Volume, ...] = ()
@@ -45,15 +44,17 @@ class Meter:
     _due: float = 0.0
 
     def begin(self) -> None:
-        """What is taken from here on counts."""
+        """Count what is taken from here on."""
         now = self.now()
         with self._lock:
             self.before = self.lowest = self.least = now
             self.peak, self.largest, self._due = 0, _read_largest_child(), 0.0
-        self._watch()
+        if self._thread is None and self.volumes:
+            self._thread = threading.Thread(target=self._keep_sampling, name="meter", daemon=True)
+            self._thread.start()
 
     def mark(self) -> None:
-        """From here on `least` is the least: what comes now is to be told from what was before."""
+        """Start `least` anew, to tell what comes now from what was before."""
         if not self.before:
             self.begin()
         now = self.now()
@@ -61,7 +62,7 @@ class Meter:
             self.least, self.trouble = now, None
 
     def now(self) -> tuple[Volume, ...]:
-        """The file systems as they are."""
+        """Return the file systems as they are."""
         return tuple(map(measure_volume, self.volumes))
 
     def sample(self) -> None:
@@ -71,12 +72,12 @@ class Meter:
             self.lowest = tuple(map(keep_lowest, self.lowest, now)) if self.lowest else now
             self.least = tuple(map(keep_lowest, self.least, now)) if self.least else now
         if time.monotonic() >= self._due:
-            begun = time.monotonic()
+            begin = time.monotonic()
             self.peak = max(self.peak, measure_memory_of_descendants())
-            self._due = time.monotonic() + max(MEMORY_SECONDS, SHARE * (time.monotonic() - begun))
+            self._due = time.monotonic() + max(MEMORY_SECONDS, SHARE * (time.monotonic() - begin))
 
     def taken(self) -> tuple[ResourceUse, ...]:
-        """What was taken since `begin`."""
+        """Return what was taken since `begin`."""
         if not self.before:
             return ()
         self.sample()
@@ -85,35 +86,28 @@ class Meter:
         return (*measure_disk_use(self.before, self.lowest), *((ResourceUse("memory", peak),) if peak else ()))
 
     def close(self) -> None:
-        """No more looks."""
+        """End the thread."""
         self._over.set()
         if self._thread:
             self._thread.join()
 
-    def _watch(self) -> None:
-        if self._thread is None and self.volumes:
-            self._thread = threading.Thread(target=self._look_on, name="meter", daemon=True)
-            self._thread.start()
-
-    def _look_on(self) -> None:
+    def _keep_sampling(self) -> None:
         while not self._over.wait(DISK_SECONDS):
             self.sample()
 
 
 def _read_largest_child() -> int:
-    """Bytes that the largest child had which has ended so far, or any that it waited for itself (wait4)."""
+    """Return the peak memory of the largest descendant that has ended and was waited for (wait4)."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
 def measure_memory_of_descendants() -> int:
-    """Bytes of memory that all descendants of this process have, what they share counted once; 0 without /proc."""
-    if not Path("/proc/self/task").exists():
-        return 0
-    return sum(map(_read_share, list_descendants()))
+    """Return the bytes of memory of all descendants, shared pages counted once; 0 without /proc."""
+    return sum(map(_read_share, list_descendants())) if Path("/proc/self/task").exists() else 0
 
 
 def _read_share(pid: int) -> int:
-    """The proportional share of one process; where that may not be read, what it has for itself."""
+    """Return the proportional share of one process, or its private memory if the share may not be read."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
             if line.startswith(b"Pss:"):
@@ -125,17 +119,21 @@ def _read_share(pid: int) -> int:
 
 
 BUSY_SHARE = 0.005
-"""Of one processor: who uses less waits. Node with a timer every 80 ms uses 0.0013, a shell that looks for a file every
-50 ms 0.024 (measured, Linux)."""
+"""Of one processor: a program that uses less waits. Node with a timer every 80 ms uses 0.0013, a shell that looks for a
+file every 50 ms 0.024 (measured, Linux)."""
 LOOKS = 8
-"""How often, within the time allowed, it is looked whether anything computes."""
+"""Looks at processor time within the time allowed."""
 LONGEST_LOOK_SECONDS = 30.0
-"""Seconds between two of these looks at most."""
+"""Between two of these looks, at most."""
 
 
 @dataclass(slots=True)
 class IdleClock:
-    """The silence of one program: it hangs after `seconds` without a sign of life. Times are monotonic."""
+    """The silence of one program: it hangs after `seconds` in which it neither prints nor computes.
+
+    Only for a program beside which aigon runs no other: then every descendant is the program's, even one that left its
+    session (a build server works for the agent that started it). Times are monotonic.
+    """
 
     seconds: float
     since: float = field(default_factory=lambda: time.monotonic())
@@ -146,13 +144,13 @@ class IdleClock:
         self.looked, self.used = self.since, measure_processor_seconds()
 
     def heard(self) -> None:
-        """It printed something."""
+        """Note that it printed something."""
         self.since = time.monotonic()
 
     def over(self) -> bool:
-        """Whether it hangs by now. Asked often; it looks only now and then, and only where nothing is printed.
+        """Whether it hangs by now; looks at processor time only now and then, and only during silence.
 
-        Never after a shorter while: one tick of the system's is a hundredth of a second, and of a second that is work.
+        Never after a short while: the system counts in hundredths of a second, and of a second one of them is work.
         """
         now = time.monotonic()
         if now - max(self.looked, self.since) < min(self.seconds / LOOKS, LONGEST_LOOK_SECONDS):
@@ -165,7 +163,7 @@ class IdleClock:
 
 
 def measure_processor_seconds() -> dict[int, float]:
-    """What every living descendant of this process has used of the processors, with children that it waited for."""
+    """Return the processor time of every living descendant, with that of children that it waited for."""
     if not Path("/proc/self/stat").exists():
         return _ask_psutil()
     tick = os.sysconf("SC_CLK_TCK")
@@ -173,7 +171,7 @@ def measure_processor_seconds() -> dict[int, float]:
 
 
 def _read_ticks(pid: int) -> int:
-    """utime, stime, cutime and cstime, in ticks of the system; 0 for one that is gone."""
+    """Return utime + stime + cutime + cstime in ticks of the system; 0 if the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a plain read
             return sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
@@ -182,13 +180,10 @@ def _read_ticks(pid: int) -> int:
 
 
 def _ask_psutil() -> dict[int, float]:
-    """The same where the system shows no files about its processes."""
     import psutil
 
-    found = {}
+    seconds = {}
     for pid in list_descendants():
-        try:
-            found[pid] = float(sum(psutil.Process(pid).cpu_times()[:4]))
-        except psutil.Error:
-            continue
-    return found
+        with contextlib.suppress(psutil.Error):
+            seconds[pid] = float(sum(psutil.Process(pid).cpu_times()[:4]))
+    return seconds

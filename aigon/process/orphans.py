@@ -1,11 +1,17 @@
-"""End what a program left behind: descendants, what was seen to descend, and what carries aigon's mark."""
+"""End what a program left behind, whatever it did to hide.
+
+Signalling a group misses children that called `setsid`. On Linux aigon is a child subreaper: it inherits them, and a
+sweep ends them. Elsewhere descendants are tracked while a program runs, and ended with their sessions. What an aigon
+that was killed left behind is found by its note (`aigon.process.running`) and by its mark in environments. A process
+that has dropped its mark, left its session and lost its parent is found only by the sweep and the watchdog.
+"""
 
 import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,16 +20,21 @@ from aigon.files.locks import read_start
 from aigon.process.running import Invocation, StartedProcess, is_alive
 
 SUBREAPER = sys.platform.startswith("linux")
-"""Whether this system gives orphans to whoever asked for them."""
+"""Whether this system gives orphans to a process that asked for them."""
 PR_SET_CHILD_SUBREAPER = 36
 """From <linux/prctl.h>."""
 SWEEP_SECONDS = 5.0
 PAUSE_SECONDS = 0.001
-"""Between two looks at processes that have been sent SIGKILL: they need about that long to go."""
+"""Between two looks at processes that have been sent SIGKILL: they need about that long to end."""
+ENDING_STEPS = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
+"""The signals that a survivor gets, each with the seconds that it then has."""
+SURVIVOR_PAUSE_SECONDS = 0.01
+TRACK_SECONDS = 0.05
+"""Between two looks at descendants: a look takes milliseconds, a daemon about as long to leave its parents."""
 
 
 def adopt_orphans(*, adopt: bool = True) -> bool:
-    """Become the reaper of every descendant, or be it no more; False where the system has no such thing."""
+    """Become the reaper of every descendant, or stop being it; return False if the system has no such thing."""
     if not SUBREAPER:
         return False
     import ctypes
@@ -34,9 +45,9 @@ def adopt_orphans(*, adopt: bool = True) -> bool:
 
 @contextmanager
 def contain_descendants() -> Iterator[None]:
-    """Of what is started in here nothing outlives it, and what ran before is let be.
+    """End what is started in here and still runs at the end; leave alone what ran before.
 
-    For a program that runs before any loop: it must not be one's reaper for good, or the guardian that is posted later
+    For programs that run before a loop. This process must not stay the reaper, or the watchdog that is started later
     would be a descendant.
     """
     before = frozenset(list_descendants())
@@ -44,168 +55,194 @@ def contain_descendants() -> Iterator[None]:
     try:
         yield
     finally:
-        _sweep_new(before)
+        limit = time.monotonic() + SWEEP_SECONDS
+        while time.monotonic() < limit and (new := [pid for pid in list_descendants() if pid not in before]):
+            for pid in new:
+                _kill(pid)
+                with contextlib.suppress(ChildProcessError):  # a grandchild becomes a child once its parent is gone
+                    os.waitpid(pid, os.WNOHANG)  # never -1: the exit code of another child is not taken away
+            time.sleep(PAUSE_SECONDS)
         adopt_orphans(adopt=False)
 
 
-def _sweep_new(before: frozenset[int]) -> None:
-    """End every descendant but these, and collect those: nobody else's exit code is taken away."""
-    limit = time.monotonic() + SWEEP_SECONDS
-    while time.monotonic() < limit and (living := [pid for pid in list_descendants() if pid not in before]):
-        for pid in living:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):  # a grandchild: it is one's own once its parent is gone
-                os.waitpid(pid, os.WNOHANG)
-        time.sleep(PAUSE_SECONDS)
-
-
 def list_children(pid: int | str = "self") -> list[int]:
-    """The direct children of a process, of all its threads; empty when it is gone."""
+    """Return the direct children of all threads of a process; none if it is gone."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - on the hot path
     except OSError:
         return []
-    found: list[int] = []
+    children: list[int] = []
     for task in tasks:
         with contextlib.suppress(OSError):
-            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_bytes().split())
-    return found
+            children += map(int, Path(f"/proc/{pid}/task/{task}/children").read_bytes().split())
+    return children
 
 
 def list_descendants() -> list[int]:
-    """Every living descendant, deepest last."""
+    """Return every living descendant, the deepest last."""
     if not Path("/proc/self/task").exists():
         import psutil
 
         return [child.pid for child in psutil.Process().children(recursive=True)]
-    found = list_children()
-    for pid in found:
-        found += list_children(pid)
-    return found
+    descendants = list_children()
+    for pid in descendants:
+        descendants += list_children(pid)
+    return descendants
 
 
 def sweep() -> int:
-    """Kill and reap every descendant until none is left; how many were found. Call it where no other phase runs."""
+    """Kill and reap every descendant until none is left; return how many there were.
+
+    Call it only while no other program of aigon's runs: an orphan has no owner. A process that may not be killed, as
+    that of another user, is not waited for beyond SWEEP_SECONDS.
+    """
     ended: set[int] = set()
     limit = time.monotonic() + SWEEP_SECONDS
     while time.monotonic() < limit:
         living = [pid for pid in list_descendants() if not is_zombie(pid)]
         for pid in living:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+            _kill(pid)
         ended.update(living)
-        if not _reap():
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:  # only waitpid knows for certain that no child is left
             break
+        time.sleep(PAUSE_SECONDS)
     return len(ended)
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process is dead and only waits to be collected: that is no survivor."""
+    """Whether a process is dead and waits to be collected: that is no survivor."""
     try:
         return b") Z " in Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return False
 
 
-def _reap() -> bool:
-    """Collect the dead; False when no child is left at all, which only `waitpid` knows for certain.
-
-    SIGKILL is on its way to those that still live. One that may not be killed (it runs as somebody else) is not
-    waited for beyond the sweep's time.
-    """
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    time.sleep(PAUSE_SECONDS)
-    return True
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def end_leftovers_of_run(run_id: str) -> int:
-    """Kill what a killed aigon left running for `run_id`, known by AIGON_RUN in its environment; how many there were.
+    """Kill the processes of a run whose aigon was killed, by AIGON_RUN in their environment; return how many."""
 
-    They are not this process's children any more. Only where the system shows environments as files (Linux).
-    """
-    ended: set[int] = set()
-    limit = time.monotonic() + SWEEP_SECONDS
-    while (living := _list_marked(f"AIGON_RUN={run_id}".encode())) and time.monotonic() < limit:
-        for pid in living:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        ended.update(living)
-        time.sleep(PAUSE_SECONDS)
-    return len(ended)
+    def find() -> set[StartedProcess]:
+        parents = _read_parents()
+        return _identify(_list_marked(parents, "AIGON_RUN", run_id) - _list_lineage(parents))
+
+    return len(_end_all(find, ENDING_STEPS[-1:]))
 
 
-def _list_marked(mark: bytes) -> list[int]:
-    """Living processes with `mark` in their environment, but for this one and those it runs in."""
-    spared = _read_own_lineage()
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if int(entry.parent.name) not in spared and mark in entry.read_bytes().split(b"\0"):
-                found.append(int(entry.parent.name))
-    return found
+def end_marked_survivors(invocation: str) -> int:
+    """Kill what carries the mark of an invocation that is still at work; return how many processes there were."""
+    me = StartedProcess(os.getpid(), read_start(os.getpid()))
+    about = Invocation(invocation, "", "", "", "", "", me, "")
+    return len(_end_all(lambda: set(find_survivors(about)), ENDING_STEPS[-1:]))
 
 
-def _read_own_lineage() -> set[int]:
-    """This process and its ancestors."""
-    import psutil
-
-    return {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
-
-
-ENDING_STEPS = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
-"""What a survivor gets, and for how many seconds it is waited for afterwards."""
-SURVIVOR_PAUSE_SECONDS = 0.01
+def end_survivors(about: Invocation) -> int:
+    """End every survivor of an invocation, and what it starts meanwhile; return how many are gone."""
+    return sum(not is_alive(process) for process in _end_all(lambda: set(find_survivors(about)), ENDING_STEPS))
 
 
 def find_survivors(about: Invocation) -> tuple[StartedProcess, ...]:
-    """The living processes that the invocation started, but for this one and those that it runs in."""
-    marked = f"AIGON_INVOCATION={about.invocation}"
-    named = {one.pid for one in about.sessions if is_alive(one)}
-    everybody = _list_parents()
-    roots = named | {pid for pid in everybody if marked in _read_environment(pid)}
-    spared = _list_lineage(everybody)
-    found = sorted(_add_descendants(roots, everybody) - spared) if roots else []
-    return tuple(StartedProcess(pid, start) for pid in found if (start := read_start(pid)))
+    """Return the living processes that the invocation started, except this one and its ancestors.
+
+    Its own are those that its note names (by number and start), those with its mark, and all their descendants.
+    """
+    parents = _read_parents()
+    family = {process.pid for process in about.sessions if is_alive(process)}
+    family |= _list_marked(parents, "AIGON_INVOCATION", about.invocation)
+    while more := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= more
+    return tuple(sorted(_identify(family - _list_lineage(parents)), key=lambda process: process.pid))
 
 
-def _list_parents() -> dict[int, int]:
-    """Every process by number, with the number of its parent."""
+def _end_all(
+    find: Callable[[], set[StartedProcess]], steps: Iterable[tuple[signal.Signals, float]]
+) -> set[StartedProcess]:
+    """Send these signals in turn until nothing is found any more; return everything that was found."""
+    seen: set[StartedProcess] = set()
+    for number, seconds in steps:
+        limit = time.monotonic() + seconds
+        signalled: set[StartedProcess] = set()
+        while (living := find()) and time.monotonic() < limit:
+            seen |= living
+            _signal_each(living if number == signal.SIGKILL else living - signalled, number)
+            signalled |= living
+            time.sleep(SURVIVOR_PAUSE_SECONDS)
+    return seen
+
+
+def _signal_each(processes: Iterable[StartedProcess], number: signal.Signals) -> None:
+    """Signal these, and no process that has got the number of one since: a pidfd keeps to its process."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            if not hasattr(os, "pidfd_open"):
+                if is_alive(process):
+                    os.kill(process.pid, number)
+                continue
+            fd = os.pidfd_open(process.pid)
+            try:
+                if is_alive(process):
+                    signal.pidfd_send_signal(fd, number)
+            finally:
+                os.close(fd)
+
+
+def _identify(pids: Iterable[int]) -> set[StartedProcess]:
+    return {StartedProcess(pid, start) for pid in pids if (start := read_start(pid))}
+
+
+def _read_parents() -> dict[int, int]:
+    """Return every process with its parent, by number."""
     if not Path("/proc/self/stat").exists():
         import psutil
 
-        return {one.pid: one.info["ppid"] or 0 for one in psutil.process_iter(["ppid"])}
-    return dict(_read_parents())
-
-
-def _read_parents() -> Iterator[tuple[int, int]]:
+        return {process.pid: process.info["ppid"] or 0 for process in psutil.process_iter(["ppid"])}
+    parents = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - names are all that is wanted
         if name.isdecimal():
             with contextlib.suppress(OSError, ValueError, IndexError):
-                yield int(name), int(Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[1])
+                parents[int(name)] = int(Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    return parents
 
 
-def _read_environment(pid: int) -> list[str]:
-    """Empty where it may not be seen, as that of another person's process."""
+def _list_marked(pids: Iterable[int], name: str, value: str) -> set[int]:
+    """Return the processes that have this variable in the environment that they were started with, as far as shown."""
     if sys.platform.startswith("linux"):
-        try:
-            return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            return []
+        mark = f"{name}={value}".encode()
+        return {pid for pid in pids if mark in _read_environment(pid).split(b"\0")}
     import psutil
 
+    marked = set()
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            if psutil.Process(pid).environ().get(name) == value:
+                marked.add(pid)
+    return marked
+
+
+def _read_environment(pid: int) -> bytes:
     try:
-        return [f"{name}={value}" for name, value in psutil.Process(pid).environ().items()]
-    except psutil.Error:
-        return []
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def _list_lineage(parents: Mapping[int, int]) -> set[int]:
+    """Return this process and its ancestors."""
+    pid, lineage = os.getpid(), {0, 1}
+    while pid not in lineage:
+        lineage.add(pid)
+        pid = parents.get(pid, 0)
+    return lineage
 
 
 def read_command_line(pid: int) -> str:
-    """The words of its command line; its bare name where it has none, "" where it is gone."""
+    """Return the command line of a process, its bare name if it has none, "" if it is gone."""
     import psutil
 
     try:
@@ -215,73 +252,12 @@ def read_command_line(pid: int) -> str:
         return ""
 
 
-def _add_descendants(roots: set[int], parents: Mapping[int, int]) -> set[int]:
-    """These and everything that descends from them."""
-    found = set(roots)
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
-
-
-def _list_lineage(parents: Mapping[int, int]) -> set[int]:
-    """This process and those that it runs in."""
-    pid, found = os.getpid(), {0, 1}
-    while pid not in found:
-        found.add(pid)
-        pid = parents.get(pid, 0)
-    return found
-
-
-def end_marked_survivors(invocation: str) -> int:
-    """Kill what has the mark of an invocation that is at work itself: this one's, where no other phase runs."""
-    me = StartedProcess(os.getpid(), read_start(os.getpid()))
-    about = Invocation(invocation, "", "", "", "", "", me, "")
-    limit = time.monotonic() + ENDING_STEPS[-1][1]
-    ended: set[StartedProcess] = set()
-    while (found := set(find_survivors(about))) and time.monotonic() < limit:
-        ended |= found
-        _signal_each(found, signal.SIGKILL)
-        time.sleep(SURVIVOR_PAUSE_SECONDS)
-    return len(ended)
-
-
-def end_survivors(about: Invocation) -> int:
-    """End every survivor, and what it starts meanwhile; how many are gone."""
-    seen: set[StartedProcess] = set()
-    for number, seconds in ENDING_STEPS:
-        limit = time.monotonic() + seconds
-        told: set[StartedProcess] = set()
-        while (left := set(find_survivors(about))) and time.monotonic() < limit:
-            seen |= left
-            _signal_each(left - told if number != signal.SIGKILL else left, number)
-            told |= left
-            time.sleep(SURVIVOR_PAUSE_SECONDS)
-    return sum(not is_alive(one) for one in seen)
-
-
-def _signal_each(whom: Iterable[StartedProcess], number: signal.Signals) -> None:
-    """Signal these, and nobody who was given the number of one since: a pidfd stays that of the process it was for."""
-    for one in whom:
-        with contextlib.suppress(OSError):
-            if not hasattr(os, "pidfd_open"):
-                if is_alive(one):
-                    os.kill(one.pid, number)
-                continue
-            fd = os.pidfd_open(one.pid)
-            try:
-                if is_alive(one):
-                    signal.pidfd_send_signal(fd, number)
-            finally:
-                os.close(fd)
-
-
-LOOK_SECONDS = 0.05
-"""Between two looks: a look takes a few milliseconds, and a daemon about as long to leave its parents."""
-
-
 @dataclass(slots=True)
 class DescendantTracker:
-    """A program, by its number, and everything that was seen to descend from it."""
+    """Everything that was seen to descend from the program `pid`, for systems that give orphans only to init.
+
+    What forks twice between two looks is missed; if it keeps its environment, its mark still shows it.
+    """
 
     pid: int
     seen: set[StartedProcess] = field(default_factory=set)
@@ -289,31 +265,27 @@ class DescendantTracker:
     next: float = 0.0
 
     def look(self) -> None:
-        """See what it has started by now."""
+        """Remember what the program has started by now."""
         now = time.monotonic()
         if now < self.next:
             return
         import psutil
 
-        self.next = now + LOOK_SECONDS
+        self.next = now + TRACK_SECONDS
         with contextlib.suppress(psutil.Error):
             for child in psutil.Process(self.pid).children(recursive=True):
-                self._remember(child.pid)
-
-    def _remember(self, pid: int) -> None:
-        with contextlib.suppress(OSError):
-            self.sessions.add(os.getsid(pid))
-            self.seen.add(StartedProcess(pid, read_start(pid)))
+                with contextlib.suppress(OSError):
+                    self.sessions.add(os.getsid(child.pid))
+                    self.seen.add(StartedProcess(child.pid, read_start(child.pid)))
 
     def end(self) -> None:
-        """Kill what was seen, and what is in one of its sessions by now. The program itself is over."""
+        """Kill what was seen, and what is in one of its sessions now, once the program itself has ended."""
         import psutil
 
-        others = {pid for pid in psutil.pids() if _read_session(pid) in self.sessions - {os.getsid(0)}}
-        known = {one.pid for one in self.seen if is_alive(one)}
-        for pid in (others | known) - {os.getpid()}:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        sessions = self.sessions - {os.getsid(0)}
+        others = {pid for pid in psutil.pids() if _read_session(pid) in sessions}
+        for pid in (others | {process.pid for process in self.seen if is_alive(process)}) - {os.getpid()}:
+            _kill(pid)
 
 
 def _read_session(pid: int) -> int:

@@ -1,4 +1,4 @@
-"""The only importer of subprocess: run a program to its exit, never to the end of its pipes."""
+"""Run a program to its exit, never to the end of its pipes."""
 
 import contextlib
 import os
@@ -15,23 +15,24 @@ from aigon.model.turns import ProgramExit
 from aigon.process import orphans
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
-from aigon.process.orphans import LOOK_SECONDS, DescendantTracker
 from aigon.process.stop import POLL_SECONDS, Stop
 
 EndingSteps = tuple[tuple[signal.Signals, float], ...]
 DEADLINE: EndingSteps = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 """What a process group gets when its time is up, and how many seconds it then has."""
 AT_ONCE: EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
-"""After a second Ctrl+C everything has to be over within 10 s."""
+"""After a second Ctrl+C everything has to end within 10 s."""
 CHUNK = 65536
+RunningProgram = subprocess.Popen[bytes]
+"""A program that was started and is not waited for yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program to run. `deadline` in seconds, `ladder` what follows it; `stdin` is a file it reads, None for nothing.
+    """A program to run, for at most `deadline` seconds, and at most `idle` in which it neither prints nor computes.
 
-    `idle` is for how many seconds it may neither print nor compute (`aigon.process.meter`), None for no limit.
-    With `merge` standard error goes into standard output, in the order written.
+    `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
+    standard output, in the order written. `started` is called with the number of its process.
     """
 
     argv: Sequence[str]
@@ -49,10 +50,7 @@ class Command:
 
 @dataclass(slots=True)
 class _Deadline:
-    """What is still to happen to a running group: the next signal and when it is due (monotonic).
-
-    `idle` watches over its silence, until the ladder begins; `silent` says that this was why.
-    """
+    """The signals that a running group still gets, and when the next one is due (monotonic)."""
 
     steps: EndingSteps
     due: float | None
@@ -66,38 +64,59 @@ class _Deadline:
         signal_group(group, number)
         self.due, self.idle = time.monotonic() + seconds, None
 
+    @property
+    def milliseconds(self) -> float:
+        """How long to wait at most for output or the exit."""
+        remaining = POLL_SECONDS if self.due is None else min(POLL_SECONDS, self.due - time.monotonic())
+        return max(0.0, remaining * 1000)
+
 
 def signal_group(group: int, number: signal.Signals) -> None:
-    """Signal a whole process group; one that is gone is fine."""
+    """Signal a whole process group, if it still exists."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
 def run(command: Command, stop: Stop | None = None) -> ProgramExit:
-    """Run `command` in a session of its own until it exits, its deadline passes, or `stop` says now.
+    """Run `command` in its own session until it exits, its deadline passes, or `stop` says now.
 
-    Where `stop` has said so already it is not started at all, and `Exited.ended` is 0.
-    Its group gets SIGKILL once its leader has exited: what it left in the background does not outlive it.
+    If `stop` has said so already it is not started, and `ended` is 0. Once the leader has exited its group gets SIGKILL:
+    what it left in the background does not outlive it.
     """
-    begun = time.monotonic()
+    begin = time.monotonic()
     if stop and stop.look():
         return ProgramExit(None, killed=True)
     try:
-        process = _spawn(command)
+        with open(command.stdin or os.devnull, "rb") as stdin:  # noqa: PTH123 - either a path or the null device
+            process = subprocess.Popen(
+                command.argv,
+                cwd=command.cwd,
+                env=dict(command.env),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if command.merge else subprocess.PIPE,
+                start_new_session=True,
+            )
     except OSError as error:
         return ProgramExit(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
     command.started(process.pid)
     idle = IdleClock(command.idle) if command.idle else None
-    waiting = _Deadline(command.ladder, begun + command.deadline if command.deadline else None, idle)
-    followed = None if orphans.SUBREAPER else DescendantTracker(process.pid)
+    waiting = _Deadline(command.ladder, begin + command.deadline if command.deadline else None, idle)
+    tracker = None if orphans.SUBREAPER else orphans.DescendantTracker(process.pid)
     with _open_captures(process, command) as captures:
-        _attend(process, captures, waiting, stop, followed)
+        _attend(process, captures, waiting, stop, tracker)
         code = _read_exit_code(process.pid)
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
-        if followed:
-            followed.end()
-        _drain(captures)
+        if tracker:
+            tracker.end()
+        for (
+            fd,
+            capture,
+        ) in captures.items():  # what is still in the pipes, and no more: a survivor may hold the other end
+            for _ in range(64):
+                if not _read(fd, capture):
+                    break
         out = [capture.close() for capture in captures.values()]
     return ProgramExit(
         code,
@@ -105,16 +124,16 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
         stderr=out[1] if len(out) > 1 else b"",
         timed_out=waiting.timed_out,
         killed=waiting.killed or code is None,
-        duration=time.monotonic() - begun,
+        duration=time.monotonic() - begin,
         ended=time.time(),
         silent=(command.idle or 0.0) if waiting.silent else 0.0,
     )
 
 
 def _read_exit_code(pid: int) -> int | None:
-    """How the exited leader ended, negative for a signal; None when somebody else collected it.
+    """Return how the exited leader ended, negative for a signal; None if another thread collected it.
 
-    Asked without collecting it: to Popen a child that is gone already looks as if it had exited with 0.
+    It is not collected here: Popen reports 0 for a child that is gone already.
     """
     try:
         ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -124,22 +143,9 @@ def _read_exit_code(pid: int) -> int | None:
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def _spawn(command: Command) -> "subprocess.Popen[bytes]":
-    with open(command.stdin or os.devnull, "rb") as stdin:  # noqa: PTH123 - either a path or the null device
-        return subprocess.Popen(
-            command.argv,
-            cwd=command.cwd,
-            env=dict(command.env),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if command.merge else subprocess.PIPE,
-            start_new_session=True,
-        )
-
-
 @contextmanager
-def _open_captures(process: "subprocess.Popen[bytes]", command: Command) -> Iterator[dict[int, Capture]]:
-    """The captures by descriptor; the pipes are closed at the end even if a grandchild still holds them."""
+def _open_captures(process: RunningProgram, command: Command) -> Iterator[dict[int, Capture]]:
+    """Yield the captures by descriptor; close the pipes at the end, even if a grandchild still holds them."""
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(open_log(command.log)) if command.log else None
         captures = {}
@@ -152,29 +158,24 @@ def _open_captures(process: "subprocess.Popen[bytes]", command: Command) -> Iter
 
 
 def _attend(
-    process: "subprocess.Popen[bytes]",
+    process: RunningProgram,
     captures: dict[int, Capture],
     waiting: _Deadline,
     stop: Stop | None,
-    followed: DescendantTracker | None,
+    tracker: orphans.DescendantTracker | None,
 ) -> None:
-    """Drain until the leader has exited (it stays a zombie, so that its group can still be signalled)."""
+    """Drain until the leader has exited. It stays a zombie, so that its group can still be signalled."""
     with watch_exit(process) as exited:
         poll = select.poll()
         for fd in (exited, *captures, *([stop.fileno()] if stop else [])):
             poll.register(fd, select.POLLIN)
         while True:
-            ready = dict(
-                poll.poll(
-                    min(_milliseconds_to_wait(waiting), LOOK_SECONDS * 1000)
-                    if followed
-                    else _milliseconds_to_wait(waiting)
-                )
-            )
-            if followed:
-                followed.look()
+            timeout = waiting.milliseconds
+            ready = dict(poll.poll(min(timeout, orphans.TRACK_SECONDS * 1000) if tracker else timeout))
+            if tracker:
+                tracker.look()
             for fd in captures.keys() & ready.keys():
-                if not _read(fd, captures[fd]):
+                if _read(fd, captures[fd]) is False:
                     poll.unregister(fd)
                 elif waiting.idle:
                     waiting.idle.heard()
@@ -183,14 +184,8 @@ def _attend(
             _escalate_if_due(process.pid, waiting, stop, poll)
 
 
-def _milliseconds_to_wait(waiting: _Deadline) -> float:
-    """Milliseconds until something other than output or an exit may need attention."""
-    left = POLL_SECONDS if waiting.due is None else min(POLL_SECONDS, waiting.due - time.monotonic())
-    return max(0.0, left * 1000)
-
-
 def _escalate_if_due(group: int, waiting: _Deadline, stop: Stop | None, poll: "select.poll") -> None:
-    """Climb the ladder where a deadline has passed or the run has to end at once."""
+    """Send the next signal if a deadline has passed or the run has to end at once."""
     if stop and not waiting.killed and stop.look():
         poll.unregister(stop.fileno())
         waiting.killed, waiting.steps = True, AT_ONCE
@@ -203,32 +198,19 @@ def _escalate_if_due(group: int, waiting: _Deadline, stop: Stop | None, poll: "s
         waiting.escalate(group)
 
 
-def _read(fd: int, capture: Capture) -> bool:
-    """Feed one chunk; False at end-of-file."""
+def _read(fd: int, capture: Capture) -> bool | None:
+    """Feed one chunk; return None if nothing is there now, False at the end of the file."""
     try:
         chunk = os.read(fd, CHUNK)
     except BlockingIOError:
-        return True
+        return None
     capture.feed(chunk)
     return bool(chunk)
 
 
-def _drain(captures: dict[int, Capture]) -> None:
-    """What is still in the pipes after the exit, and no more: a survivor may hold the other end."""
-    for fd, capture in captures.items():
-        for _ in range(64):
-            try:
-                chunk = os.read(fd, CHUNK)
-            except BlockingIOError:
-                break
-            if not chunk:
-                break
-            capture.feed(chunk)
-
-
 @contextmanager
-def watch_exit(process: "subprocess.Popen[bytes]") -> Iterator[int]:
-    """A descriptor that is readable once `process` has exited: a pidfd, or a waiting thread where there is none."""
+def watch_exit(process: RunningProgram) -> Iterator[int]:
+    """Yield a descriptor that is readable once `process` has exited: a pidfd, or a pipe from a waiting thread."""
     if hasattr(os, "pidfd_open"):
         fd = os.pidfd_open(process.pid)
         try:
@@ -258,10 +240,10 @@ def watch_exit(process: "subprocess.Popen[bytes]") -> Iterator[int]:
 def capture_output(
     argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str], stdin: bytes | None = None
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
+    """Return exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
 
-    It gets a session of its own, so that Ctrl+C in the terminal never hits it half-way. A file that may not grow any
-    more (SIGXFSZ, which Python ignores) is an error to it as to aigon: killed by that signal git leaves its locks.
+    It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
+    may not grow any more) is ignored: git that is killed by this signal leaves its locks.
     """
     process = subprocess.Popen(
         argv,
@@ -278,7 +260,7 @@ def capture_output(
 
 
 def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:
-    """The first `most` bytes that a short, trusted program prints. It is ended as soon as they are there."""
+    """Return the first `most` bytes that a short, trusted program prints, and end it then."""
     null = subprocess.DEVNULL
     process = subprocess.Popen(
         argv, cwd=cwd, env=env, stdin=null, stdout=subprocess.PIPE, stderr=null, start_new_session=True
@@ -290,25 +272,21 @@ def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str],
     return data
 
 
-RunningProgram = subprocess.Popen[bytes]
-"""A program that was started and is not waited for yet."""
-
-
 def start_piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> RunningProgram:
-    """Start a program in a session of its own whose three streams are pipes. Raises OSError where it does not start.
+    """Start a program in its own session with pipes for its three streams. Raises OSError.
 
-    The ends that are kept here are closed on exec: no other program that is started holds one open.
+    The ends in this process are closed on exec: no other program that is started holds one open.
     """
     pipe = subprocess.PIPE
     return subprocess.Popen(argv, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
 
 
 _DETACHED = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-'
-"""The shell leaves at once: what it started is then the child of whoever adopts orphans, not aigon's."""
+"""The shell exits at once: what it started is then a child of init, or of a reaper above aigon."""
 
 
 def start_detached(argv: Sequence[str], *, stdin: int) -> bool:
-    """Start a program that is no descendant of this process; it reads the descriptor `stdin`. False if that failed."""
+    """Start a program that is no descendant of this process and reads `stdin`; return whether it runs."""
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", _DETACHED, "sh", *argv],

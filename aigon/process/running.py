@@ -1,11 +1,10 @@
-"""What runs on this machine for a repository: a note for every aigon that works on one, and for what that started.
+"""What runs on this machine for a repository: a note for every aigon at work, and the lock of every loop.
 
     <home>/running/<invocation>.json
     <home>/running/<invocation>.stop      another aigon asks this one to end: `finish` the iteration, or `now`
 
-A note is there from the start of an invocation to its end; one whose aigon is gone says that it was killed. It is not
-flushed: after a power cut nothing of it runs any more. A process is known by its number and by when it started, since
-numbers are given out anew.
+A note lasts as long as its invocation: if that aigon is gone, it was killed. Notes are not flushed, as nothing of them
+runs after a power cut. A process is known by number and start time, since numbers are reused.
 """
 
 import contextlib
@@ -14,13 +13,13 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-from aigon.files.locks import identify_machine, read_start
+from aigon.files.locks import identify_machine, is_held, read_start
 
 FOLDER = "running"
 StopRequest = Literal["finish", "now"]
@@ -30,7 +29,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class StartedProcess:
-    """A process that was started: its number, and when, as the system says it (no clock that people read)."""
+    """A process by its number and its start, as the system counts it."""
 
     pid: int
     start: str
@@ -38,9 +37,9 @@ class StartedProcess:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One aigon that works on a feature: who and where it is, since when, and the leaders of sessions it has not ended.
+    """One aigon that works on a feature, and the leaders of the sessions that it has not ended.
 
-    `machine` tells a boot of a machine, and a container on it, from any other. `since` is for people.
+    `machine` tells this boot of this machine or container from any other. `since` is for people.
     """
 
     invocation: str
@@ -56,7 +55,7 @@ class Invocation:
 
 @dataclass(slots=True)
 class RunningNote:
-    """The note of this process, kept up to date; None where there is none. What cannot be written hinders nothing."""
+    """The note of this process; without `path` and `about` nothing is written. Errors of the disk are ignored."""
 
     path: Path | None = None
     about: Invocation | None = None
@@ -68,20 +67,18 @@ class RunningNote:
         return find_request_file(self.path) if self.path else None
 
     def begun(self, pid: int) -> None:
-        """A program was started that leads the session `pid`."""
+        """Record a program that leads the session `pid`."""
         if self.about is not None:
             with self._lock:
                 self._write((*self.about.sessions, StartedProcess(pid, read_start(pid))))
 
     def over(self) -> None:
-        """What was started is over, and swept."""
+        """Record that all programs have ended and were swept."""
         if self.about is not None and self.about.sessions:
             with self._lock:
                 self._write(())
 
     def _write(self, sessions: tuple[StartedProcess, ...]) -> None:
-        from dataclasses import replace
-
         assert self.about is not None and self.path is not None, "both or neither"
         self.about = replace(self.about, sessions=sessions)
         write_note(self.path, self.about)
@@ -89,33 +86,32 @@ class RunningNote:
 
 @contextmanager
 def keep_note(home: Path, invocation: str, run_id: str, feature: str, label: str) -> Iterator[RunningNote]:
-    """A note about this process, for as long as the context lasts."""
+    """Keep a note about this process for as long as the context lasts."""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     me = StartedProcess(os.getpid(), read_start(os.getpid()))
     about = Invocation(invocation, run_id, feature, label, socket.gethostname(), identify_machine(), me, since)
     path = home / FOLDER / f"{invocation}.json"
-    running = RunningNote(path, about)
     write_note(path, about)
     try:
-        yield running
+        yield RunningNote(path, about)
     finally:
         remove_note(path)
 
 
 def remove_note(note: Path) -> None:
-    """Remove a note, and the request that belongs to it."""
+    """Remove a note and its request."""
     with contextlib.suppress(OSError):
         note.unlink(missing_ok=True)
         find_request_file(note).unlink(missing_ok=True)
 
 
 def find_request_file(note: Path) -> Path:
-    """The file in which others ask the aigon of a note to end."""
+    """Return the file in which others ask the aigon of a note to end."""
     return note.with_suffix(".stop")
 
 
 def request_stop(note: Path, how: StopRequest) -> None:
-    """Ask the aigon of a note to end. What was asked for at once stays so. Raises OSError."""
+    """Ask the aigon of a note to end; `now` is never weakened to `finish`. Raises OSError."""
     file = find_request_file(note)
     if read_request(file) != "now":
         temporary = file.with_name(f"{file.name}.tmp")
@@ -126,7 +122,7 @@ def request_stop(note: Path, how: StopRequest) -> None:
 
 
 def read_request(file: Path) -> StopRequest | None:
-    """What is asked for in `file`; None for nothing."""
+    """Return what `file` asks for."""
     try:
         with open(file) as opened:  # noqa: PTH123 - on the hot path
             how = opened.read(10)
@@ -136,7 +132,7 @@ def read_request(file: Path) -> StopRequest | None:
 
 
 def write_note(path: Path, about: Invocation) -> None:
-    """The note, whole or not at all; a disk that takes no more is another's to speak of."""
+    """Write a note whole or not at all, and ignore a full disk: others report that."""
     temporary = path.with_name(f"{path.name}.tmp")
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
@@ -145,7 +141,7 @@ def write_note(path: Path, about: Invocation) -> None:
 
 
 def list_notes(home: Path) -> list[Path]:
-    """The notes that there are."""
+    """Return the paths of all notes."""
     try:
         names = os.listdir(home / FOLDER)  # noqa: PTH208 - every command looks
     except OSError:
@@ -154,13 +150,13 @@ def list_notes(home: Path) -> list[Path]:
 
 
 def read_note(path: Path) -> Invocation | None:
-    """A note; None for one that is gone, not whole, or of another version's making."""
+    """Return a note; None if it is gone, cut off, or of another version."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
-        if found.pop("schema_version") != SCHEMA_VERSION:
+        document: dict[str, Any] = json.loads(path.read_text())
+        if document.pop("schema_version") != SCHEMA_VERSION:
             return None
-        loop, sessions = _decode_process(found.pop("loop")), tuple(map(_decode_process, found.pop("sessions")))
-        return Invocation(**{name: str(value) for name, value in found.items()}, loop=loop, sessions=sessions)
+        loop, sessions = _decode_process(document.pop("loop")), tuple(map(_decode_process, document.pop("sessions")))
+        return Invocation(**{name: str(value) for name, value in document.items()}, loop=loop, sessions=sessions)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -170,19 +166,23 @@ def _decode_process(document: dict[str, Any]) -> StartedProcess:
 
 
 def is_on_this_machine(about: Invocation) -> bool:
-    """Whether the processes of a note are among those that this process can see by their numbers."""
+    """Whether this process sees the processes of a note under their numbers."""
     return about.host == socket.gethostname() and about.machine == identify_machine()
 
 
 def is_from_earlier_boot(about: Invocation) -> bool:
-    """Whether they are of an earlier boot of this very machine: none of them runs any more."""
-    return (
-        about.host == socket.gethostname() and about.machine.partition("/")[0] != identify_machine().partition("/")[0]
-    )
+    """Whether a note is from an earlier boot of this machine: none of its processes runs any more."""
+    boot = identify_machine().partition("/")[0]
+    return about.host == socket.gethostname() and about.machine.partition("/")[0] != boot
+
+
+def is_alive(process: StartedProcess) -> bool:
+    """Whether that very process still runs."""
+    return bool(process.start) and read_start(process.pid) == process.start
 
 
 def read_parent(pid: int) -> int | None:
-    """The number of a process's parent; None for one that is gone."""
+    """Return the number of a process's parent; None if the process is gone."""
     import psutil
 
     try:
@@ -191,39 +191,28 @@ def read_parent(pid: int) -> int | None:
         return None
 
 
-def is_alive(one: StartedProcess) -> bool:
-    """Whether that very process is still there."""
-    return bool(one.start) and read_start(one.pid) == one.start
-
-
 SLACK = 5.0
 """Seconds by which a process may seem younger than its run: its age is counted from the start of the machine."""
 
 
 def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
-    """Whether the loop that wrote "running" still is: its process is there and holds the feature's lock.
+    """Whether the loop whose state says "running" still runs: its process exists and holds the feature's lock.
 
-    A process number is given out anew after a while; where no lock can be asked, the process has to be as old as the
-    run.
+    If the lock cannot be asked, the process has to be as old as the run: numbers are reused.
     """
-    from aigon.files.locks import is_locked
-
     if state.get("status") != "running" or state.get("host") != socket.gethostname():
         return False
     pid = state.get("pid")
     if not isinstance(pid, int) or pid <= 0 or not _process_exists(pid):
         return False
-    held = is_locked(_find_lock(home, state)) if home else None
+    lock = loop_lock(home, str(state.get("feature_id")), str(state.get("label") or "")) if home else None
+    held = is_held(lock) if lock else None
     return _is_old_enough(pid, str(state.get("started_at"))) if held is None else held
 
 
 def loop_lock(home: Path, feature: str, label: str = "") -> Path:
-    """The lock that a loop on the feature holds; each agent in a worktree of its own, called `label`, has one."""
+    """Return the lock that a loop on the feature holds; each candidate, called `label`, has its own."""
     return home / "locks" / f"feature-{feature}{f'-{label}' if label else ''}.lock"
-
-
-def _find_lock(home: Path, state: Mapping[str, Any]) -> Path:
-    return loop_lock(home, str(state.get("feature_id")), str(state.get("label") or ""))
 
 
 def _process_exists(pid: int) -> bool:

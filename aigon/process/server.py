@@ -1,4 +1,8 @@
-"""A program that is started and stays, and the TCP ports that it listens on."""
+"""A program that is started and stays, and the TCP ports that it listens on.
+
+Use it in a process without other children: what escapes the server's group becomes a child of this process
+(`aigon.process.orphans`), and the same sweep ends it.
+"""
 
 import contextlib
 import errno
@@ -18,15 +22,15 @@ from aigon.process import orphans
 from aigon.process.run import CHUNK, signal_group
 
 KEPT = 64 * 1024
-"""Bytes of output that are kept to look for its last words."""
+"""Bytes of output that are kept for its last words."""
 PAUSE = 0.02
-"""Seconds between two looks at what is ending."""
+"""Seconds between two looks at a server that ends."""
 SETTLE = 0.5
-"""Seconds for what is still in the pipe of a server that has ended."""
+"""Seconds to read what is left in the pipe of a server that has ended."""
 
 
 class Server:
-    """A running server. `started` gives one; `stop` has to be called on every way out."""
+    """A running server, made by `start_server`. Call `stop` on every way out."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", seen: Callable[[bytes], None]) -> None:
         self._process = process
@@ -38,36 +42,40 @@ class Server:
         self._drain.start()
 
     def ended(self) -> bool:
-        """Whether nothing of it serves any more: a launcher that exits with 0 may have left its server behind."""
+        """Whether nothing serves any more. A launcher that exits with 0 may have left its server running."""
         code = self.exit_code()
         return code is not None and (code != 0 or not self.living())
 
     def exit_code(self) -> int | None:
-        """What the program that was started exited with, negative for a signal; None while it runs."""
+        """Return the exit code of the program that was started, negative for a signal; None while it runs."""
         if self._code is None:
             self._code = self._process.poll()
         return self._code
 
     def living(self) -> list[int]:
-        """Every process of it that runs."""
+        """Return every process of it that runs."""
         return [pid for pid in orphans.list_descendants() if not orphans.is_zombie(pid)]
 
     def tail(self) -> bytes:
-        """The end of what it printed. Of one that has ended, all that is still on its way is waited for."""
+        """Return the end of what it printed, up to the last byte once it has ended."""
         if self.exit_code() is not None:
             self._drain.join(SETTLE)
         return b"".join(self._tail)
 
     def stop(self, grace: float) -> bool:
-        """End it and everything that it started; whether that took SIGKILL.
+        """End it and everything that it started; return whether that took SIGKILL.
 
-        SIGTERM goes to its group and to whoever left it, SIGKILL to what is left after `grace` seconds.
+        SIGTERM goes to its group and to what has left it, SIGKILL to what still runs after `grace` seconds.
         """
         if grace > 0 and (self.exit_code() is None or self.living()):
             signal_group(self._process.pid, signal.SIGTERM)
             for pid in self.living():
-                _terminate(pid, self._process.pid)
-            _wait_until_true(lambda: self.exit_code() is not None and not self.living(), grace)
+                with contextlib.suppress(OSError):
+                    if os.getpgid(pid) != self._process.pid:
+                        os.kill(pid, signal.SIGTERM)
+            limit = time.monotonic() + grace
+            while (self.exit_code() is None or self.living()) and time.monotonic() < limit:
+                time.sleep(PAUSE)
         self.exit_code()  # before the sweep collects it
         killed = orphans.sweep()
         self._drain.join(SETTLE)
@@ -84,9 +92,9 @@ class Server:
 
 
 def start_server(argv: Sequence[str], cwd: Path, env: Mapping[str, str], seen: Callable[[bytes], None]) -> Server:
-    """Start a server in a session of its own; `seen` gets what it prints, in a thread. Raises OSError.
+    """Start a server in its own session; `seen` gets what it prints, in a thread. Raises OSError.
 
-    Its standard input is a pipe that stays open and empty: to some development servers its end is a request to end.
+    Its standard input is a pipe that stays open and empty: some development servers exit when it ends.
     """
     orphans.adopt_orphans()
     process = subprocess.Popen(
@@ -101,31 +109,15 @@ def start_server(argv: Sequence[str], cwd: Path, env: Mapping[str, str], seen: C
     return Server(process, seen)
 
 
-def _terminate(pid: int, group: int) -> None:
-    """SIGTERM for a process that is no longer in the group."""
-    with contextlib.suppress(OSError):
-        if os.getpgid(pid) != group:
-            os.kill(pid, signal.SIGTERM)
-
-
-def _wait_until_true(condition: Callable[[], bool], seconds: float) -> None:
-    limit = time.monotonic() + seconds
-    while not condition() and time.monotonic() < limit:
-        time.sleep(PAUSE)
-
-
 LOOPBACK = ("127.0.0.1", "::1")
-"""Where a server is looked for: some bind only to what `localhost` means first."""
+"""Where a server is looked for: some bind only to the first address of `localhost`."""
 RANGE = 100
-"""Ports from a base on that are one agent's own, where several work side by side."""
+"""Ports from a base on that belong to one agent if several work side by side."""
 CONNECT_SECONDS = 1.0
 
 
 def find_free_port(base: int | None = None) -> int:
-    """A port that nothing listens on. With `base`, one of the RANGE from there on; the order is random.
-
-    Raises OSError where there is none.
-    """
+    """Return a port that nothing listens on; with `base`, a random one of the RANGE from there. Raises OSError."""
     if base is None:
         with socket.socket() as probe:
             probe.bind((LOOPBACK[0], 0))
@@ -138,7 +130,7 @@ def find_free_port(base: int | None = None) -> int:
 
 
 def find_answering_host(port: int) -> str:
-    """The loopback address on which something accepts connections; empty for none."""
+    """Return the loopback address on which something accepts connections, "" if nothing does."""
     for host in LOOPBACK:
         with contextlib.suppress(OSError), socket.create_connection((host, port), CONNECT_SECONDS):
             return host
@@ -146,7 +138,7 @@ def find_answering_host(port: int) -> str:
 
 
 def find_port_conflict(port: int) -> str:
-    """Why a server could not listen on a port, in a few words; empty where it could."""
+    """Return why a server cannot listen on a port, in a few words; "" if it can."""
     if find_answering_host(port):
         return "in use"
     with socket.socket() as probe:
@@ -159,18 +151,18 @@ def find_port_conflict(port: int) -> str:
 
 
 def find_port_holder(port: int) -> int | None:
-    """The process that listens on a port, where this user may know."""
+    """Return the process that listens on a port, as far as this user may know."""
     import psutil
 
     with contextlib.suppress(psutil.Error, OSError):
-        for each in psutil.net_connections(kind="tcp"):
-            if _read_listening_port(each) == port and each.pid:
-                return int(each.pid)
+        for connection in psutil.net_connections(kind="tcp"):
+            if _read_listening_port(connection) == port and connection.pid:
+                return int(connection.pid)
     return None
 
 
 def describe_process(pid: int | None) -> str:
-    """A process as people know it: `pid 123 (node)`."""
+    """Return a process as people know it: `pid 123 (node)`."""
     import psutil
 
     if pid is None:
@@ -181,25 +173,24 @@ def describe_process(pid: int | None) -> str:
 
 
 def list_listening_ports(pids: Iterable[int]) -> tuple[int, ...]:
-    """The ports that these processes listen on, sorted."""
+    """Return the ports that these processes listen on, sorted."""
     import psutil
 
-    found: set[int] = set()
+    ports: set[int] = set()
     for pid in pids:
         with contextlib.suppress(psutil.Error, OSError):
-            rows = psutil.Process(pid).net_connections(kind="tcp")
-            found |= {port for row in rows if (port := _read_listening_port(row))}
-    return tuple(sorted(found))
+            ports |= {_read_listening_port(row) for row in psutil.Process(pid).net_connections(kind="tcp")}
+    return tuple(sorted(ports - {0}))
 
 
-def _read_listening_port(row: Any) -> int:
-    """The port that a row of psutil's table of connections says is listened on; 0 for another one."""
+def _read_listening_port(connection: Any) -> int:
+    """Return the port of a connection of psutil's that listens, 0 for another one."""
     import psutil
 
-    return int(row.laddr.port) if row.status == psutil.CONN_LISTEN and row.laddr else 0
+    return int(connection.laddr.port) if connection.status == psutil.CONN_LISTEN and connection.laddr else 0
 
 
 def read_port_base(env: "os._Environ[str]") -> int | None:
-    """The first of the ports that AIGON_PORT_BASE gives to this agent; None where it gives none."""
+    """Return the first of the ports that AIGON_PORT_BASE gives to this agent."""
     text = env.get("AIGON_PORT_BASE", "")
     return int(text) if text.isdecimal() and 0 < int(text) <= 65535 else None

@@ -1,4 +1,4 @@
-"""What asks a run to end: signals, stop files and requests; and waiting that ends with them."""
+"""What asks a run to end: signals, stop files and requests. Handlers only set a flag and wake whoever waits."""
 
 import os
 import select
@@ -14,16 +14,16 @@ from aigon.process.running import read_request
 
 StopReason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
 POLL_SECONDS = 0.5
-"""How often waiting code looks for a stop file: a person creating one does not notice half a second."""
+"""How often waiting code looks for a stop file: a person who creates one does not notice half a second."""
 
 
 class Stop:
-    """First Ctrl+C: `asked`, the iteration may finish. A second one, SIGTERM, SIGHUP, a stop file or a hook: `now`.
+    """The first Ctrl+C sets `asked`: the iteration may finish. A second one, SIGTERM, SIGHUP, a stop file or a hook
+    sets `now`.
 
-    Where it is not `patient` the first Ctrl+C means now: there is nothing to finish. `detail` is what a hook said that
-    does not let the run go on. `request` is the file of `aigon.process.running` in which another aigon asks for the end
-    as the first Ctrl+C does, or as the second.
-    `fileno()` becomes readable as soon as `now` is set, so that it can be waited on beside a process.
+    If it is not `patient` the first Ctrl+C sets `now`, as there is nothing to finish. `detail` is what a hook said that
+    ends the run. In the file `request` another aigon asks for the end as the first or the second Ctrl+C does.
+    `fileno()` becomes readable as soon as `now` is set.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Whether anything asked for the end at all, politely or at once."""
+        """Whether anything asked for the end, politely or at once."""
         self.look()
         return bool(self.reason)
 
     def look(self) -> bool:
-        """`now`, after a look for stop files and for a request."""
+        """Look for stop files and a request; return `now`."""
         if not self.now and any(os.path.exists(f) for f in self._files):  # noqa: PTH110 - on the hot path
             self._at_once("stop-file")
         wanted = read_request(self.request) if self.request and not self.now else None
@@ -56,7 +56,7 @@ class Stop:
         return self.now
 
     def fileno(self) -> int:
-        """A descriptor that is readable once `now` is set."""
+        """Return a descriptor that is readable once `now` is set."""
         return self._read
 
     def rest(self, seconds: float) -> None:
@@ -64,18 +64,18 @@ class Stop:
         select.select([self._read], [], [], seconds)
 
     def veto(self, text: str) -> None:
-        """A hook does not let the run go on. Who asked for the end before keeps being the reason."""
+        """End the run because a hook says so; an earlier reason to end stays the reason."""
         if not self.now:
             self.detail = text
             self._at_once(self.reason or "hook")
 
     def halt(self) -> None:
-        """End whatever still runs, at once: the run is over, for whatever reason."""
+        """End whatever still runs at once, because the run is over."""
         if not self.now:
             self._at_once(self.reason)
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         os.close(self._read)
         os.close(self._write)
 
@@ -90,15 +90,15 @@ class Stop:
             return
         if name == "SIGINT" and not self.reason:
             self._first(name)
-            return
-        self._at_once(name)
+        else:
+            self._at_once(name)
 
     def _first(self, name: StopReason) -> None:
-        if not self._patient:
+        if self._patient:
+            self.reason = name
+            self._said(name)
+        else:
             self._at_once(name)
-            return
-        self.reason = name
-        self._said(name)
 
     @contextmanager
     def handling(self) -> Iterator["Stop"]:
@@ -110,21 +110,21 @@ class Stop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            if self.reason == "SIGINT":  # asked and done: a second Ctrl+C must not turn the outcome into a crash
+            if self.reason == "SIGINT":  # a second Ctrl+C after the end must not turn the outcome into a crash
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def wait_until(until: float, stop: Stop) -> bool:
-    """Wait until `until` (seconds since the epoch, so that a suspended laptop is not late). False when asked to stop.
+    """Wait until `until` (seconds since the epoch, which a suspended laptop keeps); return False if asked to stop.
 
-    The first Ctrl+C ends it too: there is nothing to finish. A clock that is set back meanwhile makes it no longer.
+    The first Ctrl+C ends the wait, too. A clock that is set back does not make it longer.
     """
     poll = select.poll()
     poll.register(stop.fileno(), select.POLLIN)
     latest = time.monotonic() + until - time.time()
     while not stop.asked:
-        left = min(until - time.time(), latest - time.monotonic())
-        if left <= 0:
+        remaining = min(until - time.time(), latest - time.monotonic())
+        if remaining <= 0:
             return True
-        poll.poll(min(left, POLL_SECONDS) * 1000)
+        poll.poll(min(remaining, POLL_SECONDS) * 1000)
     return False

@@ -1,4 +1,9 @@
-"""Notice that a parent is gone: the watchdog that outlives a killed aigon, and a child that watches standard input."""
+"""Notice that a parent is gone: the watchdog that outlives a killed aigon, and a child that watches standard input.
+
+If the loop is killed with SIGKILL (by a person, or by the kernel for lack of memory), its agent would work on, paid for
+and unattended. The watchdog waits at a pipe whose other end only aigon holds: if it ends without a farewell, aigon is
+gone and the watchdog kills what it left. It starts before aigon adopts orphans, so that no sweep ends it.
+"""
 
 import contextlib
 import os
@@ -23,7 +28,7 @@ while IFS= read -r line; do
 done
 exec "$0" -I -S -c "$1" "$2" $sessions
 """
-"""A shell waits, since it is there in a thirtieth of the time that an interpreter takes; `$0` is that interpreter."""
+"""A shell waits: it starts thirty times as fast as the interpreter, which `$0` names."""
 _END_SCRIPT = r"""
 import os, signal, sys, time
 mark, sessions = b"AIGON_INVOCATION=" + os.fsencode(sys.argv[1]), set(map(int, sys.argv[2:]))
@@ -36,7 +41,7 @@ def left():
             if name.isdigit() and int(name) != os.getpid():
                 with open("/proc/" + name + "/stat", "rb") as file:
                     state, _, _, session = file.read().rpartition(b")")[2].split()[:4]
-                # The session first: what hides its environment (ssh-agent does) cannot be asked for the mark.
+                # The session first: a process that hides its environment (ssh-agent) cannot be asked for the mark.
                 if state != b"Z" and (int(session) in sessions or marked(name)):
                     yield int(name)
         except (OSError, ValueError):
@@ -54,23 +59,23 @@ while time.monotonic() < limit and (found := list(left())):
 
 @dataclass(slots=True)
 class Watchdog:
-    """The end of the pipe that aigon holds; None where there is no guardian. What it is told is noted down as well."""
+    """The end of the pipe that aigon holds, None without a watchdog. What it is told is noted in `running`, too."""
 
     pipe: int | None = None
     running: RunningNote = field(default_factory=RunningNote)
 
     def begun(self, pid: int) -> None:
-        """A program was started that leads the session `pid`. Any thread may say so."""
+        """Record a program that leads the session `pid`; safe to call from any thread."""
         self._say(f"begun {pid}")
         self.running.begun(pid)
 
     def over(self) -> None:
-        """All programs are over and swept: their numbers may be others' soon."""
+        """Record that all programs have ended and were swept: their numbers may be reused."""
         self._say("over")
         self.running.over()
 
     def farewell(self) -> None:
-        """All is in order: the guardian may go without doing anything."""
+        """Let the watchdog go without ending anything."""
         self._say("farewell")
         if self.pipe is not None:
             os.close(self.pipe)
@@ -78,54 +83,49 @@ class Watchdog:
 
     def _say(self, line: str) -> None:
         if self.pipe is not None:
-            with contextlib.suppress(OSError):  # a guardian that somebody ended is no reason to stop
+            with contextlib.suppress(OSError):  # a watchdog that somebody ended is no reason to stop
                 os.write(self.pipe, f"{line}\n".encode())
 
 
 @contextmanager
 def run_watchdog(invocation: str, running: RunningNote | None = None) -> Iterator[Watchdog]:
-    """A guardian over what `invocation` starts, for as long as the context lasts. Only where there is /proc.
+    """Watch over what `invocation` starts for as long as the context lasts, on systems with /proc.
 
-    It knows its own by AIGON_INVOCATION in their environment. Not by the run: a resume goes on under the same one.
-    `running` is the note about what runs.
+    The watchdog knows its processes by AIGON_INVOCATION, not by the run: a resume continues the same run.
     """
-    guardian = _start_watchdog(invocation) if sys.platform.startswith("linux") else Watchdog()
-    guardian.running = running or RunningNote()
+    watchdog = Watchdog(_start_watchdog(invocation) if sys.platform.startswith("linux") else None)
+    watchdog.running = running or RunningNote()
     try:
-        yield guardian
+        yield watchdog
     finally:
-        guardian.farewell()
+        watchdog.farewell()
 
 
-def _start_watchdog(invocation: str) -> Watchdog:
+def _start_watchdog(invocation: str) -> int | None:
+    """Return the pipe to a new watchdog, None if it did not start."""
     read, write = os.pipe()
     try:
-        there = run.start_detached(["/bin/sh", "-c", _WAIT_SCRIPT, sys.executable, _END_SCRIPT, invocation], stdin=read)
+        if run.start_detached(["/bin/sh", "-c", _WAIT_SCRIPT, sys.executable, _END_SCRIPT, invocation], stdin=read):
+            return write
     finally:
         os.close(read)
-    if not there:
-        os.close(write)
-        return Watchdog()
-    return Watchdog(write)
+    os.close(write)
+    return None
 
 
-CHUNK = 4096
+def watch_parent(on_gone: Callable[[], None] | None = None) -> None:
+    """Call `on_gone` in a thread once standard input ends, which only the parent holds open.
 
+    By default this process gets a SIGTERM: the run ends at once, and its state is saved.
+    """
 
-def end_this_process() -> None:
-    """As a SIGTERM from outside would: the run ends at once, and its state is saved."""
-    os.kill(os.getpid(), signal.SIGTERM)
+    def wait() -> None:
+        with contextlib.suppress(OSError):  # an input that cannot be read is held by nobody either
+            while os.read(0, 4096):
+                pass
+        if on_gone:
+            on_gone()
+        else:
+            os.kill(os.getpid(), signal.SIGTERM)
 
-
-def watch_parent(on_gone: Callable[[], None] = end_this_process) -> None:
-    """Call `on_gone`, in a thread of its own, once standard input is at its end."""
-    threading.Thread(target=_wait_for_end_of_input, args=(on_gone,), daemon=True, name="parent").start()
-
-
-def _wait_for_end_of_input(on_gone: Callable[[], None]) -> None:
-    try:
-        while os.read(0, CHUNK):
-            pass
-    except OSError:
-        pass  # an input that cannot be read is held by nobody either
-    on_gone()
+    threading.Thread(target=wait, daemon=True, name="parent").start()

@@ -35,8 +35,8 @@ KILLED = (
         f"{RESUME}::test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn[False]",
     ),
     Mechanism(
-        "kill -9 of the loop", "the guardian ends what a killed loop left", "aigon/process/watchdog.py",
-        'guardian = _posted(invocation) if sys.platform.startswith("linux") else Guardian()', "guardian = Guardian()",
+        "kill -9 of the loop", "the watchdog ends what a killed loop left", "aigon/process/watchdog.py",
+        '_start_watchdog(invocation) if sys.platform.startswith("linux") else None', "None",
         "tests/process/test_guardian.py::test_a_killed_loop_leaves_no_agent_and_nothing_that_the_agent_hid",
     ),
     Mechanism(
@@ -361,7 +361,8 @@ ROOM = (
     ),
     Mechanism(
         "aigon and its guardian are killed", "a process is known by when it started", "aigon/process/running.py",
-        "return bool(one.start) and start_of(one.pid) == one.start", "return bool(start_of(one.pid))",
+        "return bool(process.start) and read_start(process.pid) == process.start",
+        "return bool(read_start(process.pid))",
         "tests/loop/test_leftovers.py::test_a_number_that_was_given_out_anew_is_nobody_of_ours",
     ),
     Mechanism(

@@ -15,8 +15,8 @@ from aigon.git.locks import MARK, copy_index, lock_index, replace_index
 HOLDER = """
 import sys, time
 from pathlib import Path
-from aigon.git.index_file import locked
-with locked(Path(sys.argv[1])):
+from aigon.git.locks import lock_index
+with lock_index(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """

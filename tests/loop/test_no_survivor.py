@@ -167,16 +167,16 @@ def test_a_daemon_that_hides_is_gone_before_the_next_phase(lab: Lab, who: str) -
 WITHOUT = """
     import json, sys, time
     from pathlib import Path
-    from aigon.process import reaper
+    from aigon.process import orphans
     from aigon.process.run import Command, run
-    from aigon.process.survivors import end_marked
-    reaper.SUBREAPER = False
-    assert not reaper.adopt_orphans()
+    from aigon.process.orphans import end_marked_survivors
+    orphans.SUBREAPER = False
+    assert not orphans.adopt_orphans()
     invocation, env = "inv-" + sys.argv[2], json.loads(sys.argv[3])
     argv = ["bash", "-c", sys.argv[1]]
     exited = run(Command(argv, Path.cwd(), {"AIGON_INVOCATION": invocation, **env}))
-    reaper.sweep()
-    print(exited.exit_code, end_marked(invocation))
+    orphans.sweep()
+    print(exited.exit_code, end_marked_survivors(invocation))
 """
 
 

@@ -17,7 +17,7 @@ from tests.lab import until
 HOLDER = """
 import sys, time
 from pathlib import Path
-from aigon.process.check_slots import CheckSlots
+from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
 
 folder, number, how, times, log = sys.argv[1:]

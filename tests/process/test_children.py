@@ -84,7 +84,7 @@ def test_no_sibling_keeps_the_input_of_another_open(tmp_path: Path) -> None:
 
 WATCHES = """
 import os, signal, time
-from aigon.process.orphaned import watch_parent
+from aigon.process.watchdog import watch_parent
 def over(*_):
     os.write(1, b"told\\n")  # past Python's buffers, in which the other line may just be
     raise SystemExit(4)

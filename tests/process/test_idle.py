@@ -82,7 +82,7 @@ def test_where_the_system_shows_no_files_about_processes_it_is_asked(monkeypatch
     if not pid:
         signal.pause()
     try:
-        monkeypatch.setattr(meter, "descendants", lambda: [pid, 999_999_999])
+        monkeypatch.setattr(meter, "list_descendants", lambda: [pid, 999_999_999])
         assert set(meter._ask_psutil()) == {pid}
     finally:
         os.kill(pid, signal.SIGKILL)

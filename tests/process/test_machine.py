@@ -47,7 +47,7 @@ def test_what_leaves_least_is_what_is_left(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_limit_of_this_process_on_addresses_and_files_is_seen() -> None:
-    text = "import aigon.process.capacity as m; print(m.memory().limit); print(m.longest_file())"
+    text = "import aigon.process.capacity as m; print(m.measure_memory().limit); print(m.read_file_size_limit())"
     line = ["bash", "-c", 'ulimit -v 3000000 -f 2048; exec "$@"', "bash", sys.executable, "-c", text]
     out = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
     assert out == ["the limit on address space (ulimit -v)", str(2048 * 1024)]

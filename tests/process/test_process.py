@@ -145,8 +145,8 @@ FLOOD = r"""
     import re, sys
     from pathlib import Path
     from aigon.process.run import Command, run
-    from aigon.secrets.environment import redactor
-    redact = redactor({"MY_TOKEN": "not-in-the-flood"})
+    from aigon.secrets.redaction import make_redactor
+    redact = make_redactor({"MY_TOKEN": "not-in-the-flood"})
     ran = run(Command(["bash", "-c", sys.argv[1]], Path.cwd(), {"PATH": sys.argv[2]}, log=Path("log"), redact=redact))
     assert ran.stdout == Path("log").read_bytes()
     # Not ru_maxrss: that is inherited from the process that started this one.

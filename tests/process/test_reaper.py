@@ -129,7 +129,7 @@ def test_what_a_killed_run_left_is_known_by_its_environment_and_no_other_run_is_
 
 
 def test_the_run_that_one_is_part_of_does_not_end_itself() -> None:
-    script = "from aigon.process.orphans import end_leftovers; print(end_leftovers('run-2'))"
+    script = "from aigon.process.orphans import end_leftovers_of_run; print(end_leftovers_of_run('run-2'))"
     env = {**os.environ, "AIGON_RUN": "run-2"}
     argv = ["bash", "-c", '"$@"; echo shell', "x", sys.executable, "-c", script]
     done = subprocess.run(argv, env=env, capture_output=True, text=True)
