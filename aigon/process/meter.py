@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.files.volumes import measure_volume
+from aigon.files.system_errors import measure_volume
 from aigon.model.resources import ResourceUse, Volume, keep_lowest, measure_disk_use
 from aigon.process.orphans import list_descendants
 

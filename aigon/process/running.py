@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-from aigon.files.locks import identify_machine, is_held, read_start
+from aigon.files.locks import identify_machine, is_locked, read_start
 
 FOLDER = "running"
 StopRequest = Literal["finish", "now"]
@@ -206,7 +206,7 @@ def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
     if not isinstance(pid, int) or pid <= 0 or not _process_exists(pid):
         return False
     lock = loop_lock(home, str(state.get("feature_id")), str(state.get("label") or "")) if home else None
-    held = is_held(lock) if lock else None
+    held = is_locked(lock) if lock else None
     return _is_old_enough(pid, str(state.get("started_at"))) if held is None else held
 
 

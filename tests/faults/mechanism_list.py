@@ -124,7 +124,7 @@ POWER = (
     ),
     Mechanism(
         "power cut", "objects without a byte go", "aigon/run/resume.py",
-        '    remove_empty(checkout.common_dir / "objects")\n', "",
+        '    remove_empty_objects(checkout.common_dir / "objects")\n', "",
         f"{ROWS}/test_power_cut.py::test_before_the_branch_moved_the_work_tree_is_judged_again[objects empty]",
     ),
     Mechanism(
@@ -286,17 +286,17 @@ RECORDS = (
     ),
     Mechanism(
         "a file staged and changed in one moment", "a copy of the index is as old as the index",
-        "aigon/git/locks.py", "    _same_age(index, target)\n", "", f"{INDEX}[copied]",
+        "aigon/git/locks.py", "    _copy_times(index, target)\n", "", f"{INDEX}[copied]",
     ),
     Mechanism(
         "a file staged and changed in one moment", "so is what a lock holds", "aigon/git/locks.py",
-        "                _same_age(new, draft)\n", "                pass\n", f"{INDEX}[locked]",
+        "                _copy_times(new, draft)\n", "                pass\n", f"{INDEX}[locked]",
     ),
 )  # fmt: skip
 KEPT_IN = (
     Mechanism(
         "secrets", "events are redacted where all of them pass", "aigon/loop/drive.py",
-        "        event = cleaned(event, self.redact)\n        after", "        after",
+        "        event = redact_value(event, self.redact)\n        after", "        after",
         "tests/loop/test_drive.py::test_nobody_is_told_a_secret_and_the_state_does_not_know_it_either",
     ),
     Mechanism(
@@ -306,7 +306,7 @@ KEPT_IN = (
     ),
     Mechanism(
         "secrets", "the snapshot is kept free of them", "aigon/loop/take.py",
-        "        keep_out(git, parent, [*found])\n", "        pass\n",
+        "        unstage(git, parent, [*found])\n", "        pass\n",
         f"{SECRETS}::test_a_secret_gets_into_no_commit[in UTF-16]",
     ),
     Mechanism(

@@ -213,7 +213,7 @@ def test_without_a_subreaper_a_whole_loop_leaves_nothing_that_has_its_mark(lab: 
     lab.agent(
         '(setsid bash "$HOME/nap" > /dev/null 2>&1 &); until [ -s "$HOME/pids" ]; do sleep 0.01; done; touch done.txt'
     )
-    code = "from aigon.process import reaper; reaper.SUBREAPER = False; from aigon.cli import main; main()"
+    code = "from aigon.process import orphans; orphans.SUBREAPER = False; from aigon.cli import main; main()"
     argv = [sys.executable, "-c", code, *LOOP]
     done = subprocess.run(argv, cwd=lab.root, env=lab.env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

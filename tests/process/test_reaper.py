@@ -33,13 +33,13 @@ DAEMON = """
 SWEEPER = """
     import subprocess, sys, time
     from pathlib import Path
-    from aigon.process import reaper
-    reaper.adopt_orphans()
+    from aigon.process import orphans
+    orphans.adopt_orphans()
     subprocess.run(sys.argv[2:])
     while not Path(sys.argv[1]).exists() or not Path(sys.argv[1]).read_text():
         time.sleep(0.005)
-    found = reaper.sweep()
-    print(found, reaper.descendants(), reaper.sweep())
+    found = orphans.sweep()
+    print(found, orphans.descendants(), reaper.sweep())
 """
 
 
@@ -85,11 +85,11 @@ def _read(path: Path) -> bytes:
 def test_without_children_a_sweep_takes_no_time() -> None:
     script = """
         import time
-        from aigon.process import reaper
-        reaper.adopt_orphans()
+        from aigon.process import orphans
+        orphans.adopt_orphans()
         begun = time.monotonic()
         for _ in range(20):
-            assert reaper.sweep() == 0
+            assert orphans.sweep() == 0
         print((time.monotonic() - begun) / 20)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)

@@ -102,7 +102,7 @@ def test_a_clock_that_is_set_forward_or_back_leaves_nothing_out(
     with Checkout.open(lab.root) as checkout:
         work = Workspace(checkout, tmp_path / "own", "main")
     since: list[float] = []
-    monkeypatch.setattr("aigon.git.branch_ref.write_out", lambda _objects, when, _seen: since.append(when))
+    monkeypatch.setattr("aigon.git.branch_ref.flush_loose_objects", lambda _objects, when, _seen: since.append(when))
     real, begun = time.time, time.time()
     work.ref.write_out()
     for jump in (3600.0, -3600.0):
