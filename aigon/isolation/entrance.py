@@ -41,10 +41,13 @@ def _enter(plan: dict[str, object]) -> None:
     if plan["isolation"] == "none":
         return
     if plan["isolation"] == "namespaces":
-        pass
+        from aigon.isolation.namespaces import enter
+
+        enter(plan)
     else:
         from aigon.isolation.landlock import enter_room
-    enter_room(plan)
+
+        enter_room(plan)
 
 
 def _as_if_started_by_a_shell(cwd: str) -> None:
