@@ -80,8 +80,8 @@ def signal_group(group: int, number: signal.Signals) -> None:
 def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     """Run `command` in its own session until it exits, its deadline passes, or `stop` says now.
 
-    If `stop` has said so already it is not started, and `ended` is 0. Once the leader has exited its group is killed: what
-    it left in the background does not outlive it.
+    If `stop` has said so already it is not started, and `ended` is 0. Once the leader has exited, its group is killed:
+    what it left in the background does not outlive it.
     """
     begin = time.monotonic()
     if stop and stop.look():
