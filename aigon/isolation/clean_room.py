@@ -27,11 +27,11 @@ REMOVAL_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CleanRoom:
-    """Where commands run. It gives the four parts of `aigon.job.world.Place`: `seen_as`, `env`, `enclosed`, `outside`.
+    """Where commands run. It has the four parts of `aigon.job.world.Place`: `seen_as`, `env`, `enclosed`, `outside`.
 
-    `root` is where the export really lies (its files are read and changed there: base versions of tests are laid over
-    it, say); `seen_as` the path under which commands see it, and what their output names; `outside` the folder that
-    the command line of `enclosed` is started in. `lent` are the relative paths of the dependency folders shown.
+    `root` is where the export really is and where aigon changes its files; commands see it at `seen_as`, which their
+    output names. The command line of `enclosed` starts in the folder `outside`. `lent` are the relative paths of the
+    dependency folders shown.
     """
 
     root: Path
@@ -44,14 +44,11 @@ class CleanRoom:
     lent: tuple[str, ...] = ()
 
     def enclosed(self, argv: Sequence[str], cwd: Path) -> list[str]:
-        """The command line that aigon starts for `argv`; `cwd` is relative to the room, or absolute as seen there.
-
-        Paths of the workspace in either are taken for the same paths in the room. Safe to call from several threads.
-        """
+        """Return the command line that runs `argv` in the room; safe to call from any thread."""
         return self.enclosure.enclosed(argv, cwd)
 
     def offline(self, argv: Sequence[str], cwd: Path) -> list[str]:
-        """The same without a network but loopback; only where `isolation.best` was asked for this."""
+        """Return the same without a network but loopback, if `choose_isolation` was asked for this."""
         return replace(self.enclosure, closed=True).enclosed(argv, cwd)
 
 
@@ -72,17 +69,16 @@ def open_room(
     repository: bool = True,
     keep: bool = False,
 ) -> Iterator[CleanRoom]:
-    """A room with the files of `tree`, made in `folder` and removed afterwards; so is what a killed aigon left there.
+    """Make a room with the files of `tree` in `folder`, and remove it afterwards. Raises AigonError (exit 7).
 
-    With `keep` the files stay for the next room in this folder, which only writes those that differ: what commands made
+    With `keep` the files stay for the next room in this folder, which only writes those that differ; what commands made
     beside them is there again. Lent folders can be written then, as in the workspace.
 
-    `folder` is deterministic, outside the workspace and used by one aigon at a time. `env` is the environment of the
-    checks. `isolation` is what `best` said. `hidden`: more folders that commands may not reach (the repository's git
-    directories and aigon's records of all repositories are hidden anyway); `shown`: what can be read in them even so.
-    `lent`: folders of the workspace, by relative path, shown read-only at the same place; `given`: folders kept
-    elsewhere, likewise, which win over `lent`. A path that the tree itself holds is the tree's.
-    Raises AigonError (exit 7).
+    `folder` is deterministic, outside the workspace and used by one aigon at a time, so that what a killed aigon left
+    there is removed. `env` is the environment of the checks, `isolation` comes from `choose_isolation`. Commands cannot
+    reach the folders in `hidden`, git directories and aigon's records, except what is `shown`. Folders of the workspace
+    that are `lent`, by relative path, are shown read-only at the same path; so are those `given` from elsewhere, which
+    win over `lent`. A path that the tree itself holds belongs to the tree.
     """
     if not (keep and _take_kept(folder)):
         remove_room(folder)
@@ -107,7 +103,7 @@ def open_room(
 
 
 def _export_over(git: TrustedGit, tree: str, folder: Path, repository: bool) -> Export:
-    """Export the tree; over an earlier export if that works, else afresh."""
+    """Export the tree over an earlier export if that works, else afresh."""
     if (folder / "tree").exists():
         with contextlib.suppress(AigonError):
             return export_tree(git, tree, folder / "tree", repository=repository)
@@ -116,7 +112,7 @@ def _export_over(git: TrustedGit, tree: str, folder: Path, repository: bool) -> 
 
 
 def _take_kept(folder: Path) -> bool:
-    """Whether an earlier room was kept here. From here on it is not: a killed aigon leaves it in an unknown state."""
+    """Whether an earlier room was kept here. It is no longer: a killed aigon leaves it in an unknown state."""
     try:
         (folder / KEPT).unlink()
     except OSError:
@@ -125,26 +121,22 @@ def _take_kept(folder: Path) -> bool:
 
 
 def _keep(folder: Path, enclosure: Enclosure) -> None:
-    """Leave only the files of the room: without the scratch folder and the places of the folders that were lent."""
+    """Keep the files of the room, without the scratch folder and the mount points of lent folders."""
     for name in enclosure.lent:
         place = enclosure.export / name
-        place.rmdir() if _is_folder(place) else place.unlink()
+        place.unlink() if place.is_symlink() else place.rmdir()
     _remove_tree(enclosure.scratch)
     (folder / KEPT).touch()
 
 
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
-
-
 def _select_lent(workspace: Path, root: Path, lent: Sequence[str], given: Mapping[str, Path]) -> dict[str, Path]:
-    """The dependency folders that exist, by the path at which the tree has nothing of its own."""
+    """Return the dependency folders that exist, by paths at which the tree has nothing of its own."""
     wanted = {name: workspace / name for name in lent} | dict(given)
     return {name: path for name, path in wanted.items() if path.is_dir() and _is_free(root, name)}
 
 
 def _is_free(root: Path, name: str) -> bool:
-    """Whether the path stays in the room, with no link on the way, and nothing is there."""
+    """Whether the path stays in the room, without a link on the way, and nothing exists there."""
     parts = PurePosixPath(name).parts
     inside = bool(parts) and ".." not in parts and not name.startswith("/") and parts[0] != ".git"
     above = [root.joinpath(*parts[:depth]) for depth in range(1, len(parts))]
@@ -153,7 +145,7 @@ def _is_free(root: Path, name: str) -> bool:
 
 
 def _make_places(enclosure: Enclosure) -> None:
-    """An empty folder that is mounted over, or a link to what is shown."""
+    """Make an empty folder as mount point, or a link, for each lent folder."""
     for name, source in enclosure.lent.items():
         place = enclosure.export / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +158,7 @@ def _make_places(enclosure: Enclosure) -> None:
 def _make_env(
     enclosure: Enclosure, env: Mapping[str, str], home: RoomHome, places: Mapping[str, str]
 ) -> dict[str, str]:
-    """The room's environment. Where nothing is mounted, what is installed as editable is found by PYTHONPATH."""
+    """Return the room's environment. If nothing is mounted, PYTHONPATH finds editable packages."""
     translated, room = enclosure.translated, enclosure.seen_as
     made = make_room_env(env, enclosure.scratch, room, home=home, places=places, translated=translated)
     if enclosure.mounts:
@@ -177,7 +169,7 @@ def _make_env(
 
 
 def _make_scratch(folder: Path, workspace: Path, env: Mapping[str, str]) -> Path:
-    """A fresh folder for temporary files, noted in the room's so that a later aigon can remove it."""
+    """Make a folder for temporary files, and note it in that of the room so that a later aigon can remove it."""
     wanted = Path(env.get("TMPDIR") or tempfile.gettempdir())
     usable = wanted.is_dir() and not Path(os.path.realpath(wanted)).is_relative_to(os.path.realpath(workspace))
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=wanted if usable else "/tmp"))
@@ -187,13 +179,10 @@ def _make_scratch(folder: Path, workspace: Path, env: Mapping[str, str]) -> Path
 
 
 def remove_room(folder: Path) -> None:
-    """Remove a room's folder with everything in it: read-only files and folders, and its scratch folder elsewhere.
-
-    Raises AigonError (exit 7) when something in it cannot be removed.
-    """
+    """Remove a room's folder, even read-only files, and its scratch folder. Raises AigonError (exit 7)."""
     with contextlib.suppress(OSError):
         scratch = Path((folder / "scratch").read_text())
-        # What is noted could have been written by anybody: only a folder of this name is aigon's to remove.
+        # Anybody could have written the note: only a folder of this name is aigon's to remove.
         if scratch.name.startswith(SCRATCH) and scratch.is_absolute():
             _remove_tree(scratch)
     _remove_tree(folder)
@@ -215,7 +204,7 @@ def _remove_tree(folder: Path) -> None:
 
 
 def _make_removable(folder: Path) -> None:
-    """A file can be removed when its folder can be written: modes of files do not matter."""
+    """Make folders writable: the modes of the files in them do not matter."""
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
     for parent, names, _ in os.walk(folder):

@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 
 
 LEFT_OUT = {"__pycache__", *CACHES}
-"""What tools write by the way. Commands in a room use none of it."""
+"""What tools write in passing; commands in a room use none of it."""
 READ_UP_TO = 256 * 1024
-"""Bytes up to which a file with several names is told by its content: a package manager that links the same file into
-another project's folder changes the time of its inode."""
+"""Bytes up to which a file with several names is known by its content: a package manager that links the same file into
+another project's folder changes its ctime."""
 
 
 def fingerprint_folder(folder: Path, left_out: Set[str] = frozenset(LEFT_OUT)) -> str | None:
-    """A name for everything in a folder that changes when anything in it does; None when there is no such folder.
+    """Return a name for a folder that changes if anything in it does; None if there is no such folder.
 
-    Made of path, mode, size, times of content and of inode, inode number and link target of each entry that is not
-    called as one that is `left_out`. The time of the inode (ctime) is nobody's to set. A file with several names (hard
-    links) is told by its content instead.
+    It is made of path, mode, size, mtime, ctime, inode number and link target of each entry whose name is not
+    `left_out`. Nobody can set a ctime. A file with several names (hard links) is known by its content instead.
     """
     if not folder.is_dir():
         return None
@@ -40,7 +39,7 @@ def fingerprint_folder(folder: Path, left_out: Set[str] = frozenset(LEFT_OUT)) -
 
 
 def _describe_entries(folder: str, prefix: str, left_out: Set[str]) -> Iterator[str]:
-    """A line for each entry, in an order of its own that no file system changes."""
+    """Yield a line for each entry, sorted by name."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -55,22 +54,22 @@ def _describe_entries(folder: str, prefix: str, left_out: Set[str]) -> Iterator[
 
 
 def _describe_entry(entry: "os.DirEntry[str]") -> str:
-    """Everything about one entry but its name. Folders come and go with what is in them, so only their mode counts."""
+    """Return everything about an entry except its name; of a folder only the mode, as its entries have lines."""
     try:
-        seen = entry.stat(follow_symlinks=False)
-        if stat.S_ISDIR(seen.st_mode):
-            return f"{seen.st_mode}"
-        if stat.S_ISLNK(seen.st_mode):
-            return f"{seen.st_mode} {os.readlink(entry.path)}"  # noqa: PTH115 - on the hot path
-        told = f"{seen.st_mode} {seen.st_size} {seen.st_ino} {seen.st_mtime_ns}"
-        return f"{told} {_hash_linked_file(entry.path, seen) or seen.st_ctime_ns}"
+        state = entry.stat(follow_symlinks=False)
+        if stat.S_ISDIR(state.st_mode):
+            return f"{state.st_mode}"
+        if stat.S_ISLNK(state.st_mode):
+            return f"{state.st_mode} {os.readlink(entry.path)}"  # noqa: PTH115 - on the hot path
+        described = f"{state.st_mode} {state.st_size} {state.st_ino} {state.st_mtime_ns}"
+        return f"{described} {_hash_linked_file(entry.path, state) or state.st_ctime_ns}"
     except OSError as error:
         return f"unreadable {error.errno}"
 
 
-def _hash_linked_file(path: str, seen: os.stat_result) -> str:
-    """The content's name where the inode's time says nothing; empty where it does, or the file is large."""
-    if seen.st_nlink == 1 or seen.st_size > READ_UP_TO or not stat.S_ISREG(seen.st_mode):
+def _hash_linked_file(path: str, state: os.stat_result) -> str:
+    """Return the hash of a small file with several names, whose ctime says nothing; "" for another."""
+    if state.st_nlink == 1 or state.st_size > READ_UP_TO or not stat.S_ISREG(state.st_mode):
         return ""
     with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - on the hot path
         return hashlib.sha256(file.read()).hexdigest()
@@ -78,10 +77,9 @@ def _hash_linked_file(path: str, seen: os.stat_result) -> str:
 
 
 def find_editable_paths(folder: Path, workspace: Path) -> list[Path]:
-    """The folders of the workspace from which a virtual environment imports what is installed as editable in it.
+    """Return the folders of the workspace from which a virtual environment imports editable packages.
 
-    Said by the lines of `.pth` files, or by the table in the finder module that setuptools writes for a package whose
-    modules do not lie side by side.
+    `.pth` files name them, or the finder module that setuptools writes for a package with modules in several folders.
     """
     sites = [*folder.glob("lib/python*/site-packages")]
     lines = [line.strip() for site in sites for file in site.glob("*.pth") for line in _read_text(file).splitlines()]
@@ -91,16 +89,10 @@ def find_editable_paths(folder: Path, workspace: Path) -> list[Path]:
 
 
 def _read_finder_table(source: str) -> list[str]:
-    """The paths of the modules in a finder's MAPPING whose file or folder has the module's name."""
+    """Return the paths in a finder's MAPPING whose file or folder has the module's name."""
     with contextlib.suppress(SyntaxError, ValueError):
         for node in ast.parse(source).body:
-            target = node.target if isinstance(node, ast.AnnAssign) else None
-            if (
-                isinstance(target, ast.Name)
-                and target.id == "MAPPING"
-                and isinstance(node, ast.AnnAssign)
-                and node.value
-            ):
+            if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.target) == "MAPPING":
                 mapping = dict(ast.literal_eval(node.value))
                 return [path for name, path in mapping.items() if Path(path).stem == name]
     return []
@@ -117,14 +109,19 @@ BYTECODE_FOLDER = ROOM_FOLDERS["PYTHONPYCACHEPREFIX"]
 
 @dataclass(frozen=True, slots=True)
 class Bytecode:
-    """`folder` held what has this `name` when it was filled; `lent` are the dependency folders that it may be about."""
+    """Python's bytecode from one room for a later one: compiling a test runner takes longer than most tests.
+
+    It comes from a room in which only the base ran, before any agent had a turn, and holds nothing of the files to
+    prove. An agent could reach `folder`, so it counts only while it has the fingerprint `name` that it was filled with.
+    `lent` are the dependency folders that it is about.
+    """
 
     folder: Path
     name: str
     lent: tuple[str, ...]
 
     def put(self, room: "CleanRoom", lent: Sequence[str]) -> None:
-        """Begin a room with it, where the room has the same dependency folders and nobody has touched it since."""
+        """Copy it into a new room with the same dependency folders, if nobody has touched it since."""
         place = room.enclosure.scratch / BYTECODE_FOLDER
         if tuple(lent) == self.lent and fingerprint_folder(self.folder, frozenset()) == self.name:
             try:
@@ -134,10 +131,7 @@ class Bytecode:
 
 
 def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytecode | None:
-    """Move what was compiled in an open room to `folder`, but for what was made of the room's own files.
-
-    None where that cannot be done: the rooms after it begin without.
-    """
+    """Move what was compiled in an open room to `folder`, except the room's own files; None if that fails."""
     compiled = room.enclosure.scratch / BYTECODE_FOLDER
     try:
         _remove_own(compiled, {os.path.realpath(path) for path in (room.seen_as, room.root)}, lent)
@@ -151,7 +145,7 @@ def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytec
 
 
 def _remove_own(compiled: Path, roots: set[str], lent: Sequence[str]) -> None:
-    """Python puts the bytecode of `/a/b.py` into the folder `a` there: what leads into the room goes, by any path."""
+    """Remove what leads into the room, by any path: Python puts the bytecode of `/a/b.py` into the folder `a` there."""
     for folder, names, files in os.walk(compiled):
         source = os.path.realpath(f"/{os.path.relpath(folder, compiled)}")
         inside = [os.path.relpath(source, root) for root in roots if f"{source}/".startswith(f"{root}/")]

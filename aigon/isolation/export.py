@@ -1,7 +1,7 @@
-"""The files of a tree as a fresh clone would have them: nothing ignored, no left-overs, objects that are what they say.
+"""Export the files of a tree as a fresh clone would have them: nothing ignored, no left-overs, no forged objects.
 
-A git object is trusted by its name, and git does not look again when it checks one out. So everything is packed and
-its names are computed anew from the content before a file is written: an object that an agent replaced is missing then.
+git trusts an object by its name when it checks one out. So everything is packed, and all names are computed anew from
+the content before a file is written: an object that an agent replaced is missing then.
 """
 
 import os
@@ -18,21 +18,21 @@ from aigon.process import run as process
 
 BRANCH = "refs/heads/proof"
 PACKING = ("--window=0", "--compression=0", "--quiet")
-"""The pack is read once: no time goes into making it small."""
+"""The pack is read once, so its size does not matter."""
 SMUDGING = {"GIT_LFS_SKIP_DOWNLOAD_ERRORS": "1"}
-"""A large file that is not here stays a pointer, as it is in the workspace then; nothing is fetched."""
+"""A large file that is not here stays a pointer, as in the workspace; nothing is fetched."""
 CONVERTING = (*IMPORTED, "core.repositoryformatversion", "extensions.objectformat")
 """Settings under which git finds the exported files unchanged."""
 WORKERS = ("-c", "checkout.workers=0")
-"""Files are written by as many processes as there are cores."""
+"""As many processes as cores write files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What was written. `missing`: submodules that the workspace has and whose commit could not be exported.
+    """What was written to `folder`, over an earlier export unless it is `fresh`.
 
-    `unpopulated`: those that the workspace has not checked out either, an empty folder here as there; `fresh`: nothing
-    of an earlier export was there.
+    `missing` are submodules of the workspace whose commit could not be exported, `unpopulated` those that the workspace
+    has not checked out either.
     """
 
     folder: Path
@@ -43,7 +43,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A repository to export from: `worktree` is where it is checked out, `objects` what git reads, with `settings`."""
+    """A repository to export from, checked out at `worktree`; git reads `objects`, with `settings`."""
 
     git: TrustedGit
     worktree: Path
@@ -57,7 +57,7 @@ class _Source:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> bytes:
-        """Output of a command of aigon's own git. Raises AigonError (exit 7) with git's words."""
+        """Run aigon's own git and return what it prints. Raises AigonError (exit 7) with git's words."""
         argv = (self.git.program, *self.settings, *arguments)
         whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
         code, out, err = process.capture_output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
@@ -72,44 +72,36 @@ class _Source:
         return out
 
     def writing_to(self, objects: Path) -> dict[str, str]:
-        """Read as ever, and write new objects and packs there: git renames its drafts, on one file system."""
-        read = (self.objects["GIT_OBJECT_DIRECTORY"], self.objects.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", ""))
-        found = os.pathsep.join((_quote_object_folder(read[0]), *filter(None, read[1:])))
-        return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": found}
-
-
-def _quote_object_folder(path: str) -> str:
-    """A path in a list with colons, as git reads one that has a colon itself."""
-    if os.pathsep not in path and not path.startswith('"'):
-        return path
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+        """Return variables by which git writes new objects and packs to `objects`, and reads all the others."""
+        own, more = self.objects["GIT_OBJECT_DIRECTORY"], self.objects.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+        if os.pathsep in own or own.startswith('"'):  # git reads quotes around a path with a colon
+            own = '"{}"'.format(own.replace("\\", "\\\\").replace('"', '\\"'))
+        alternates = os.pathsep.join((own, *filter(None, [more])))
+        return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
 
 
 def export_tree(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Export:
-    """Write the tree with this hash (a commit's does, too) as files into `folder`.
+    """Write the tree of this hash, or of a commit's, as files into `folder`, which is empty or does not exist.
 
-    The folder must not exist, be empty, or hold an earlier export with its repository: then only the files that differ
-    are written, and files that neither tree has stay.
-
-    With `repository` it has a git directory of one commit without parents, as a clone of depth 1 in CI has, so that
-    tools that ask git go on working: this tree's objects, no other ref, no hook, no remote. Without, it has none.
-    Raises AigonError (exit 7) when an object is missing or damaged.
+    It may also hold an earlier export with its repository: then only the files that differ are written, and files that
+    neither tree has stay. With `repository` the folder gets a git directory of one commit, as a clone of depth 1 in CI,
+    for tools that ask git: this tree's objects, no other ref, no hook, no remote.
+    Raises AigonError (exit 7) if an object is missing or damaged.
     """
     names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
     source = _Source(git, git.root, {name: git.env[name] for name in names if name in git.env})
     fresh = not (folder / ".git").exists()
     _write(source, tree, folder)
-    found = list(_write_submodules(source, folder, ""))
+    submodules = list(_write_submodules(source, folder, ""))
     if not repository:
-        for written in (folder, *(folder / path for path, problem in found if not problem)):
+        for written in (folder, *(folder / path for path, problem in submodules if not problem)):
             shutil.rmtree(written / ".git")
-    by_problem = {kind: tuple(path for path, problem in found if problem == kind) for kind in ("missing", "absent")}
-    return Export(folder, by_problem["missing"], by_problem["absent"], fresh)
+    missing, absent = (tuple(path for path, problem in submodules if problem == kind) for kind in ("missing", "absent"))
+    return Export(folder, missing, absent, fresh)
 
 
 def _write(source: _Source, revision: str, folder: Path) -> None:
-    """One repository's files, read from objects whose names were just computed anew."""
+    """Write one repository's files from objects whose names were just computed anew."""
     own = folder / ".git"
     packs = own / "objects" / "pack"
     packs.mkdir(parents=True, exist_ok=True)
@@ -139,17 +131,17 @@ def _read_exported_commit(own: Path) -> str:
 
 
 def _write_beyond_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
-    """What a sparse checkout leaves out and the workspace has all the same: an agent may work outside the cone."""
+    """Write what a sparse checkout leaves out and the workspace has: an agent may work outside the cone."""
     listed = source.run("ls-files", "-z", env=here, cwd=folder).split(b"\0")
     left_out = {path for path in listed if path and not os.path.lexists(os.path.join(os.fsencode(folder), path))}  # noqa: PTH118
-    held = {entry[2:] for entry in source.run("ls-files", "-v", "-z").split(b"\0") if entry.startswith(b"H")}
-    if there := sorted(left_out & held):
+    present = {entry[2:] for entry in source.run("ls-files", "-v", "-z").split(b"\0") if entry.startswith(b"H")}
+    if wanted := sorted(left_out & present):
         options = ("--ignore-skip-worktree-bits", "-f", "-z", "--stdin")
-        source.run("checkout-index", *options, stdin=b"\0".join(there) + b"\0", env=here, cwd=folder)
+        source.run("checkout-index", *options, stdin=b"\0".join(wanted) + b"\0", env=here, cwd=folder)
 
 
 def _refuse_damaged(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
-    """Raise AigonError (exit 7) for a large file that is not what its pointer says: Git LFS does not look either."""
+    """Raise AigonError (exit 7) for a large file that is not what its pointer says, which Git LFS does not check."""
     attribute = {**here, "GIT_LITERAL_PATHSPECS": "0"}
     stage = source.run("ls-files", "--stage", "-z", "--", ":(attr:filter=lfs)", env=attribute, cwd=folder)
     entries = [line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("100")]
@@ -166,7 +158,7 @@ def _refuse_damaged(source: _Source, folder: Path, here: Mapping[str, str]) -> N
 
 
 def _describe(source: _Source, own: Path, commit: str) -> None:
-    """The rest of a git directory: one branch, and the settings that say how files and objects correspond."""
+    """Write the rest of a git directory: one branch, and the settings by which files and objects correspond."""
     branch = own / BRANCH
     branch.parent.mkdir(parents=True, exist_ok=True)
     branch.write_text(commit)
@@ -187,25 +179,22 @@ def _format_setting(name: str, value: str) -> str:
 
 
 def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
-    """Every submodule below, written where that can be done, with what is wrong: "", "missing" or "absent"."""
+    """Write every submodule below if possible, and yield it with "", "missing" or "absent"."""
     stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(folder / ".git" / "index")})
-    for path, commit in _list_gitlinks(stage):
+    lines = (line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000"))
+    for path, commit in [(path, info.split()[1]) for info, path in lines]:
         inner, problem = _write_submodule(source, path, commit, folder / path)
         yield prefix + path, problem
         if inner and not problem:
             yield from _write_submodules(inner, folder / path, f"{prefix}{path}/")
 
 
-def _list_gitlinks(stage: bytes) -> list[tuple[str, str]]:
-    lines = (line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000"))
-    return [(path, info.split()[1]) for info, path in lines]
-
-
 def _write_submodule(source: _Source, path: str, commit: str, folder: Path) -> tuple[_Source | None, str]:
-    """Write a submodule's commit: from which repository, and what is wrong."""
+    """Write a submodule's commit; return its repository, and what is wrong."""
     git_dir = blind_spots.find_submodule_git_dir(source.worktree / path)
     if git_dir is None:
-        return None, "missing" if _holds_files(source.worktree / path) else "absent"
+        checked_out = (source.worktree / path).is_dir() and any((source.worktree / path).iterdir())
+        return None, "missing" if checked_out else "absent"
     objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
     settings = ("-c", "core.sparseCheckout=false", "-c", f"lfs.storage={git_dir / 'lfs'}")
     inner = _Source(source.git, source.worktree / path, objects, settings)
@@ -218,7 +207,3 @@ def _write_submodule(source: _Source, path: str, commit: str, folder: Path) -> t
         folder.mkdir(parents=True, exist_ok=True)
         return inner, "missing"
     return inner, ""
-
-
-def _holds_files(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.iterdir())

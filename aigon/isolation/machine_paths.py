@@ -1,5 +1,6 @@
 """Paths of this machine that isolation grants or hides: of the person, programs, git and other checkouts."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -20,33 +21,33 @@ _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_
 
 @cache
 def load_sandbox_data() -> SandboxPaths:
-    """What ships with aigon."""
+    """Return the paths that ship with aigon."""
     file = find_resource("templates", "sandbox.yaml")
     return read_sandbox_paths(parse_yaml(file.read_bytes(), str(file)))
 
 
 def find_home(env: Mapping[str, str]) -> str:
-    """The person's home, resolved; "" where there is none."""
-    found = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - "~" itself without one
-    return found if found != "/" and os.path.isdir(found) else ""  # noqa: PTH112 - a text
+    """Return the person's home, resolved; "" if there is none."""
+    home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - "~" itself without one
+    return home if home != "/" and os.path.isdir(home) else ""  # noqa: PTH112 - a text
 
 
 def expand_existing(entries: Iterable[str], env: Mapping[str, str], root: Path | None = None) -> tuple[str, ...]:
-    """What is there of `entries`, each by its name and, where it is a link, by where it leads.
+    """Return the existing paths among `entries`, each by its name and, if it is a link, by its target.
 
-    A relative one starts at `root`, and is nothing without it. A folder that ends in `/` is made where it is missing.
+    A relative entry starts at `root` and is dropped without one. A folder that ends in `/` is made if it is missing.
     """
-    paths = [path for entry in entries if (path := _expand(entry, env, root))]
+    paths = (_expand(entry, env, root) for entry in entries)
     return tuple(dict.fromkeys(name for path in paths for name in _resolve_existing(path)))
 
 
 def strip_made(entries: Iterable[str]) -> tuple[str, ...]:
-    """The `entries` as what is only read: a folder that is not there has nothing to read, and is not made."""
+    """Return the `entries` without the slash that has missing folders made: a folder to read is not made."""
     return tuple(entry.rstrip("/") or entry for entry in entries)
 
 
 def find_absent(entries: Iterable[str], env: Mapping[str, str], root: Path) -> tuple[str, ...]:
-    """The `entries` that name nothing that is there, but for folders that are made; nothing is made here."""
+    """Return the `entries` that name nothing that exists, except folders that would be made."""
     named = ((entry, _expand(entry, env, root)) for entry in entries if not entry.endswith("/"))
     return tuple(entry for entry, path in named if not os.path.exists(path))  # noqa: PTH110 - a text
 
@@ -64,11 +65,12 @@ def _expand(entry: str, env: Mapping[str, str], root: Path | None) -> str:
 
 
 def _resolve_existing(path: str) -> Iterator[str]:
-    """A path by its name in a folder that is none of links, and where it leads itself; nothing where nothing is."""
+    """Yield an existing path by its name in a folder without links, and by its own target."""
     if not path.startswith("/"):
         return
     if path.endswith("/"):
-        _make_folder(Path(path))
+        with contextlib.suppress(OSError):  # the agent will say what it lacks
+            Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
     folder, _, name = path.rstrip("/").rpartition("/")
     named = os.path.join(os.path.realpath(folder or "/"), name)  # noqa: PTH118 - a text
     if name in ("", ".", ".."):
@@ -78,59 +80,41 @@ def _resolve_existing(path: str) -> Iterator[str]:
         yield os.path.realpath(named)
 
 
-def _make_folder(folder: Path) -> None:
-    """Nothing where it cannot be made: the agent will say what it lacks."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return
-
-
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def list_program_folders(path: str, closed: Sequence[str]) -> tuple[str, ...]:
-    """The folders of PATH, each with what it is a part of (`X/bin` with `X`) unless that holds what is `closed`."""
-    folders = [os.path.realpath(part) for part in path.split(os.pathsep) if part.startswith("/")]
+    """Return the folders of PATH, each with its installation (`X` for `X/bin`) unless that holds a `closed` path."""
+    folders = []
+    for folder in (os.path.realpath(part) for part in path.split(os.pathsep) if part.startswith("/")):
+        above = folder.rpartition("/")[0]
+        folders.append(folder if _holds_closed(above, closed) else above)
     own = (_PACKAGE, os.path.realpath(f"{_PACKAGE}/../templates"), sys.prefix, sys.base_prefix)
-    return tuple(
-        dict.fromkeys((*(_find_installation(folder, closed) for folder in folders), *map(os.path.realpath, own)))
-    )
+    return tuple(dict.fromkeys((*folders, *map(os.path.realpath, own))))
 
 
 def find_needed_files(argv: Sequence[str], grants: Grants, env: Mapping[str, str], root: Path) -> tuple[str, ...]:
-    """What the command line needs to be there: its program, and files and folders that it names."""
+    """Return what a command line needs: its program, and files and folders that it names."""
     closed = (*grants.hidden, *grants.own)
-    first = shutil.which(argv[0], path=env.get("PATH")) if "/" not in argv[0] else str(root / argv[0])
-    named = [
-        first,
-        *(word for word in argv[1:] if word.startswith("/") and len(word) < os.pathconf("/", "PC_PATH_MAX")),
-    ]
-    return tuple(dict.fromkeys(path for word in named if word for path in _list_needed(word, closed)))
+    program = shutil.which(argv[0], path=env.get("PATH")) if "/" not in argv[0] else str(root / argv[0])
+    longest = os.pathconf("/", "PC_PATH_MAX")
+    words = [program, *(word for word in argv[1:] if word.startswith("/") and len(word) < longest)]
+    return tuple(dict.fromkeys(path for word in words if word for path in _list_needed(word, closed)))
 
 
 def _list_needed(word: str, closed: Sequence[str]) -> Iterator[str]:
     if not os.path.exists(word):  # noqa: PTH110 - a text
         return
     real = os.path.realpath(word)
-    if os.path.isdir(real):  # noqa: PTH112 - a text
-        yield from () if _holds_closed(real, closed) else (real,)
-        return
-    folder, _, name = word.rpartition("/")
-    yield from (f"{os.path.realpath(folder or '/')}/{name}", real)
-    above = _find_package_folder(real)
-    yield from () if _holds_closed(above, closed) else (above,)
-
-
-def _find_package_folder(file: str) -> str:
-    """The folder of a program with what it is installed with: up to the outermost `node_modules`, else its own."""
-    before, found, _ = file.partition("/node_modules/")
-    return f"{before}/node_modules" if found else file.rpartition("/")[0]
-
-
-def _find_installation(folder: str, closed: Sequence[str]) -> str:
-    above = folder.rpartition("/")[0]
-    return folder if _holds_closed(above, closed) else above
+    above = real
+    if not os.path.isdir(real):  # noqa: PTH112 - a text
+        folder, _, name = word.rpartition("/")
+        yield from (f"{os.path.realpath(folder or '/')}/{name}", real)
+        # A program with what it is installed with: up to the outermost `node_modules`, else its own folder.
+        before, modules, _ = real.partition("/node_modules/")
+        above = f"{before}/node_modules" if modules else real.rpartition("/")[0]
+    if not _holds_closed(above, closed):
+        yield above
 
 
 def _holds_closed(folder: str, closed: Sequence[str]) -> bool:
@@ -138,83 +122,74 @@ def _holds_closed(folder: str, closed: Sequence[str]) -> bool:
 
 
 SHARED = ("objects", "refs", "logs", "packed-refs", "lfs")
-"""In the git directory that all worktrees share."""
+"""What add, commit, branch and stash write in the git directory that all worktrees share."""
 SETTINGS = ("hooks", "config", "config.worktree")
 """What other programs of the person would run or believe."""
 
 
 def add_git_grants(grants: Grants, git_dir: Path, common: Path) -> Grants:
-    """The grants, and these. Other object stores that the repository borrows from may be read."""
-    read = [*grants.read, *_list_alternates(common), str(common)]
+    """Add the least that an agent needs to commit, and reading of object stores that the repository borrows from.
+
+    What git runs or reads as a setting stays as it is, and so do the index and the HEAD of other checkouts.
+    """
+    read = (*grants.read, *_list_alternates(common), str(common))
+    fixed = (*grants.fixed, *(str(git_dir / name) for name in SETTINGS))
     if git_dir == common:
-        fixed = [str(common / name) for name in SETTINGS]
-        return replace(grants, write=(*grants.write, str(common)), read=tuple(read), fixed=(*grants.fixed, *fixed))
+        return replace(grants, write=(*grants.write, str(common)), read=read, fixed=fixed)
     shared = [str(common / name) for name in SHARED if (common / name).exists()]
-    own = [str(git_dir / name) for name in SETTINGS]
-    return replace(
-        grants,
-        write=(*grants.write, *shared, str(git_dir)),
-        flat=(*grants.flat, str(common)),
-        read=tuple(read),
-        fixed=(*grants.fixed, *own),
-    )
+    write, flat = (*grants.write, *shared, str(git_dir)), (*grants.flat, str(common))
+    return replace(grants, write=write, flat=flat, read=read, fixed=fixed)
 
 
 def _list_alternates(common: Path) -> list[str]:
-    """The folders named in objects/info/alternates."""
+    """Return the folders named in objects/info/alternates."""
     try:
         lines = (common / "objects" / "info" / "alternates").read_text(errors="surrogateescape").splitlines()
     except OSError:
         return []
-    named = (os.path.realpath(common / "objects" / line) for line in lines if line and not line.startswith("#"))
-    return [path for path in named if Path(path).is_dir()]
+    paths = (os.path.realpath(common / "objects" / line) for line in lines if line and not line.startswith("#"))
+    return [path for path in paths if Path(path).is_dir()]
 
 
 _SEARCHED = re.compile(r"(PATH|LIB)$")
-"""Variables with folders in which programs and libraries are looked for: PYTHONPATH, NODE_PATH, RUBYLIB."""
+"""Variables with folders that are searched for programs and libraries: PYTHONPATH, NODE_PATH, RUBYLIB."""
 
 
 def list_other_checkouts(root: Path) -> tuple[Path, ...]:
-    """The main checkout and the worktrees of the repository around `root`, but the one that is there."""
+    """Return every checkout of the repository except the one at `root`."""
     repository = find_repository(root)
     return tuple(path for path in (repository.root, *repository.worktrees) if path != root.resolve())
 
 
 def rebase_search_paths(env: Mapping[str, str], main: Path, root: Path) -> dict[str, str]:
-    """`env` for the worktree at `root`: where folders to search name the `main` checkout's, those of the worktree."""
+    """Return `env` with search paths that name folders of the `main` checkout rebased to the worktree at `root`."""
+
+    def rebase(part: str) -> str:
+        folder = Path(part)
+        if not folder.is_relative_to(main) or folder.is_relative_to(root):
+            return part
+        own = root / folder.relative_to(main)
+        return str(own) if own.exists() else part
+
     if main == root:
         return dict(env)
     return {
-        name: _rebase_path_list(value, main, root) if _SEARCHED.search(name) else value for name, value in env.items()
+        name: os.pathsep.join(map(rebase, value.split(os.pathsep))) if _SEARCHED.search(name) else value
+        for name, value in env.items()
     }
 
 
-def _rebase_path_list(value: str, main: Path, root: Path) -> str:
-    return os.pathsep.join(_rebase_path(part, main, root) for part in value.split(os.pathsep))
-
-
-def _rebase_path(part: str, main: Path, root: Path) -> str:
-    place = Path(part)
-    if not place.is_relative_to(main) or place.is_relative_to(root):
-        return part
-    own = root / place.relative_to(main)
-    return str(own) if own.exists() else part
-
-
 def find_shared_tools(root: Path, path: str, lent: Iterable[str]) -> tuple[Path, ...]:
-    """What lies in other checkouts and is needed all the same: programs on `path`, where links to dependencies lead.
-
-    What is in the checkout at `root` itself is not among them.
-    """
+    """Return the tool folders in other checkouts that this one needs: programs on PATH, targets of dependency links."""
     wanted = [_find_environment_root(Path(part)) for part in path.split(os.pathsep) if part.startswith("/")]
     wanted += [Path(sys.prefix), *(root / name for name in lent if (root / name).is_symlink())]
-    real = dict.fromkeys(each.resolve() for each in wanted)
-    outside = (each for each in real if each.is_dir() and not each.is_relative_to(root.resolve()))
-    return tuple(each for each in outside if any(place in each.parents for place in list_other_checkouts(root)))
+    real = dict.fromkeys(folder.resolve() for folder in wanted)
+    outside = [folder for folder in real if folder.is_dir() and not folder.is_relative_to(root.resolve())]
+    others = {*list_other_checkouts(root)} if outside else set()
+    return tuple(folder for folder in outside if others & {*folder.parents})
 
 
 def _find_environment_root(folder: Path) -> Path:
-    """The environment that a folder of programs belongs to, where it belongs to one."""
-    if (folder.parent / "pyvenv.cfg").is_file() or folder.parent.name == "node_modules":
-        return folder.parent
-    return folder
+    """Return the environment that a folder of programs belongs to, else the folder."""
+    belongs = (folder.parent / "pyvenv.cfg").is_file() or folder.parent.name == "node_modules"
+    return folder.parent if belongs else folder

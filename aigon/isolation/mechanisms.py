@@ -1,9 +1,10 @@
-"""How a command is kept from the workspace: which mechanisms this machine really has, found by trying them."""
+"""Which mechanisms of isolation this machine really has, found by trying them."""
 
 import functools
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,28 +16,26 @@ from aigon.process import run
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 IN_ORDER: tuple[Isolation, ...] = ("namespaces", "bwrap", "landlock")
-"""Best first. Namespaces of aigon's own before bubblewrap: the command replaces the program that makes them, so it
-gets every signal itself and its exit code is its own, and root stays able to do what root can."""
+"""Best first. aigon's own namespaces come before bubblewrap: the command replaces the program that makes them, so it
+gets every signal, its exit code is its own, and root keeps its abilities."""
 CLOSING: tuple[Isolation, ...] = ("namespaces", "bwrap")
-"""Those that can close the network and leave loopback: Landlock refuses both or none."""
+"""Those that can close the network and leave loopback open: Landlock refuses both or none."""
 LACKING = {
     "bwrap": "Install bubblewrap, and allow user namespaces (sysctl kernel.unprivileged_userns_clone,"
-    " kernel.apparmor_restrict_unprivileged_userns)",
+    " kernel.apparmor_restrict_unprivileged_userns; in a container its seccomp profile)",
     "namespaces": "Allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone,"
     " kernel.apparmor_restrict_unprivileged_userns; in a container its seccomp profile)",
     "landlock": "It takes Linux 5.13 or later with landlock among the modules in /sys/kernel/security/lsm",
 }
 PROBE = 'cat "$1/token"; ls -A "$2/$3"'
-"""Shows a file of the export, then what is seen of the workspace (in two parts, or it would be taken for the export):
-nothing, or the export."""
+"""Shows a file of the export, then what is seen of the workspace: nothing, or the export. The workspace's path comes in
+two parts, or it would be translated."""
 
 
 def choose_isolation(workspace: Path, wanted: Wanted = "auto", network: Network = "open") -> Isolation:
-    """The mechanism to use: the first that really works here, or the one that is wanted.
+    """Return the mechanism to use: the wanted one, or the first that really works here, or "none".
 
-    Each is tried once per process by running a program in it. "none" is what is left where nothing works. Raises
-    AigonError (exit 7) for one that is wanted by name and does not work, saying what is missing, and where none can
-    close a `network` that is to be closed.
+    Raises AigonError (exit 7) if the wanted one does not work, or if none can close a `network` that is to be closed.
     """
     if network == "closed":
         return _choose_closing(workspace, wanted)
@@ -52,7 +51,7 @@ def choose_isolation(workspace: Path, wanted: Wanted = "auto", network: Network 
 
 
 def _choose_closing(workspace: Path, wanted: Wanted) -> Isolation:
-    """The first that works without a network, of those that are wanted. Raises AigonError (exit 7) where none does."""
+    """Return the first of the wanted ones that works without a network. Raises AigonError (exit 7)."""
     among = [name for name in CLOSING if wanted in ("auto", name)]
     lacks = {name: find_isolation_flaw(workspace, name, closed=True) for name in among}
     if found := next((name for name in among if not lacks[name]), None):
@@ -67,27 +66,33 @@ def _choose_closing(workspace: Path, wanted: Wanted) -> Isolation:
 
 @functools.cache
 def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool = False) -> str:
-    """What goes wrong when a program is really run in isolation from `workspace`; empty when nothing does.
+    """Return what goes wrong if a program is really run in isolation from `workspace`, "" for nothing.
 
     With `closed` it is run without a network.
     """
+
+    def probe(folder: Path) -> tuple[Sequence[str], list[bytes]]:
+        export, scratch = folder / "export", folder / "scratch"
+        for path in (export, scratch):
+            path.mkdir()
+        (export / "token").write_text("token\n")
+        enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
+        parts = os.path.split(os.path.realpath(workspace))
+        argv = enclosure.enclosed(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
+        return argv, [b"token"] * (2 if enclosure.mounts else 1)
+
+    return find_flaw(isolation, probe, "the workspace stays in reach")
+
+
+def find_flaw(mechanism: str, probe: Callable[[Path], tuple[Sequence[str], list[bytes]]], leak: str) -> str:
+    """Run what `probe` returns and return why the output is not the expected words, `leak` for no reason."""
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
-    if isolation == "bwrap" and not find_bubblewrap():
+    if mechanism == "bwrap" and not find_bubblewrap():
         return explain_no_bubblewrap()
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
-        return _try_isolation(workspace, isolation, Path(folder), closed=closed)
-
-
-def _try_isolation(workspace: Path, isolation: Isolation, folder: Path, *, closed: bool) -> str:
-    export, scratch = folder / "export", folder / "scratch"
-    for made in (export, scratch):
-        made.mkdir()
-    (export / "token").write_text("token\n")
-    enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
-    parts = os.path.split(os.path.realpath(workspace))
-    argv = enclosure.enclosed(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
-    _, out, err = run.capture_output(argv, cwd=folder, env=os.environ)
-    if out.split() == ([b"token"] * 2 if enclosure.mounts else [b"token"]):
+        argv, expected = probe(Path(os.path.realpath(folder)))
+        _, out, err = run.capture_output(argv, cwd=Path(folder), env=os.environ)
+    if out.split() == expected:
         return ""
-    return err.decode(errors="replace").strip().removeprefix("aigon: ") or "the workspace stays in reach"
+    return err.decode(errors="replace").strip().removeprefix("aigon: ") or leak

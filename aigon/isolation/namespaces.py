@@ -1,15 +1,15 @@
-"""A view of the file system of the command's own: the export mounted over the workspace, records behind empty folders.
+"""A command's own view of the file system: the export mounted over the workspace, empty folders over records.
 
-Two user namespaces, one in the other. In the outer one the mounts are made. The inner one gets copies of them that
-are locked together, which the kernel lets nobody in it undo (mount_namespaces(7)), root included; and from it no
-process outside can be looked into by way of /proc, since that takes rights in the namespace that it belongs to.
+The mounts are made in a user namespace. A second one inside of it gets copies that are locked together, so that nobody
+in it can undo them, not even root (mount_namespaces(7)). From there /proc shows nothing of processes outside, as that
+takes rights in their namespace.
 """
 
 import os
 
 from aigon.process.syscalls import call
 
-TYPE_CHECKING = False  # as few modules as can be: `aigon.isolation.entrance` says why
+TYPE_CHECKING = False  # as few modules as can be: `aigon.isolation.launcher` says why
 if TYPE_CHECKING:
     from typing import Any
 
@@ -22,26 +22,24 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 READ_ONLY, NO_SETUID, NO_DEVICES, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 """Flags of mount(2), from <linux/mount.h>."""
 KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
-"""Flags as statvfs(3) gives them and as mount(2) takes them: a mount from outside may be made stricter only."""
+"""Flags as statvfs(3) gives and mount(2) takes them: a mount from outside may only become stricter."""
 PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
 """From <linux/prctl.h> and <linux/capability.h>."""
 
 
 def enter(plan: "dict[str, Any]") -> None:
-    """Give this process the view that `plan` describes: its `hidden` folders, then its `binds` in their order.
-
-    Raises OSError where the machine does not allow it.
-    """
-    _unshare(NEW_NETWORK if plan.get("closed") else 0)
-    if plan.get("closed"):
+    """Give this process the view of the plan: its `hidden` folders, then its `binds` in order. Raises OSError."""
+    _unshare(NEW_NETWORK if plan["closed"] else 0)
+    if plan["closed"]:
         _raise_loopback()
     _mount(None, "/", RECURSIVE | PRIVATE)
     # Opened before anything is hidden: the export itself lies among aigon's records.
     sources = [os.open(source, os.O_PATH) for source, _, _ in plan["binds"]]
-    for path in plan["hidden"]:
-        _hide(path)
+    for path in plan["hidden"]:  # an empty folder over it, in which those that a mount needs can still be made
+        call("mount", b"aigon", os.fsencode(path), b"tmpfs", NO_SETUID | NO_DEVICES, b"mode=0755,size=1m")
     for descriptor, (_, target, read_only) in zip(sources, plan["binds"], strict=True):
-        _show(f"/proc/self/fd/{descriptor}", target)
+        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - without pathlib
+        _mount(f"/proc/self/fd/{descriptor}", target, BIND | RECURSIVE)
         if read_only:
             _make_read_only(target)
         os.close(descriptor)
@@ -52,16 +50,6 @@ def enter(plan: "dict[str, Any]") -> None:
         call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
     except OSError:  # the mounts are locked all the same; without this capability nobody gets as far as trying
         pass
-
-
-def _hide(folder: str) -> None:
-    """An empty folder over it, in which those that a mount needs can still be made."""
-    call("mount", b"aigon", os.fsencode(folder), b"tmpfs", NO_SETUID | NO_DEVICES, b"mode=0755,size=1m")
-
-
-def _show(source: str, target: str) -> None:
-    os.makedirs(target, exist_ok=True)  # noqa: PTH103 - without pathlib
-    _mount(source, target, BIND | RECURSIVE)
 
 
 def _make_read_only(path: str) -> None:
@@ -75,7 +63,7 @@ def _mount(source: str | None, target: str, flags: int) -> None:
 
 
 def _raise_loopback() -> None:
-    """A network of one's own begins with a loopback that is down."""
+    """Start the loopback of a new network namespace."""
     import fcntl
     import socket
     import struct
@@ -85,35 +73,36 @@ def _raise_loopback() -> None:
 
 
 def _unshare(more: int = 0) -> None:
-    """Enter new namespaces in which users and groups are who they were, as far as this process may say so."""
-    maps = {kind: _same(_read(f"/proc/self/{kind}_map")) for kind in ("uid", "gid")}
+    """Enter new namespaces in which users and groups keep their numbers, as far as this process may map them."""
+    maps = {kind: _map_to_itself(f"/proc/self/{kind}_map") for kind in ("uid", "gid")}
     user, group = os.geteuid(), os.getegid()
-    if not _mapped_from_outside(maps, more):
+    if not _map_from_outside(maps, more):
         # A user may name only itself, and must give up changing groups first (user_namespaces(7)).
         _write_map("self", "setgroups", "deny")
         _write_map("self", "uid_map", f"{user} {user} 1")
         _write_map("self", "gid_map", f"{group} {group} 1")
 
 
-def _read(path: str) -> str:
+def _map_to_itself(path: str) -> str:
+    """Return a map of all users or groups that exist here to themselves."""
     with open(path) as file:  # noqa: PTH123 - without pathlib
-        return file.read()
-
-
-def _same(known: str) -> str:
-    """A map of all users or groups that exist here to themselves."""
-    extents = (line.split() for line in known.splitlines())
+        extents = [line.split() for line in file]
     return "".join(f"{inside} {inside} {count}\n" for inside, _, count in extents)
 
 
-def _mapped_from_outside(maps: dict[str, str], more: int) -> bool:
-    """Enter the namespaces, and have a child that stayed outside write the maps: only there can the right to be had."""
+def _map_from_outside(maps: dict[str, str], more: int) -> bool:
+    """Enter the namespaces, and let a child that stayed outside write the maps: only outside can it have the right."""
     waiting, go = os.pipe()
     child = os.fork()
     if not child:
         os.close(go)
         os.read(waiting, 1)
-        os._exit(_write_maps(os.getppid(), maps))
+        try:
+            for kind, text in maps.items():
+                _write_map(str(os.getppid()), f"{kind}_map", text)
+        except OSError:
+            os._exit(1)
+        os._exit(0)
     try:
         call("unshare", NEW_NAMESPACES | more)
     finally:
@@ -123,17 +112,8 @@ def _mapped_from_outside(maps: dict[str, str], more: int) -> bool:
     return status == 0
 
 
-def _write_maps(pid: int, maps: dict[str, str]) -> int:
-    try:
-        for kind, text in maps.items():
-            _write_map(str(pid), f"{kind}_map", text)
-    except OSError:
-        return 1
-    return 0
-
-
 def _write_map(pid: str, name: str, text: str) -> None:
-    """In one write, as the kernel demands."""
+    """Write a map in one call, as the kernel demands."""
     descriptor = os.open(f"/proc/{pid}/{name}", os.O_WRONLY)
     try:
         os.write(descriptor, text.encode())

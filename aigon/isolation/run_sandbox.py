@@ -1,4 +1,4 @@
-"""The sandbox of a run: what its agents may write and read, from the project, the person's machine and their kind."""
+"""The sandbox of a run: what its agents may write and read, by the project, the person's machine and the agent type."""
 
 import os
 import re
@@ -26,12 +26,12 @@ from aigon.model.turns import Agent, Launch, Turn, TurnRequest
 from aigon.worktrees.project_files import find_matches
 
 HOMES = ("/home", "/root")
-"""Where people's homes are (Filesystem Hierarchy Standard)."""
+"""Where people have their homes (Filesystem Hierarchy Standard)."""
 REFUSALS = re.compile(
     r"permission denied|read-only file system|no such file|operation not permitted|\b(EACCES|EPERM|EROFS|ENOENT)\b",
     re.I,
 )
-"""What programs say of a path that the sandbox keeps from them."""
+"""What programs say about a path that the sandbox refuses."""
 TEMPORARY = ("/tmp", "/var/tmp")
 
 
@@ -39,7 +39,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 class RunSandbox:
     """How agents are started: in `box`, None for no sandbox; `wanted` is what was asked for.
 
-    `gone` are variables that are taken away: they lead to sockets that are not to be reached.
+    The variables in `gone` are removed, as they lead to sockets that nobody granted.
     """
 
     wanted: WantedMechanism = "none"
@@ -48,11 +48,11 @@ class RunSandbox:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What keeps agents in."""
+        """The mechanism that confines agents."""
         return self.box.mechanism if self.box else "none"
 
     def command(self, launch: Launch, agent: Agent, ask: TurnRequest, env: Mapping[str, str]) -> list[str]:
-        """The command line of a turn; as it is where its program is not there, which the loop then says."""
+        """Return the command line of a turn; unchanged if its program is missing, which the loop reports."""
         argv, root = launch.argv, Path(ask.workspace)
         if self.box is None:
             return list(argv)
@@ -66,13 +66,13 @@ class RunSandbox:
         return self.box.command(argv, root, self.box.grants.more(write=write, read=(*needed, *files)))
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        """`env` as it is in the sandbox."""
+        """Return `env` as it is in the sandbox."""
         if self.box is None:
             return dict(env)
         return self.box.environment({name: value for name, value in env.items() if name not in self.gone})
 
     def close(self) -> None:
-        """Remove what was there for the agents alone."""
+        """Remove the folders of the agents."""
         if self.box:
             self.box.close()
 
@@ -80,7 +80,7 @@ class RunSandbox:
 def make_run_sandbox(
     seat: Seat, config: Config, wanted: WantedMechanism | None, env: Mapping[str, str], folder: Path, note: Path
 ) -> RunSandbox:
-    """The sandbox of a run whose files lie in `folder`. Raises AigonError (exit 7) where it cannot be as wanted."""
+    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted."""
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
     mechanism = sandbox.choose_mechanism(mode, network)
     if mechanism == "none":
@@ -111,19 +111,19 @@ def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Pat
 
 
 def _list_hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> tuple[str, ...]:
-    """Other people's homes, secrets, aigon's own records, and other checkouts of the repository."""
+    """Return other people's homes, secrets, aigon's records, and other checkouts of the repository."""
     checkouts = [str(path) for path in list_other_checkouts(seat.checkout.root)]
     rivals = [str(Path(seat.candidate.path).parent)] if seat.candidate else []
     return _list_real((*HOMES, *expand_existing(never, env), str(state_home()), *checkouts, *rivals))
 
 
 def _list_real(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders and files themselves, not links to them."""
+    """Return the targets of links instead of links."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if path and os.path.exists(path)))  # noqa: PTH110
 
 
 def _list_linked(seat: Seat, config: Config) -> Iterator[str]:
-    """What a worktree shares with the main checkout by a link. By the configuration: an agent could make links."""
+    """Yield what the configuration shares with the main checkout by links; an agent could make other links."""
     if seat.candidate is None:
         return
     for pattern in config.worktree.link:
@@ -131,7 +131,7 @@ def _list_linked(seat: Seat, config: Config) -> Iterator[str]:
 
 
 def _list_unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
-    """Variables with sockets that nobody granted."""
+    """Yield variables with sockets that nobody granted."""
     granted = {*grants.read, *grants.write}
     for name in load_sandbox_data().sockets:
         place = env.get(name, "").partition("=")[2] or env.get(name, "").removeprefix("unix://")
@@ -140,7 +140,7 @@ def _list_unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
 
 
 def announce_sandbox(boxed: RunSandbox, now: str) -> Iterator[Notice]:
-    """What keeps agents in, said once; nothing where a person wanted nothing."""
+    """Say what confines agents, unless a person wanted nothing."""
     if boxed.mechanism != "none":
         yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{_describe_network(boxed)}")
     elif boxed.wanted != "none":
@@ -152,7 +152,7 @@ def announce_sandbox(boxed: RunSandbox, now: str) -> Iterator[Notice]:
 
 
 def explain_refusal(boxed: RunSandbox, turn: Turn, now: str) -> Iterator[Notice]:
-    """Where an agent failed over a path: that it may be the sandbox, and what to do. It shows a program no reason."""
+    """Say that the sandbox may be why an agent failed over a path, as a program is shown no reason."""
     if boxed.mechanism != "none" and turn.failed and REFUSALS.search(turn.detail):
         grant = "if it needs that path, grant it by `sandbox.read` or `sandbox.write` in .aigon/config.json"
         yield Notice(

@@ -321,8 +321,8 @@ KEPT_IN = (
     Mechanism(
         "what an agent can reach", "Landlock: nothing can be written but what is granted",
         "aigon/isolation/landlock.py",
-        "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, landlock.TO_READ)",
-        "    for path in landlock.beside(hidden):\n        landlock.allow(ruleset, path, rights)",
+        "    for path in list_beside(hidden):\n        _allow_path(ruleset, path, TO_READ)",
+        "    for path in list_beside(hidden):\n        _allow_path(ruleset, path, rights)",
         f"{DENIED}[landlock]",
     ),
     *(

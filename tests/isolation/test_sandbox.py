@@ -178,7 +178,7 @@ def test_a_closed_network_is_closed_and_an_open_one_is_open(mechanism: Mechanism
 
 
 def test_a_mechanism_that_was_asked_for_and_does_not_work_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "bubblewrap", lambda: None)
+    monkeypatch.setattr(mechanisms, "find_bubblewrap", lambda: None)
     sandbox.find_sandbox_flaw.cache_clear()
     try:
         with pytest.raises(AigonError) as caught:
