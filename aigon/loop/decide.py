@@ -14,10 +14,9 @@ from aigon.job.ledger import Account
 from aigon.job.options import Limits
 from aigon.job.world import World
 from aigon.journal.state import State
+from aigon.loop.guards import load_guards
 from aigon.loop.guards.availability import unavailable
-from aigon.loop.guards.progress import consecutive_failures, iterations, repeated_error, stall
-from aigon.loop.guards.resources import disk, memory
-from aigon.loop.guards.spending import cost, run_time, usual_cost
+from aigon.loop.guards.spending import usual_cost
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Interrupted, NeedsHuman, Outcome, Stopped
@@ -26,8 +25,6 @@ from aigon.text.amounts import list_criteria
 
 _IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
 
-Guard = Callable[[Limits, State, Probe], Outcome | None]
-
 
 def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """How the run ends on the latest look, or None to go on with another agent turn."""
@@ -35,7 +32,7 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     proven = find_proof(demand, look.findings, look.verdicts) if look else None
     if look and proven and not is_hollow(demand, look):
         return with_acceptance(demand, look, proven)
-    for guard in GUARDS:
+    for guard in (interrupted, *load_guards()[0]):
         if outcome := guard(limits, state, probe):
             return outcome
     if proven and not _may_still_build(demand, state):
@@ -66,13 +63,8 @@ def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
 
 def barred(limits: Limits, state: State, probe: Probe) -> bool:
     """Whether no further turn may begin within this iteration: it is over, and `decide` will say why."""
-    return any(guard(limits, state, probe) for guard in GUARDS if guard is not unavailable)
-
-
-GUARDS: tuple[Guard, ...] = (interrupted, disk, memory, unavailable, run_time, cost)
-"""By precedence of their exit codes: 130/143 and stop file, 7, 6, 5."""
-LAST_GUARDS: tuple[Guard, ...] = (consecutive_failures, repeated_error, stall, iterations)
-"""Exit 3: they give way to "needs a human"."""
+    guards = (interrupted, *load_guards()[0])
+    return any(guard(limits, state, probe) for guard in guards if guard is not unavailable)
 
 
 def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsHuman | None:
@@ -123,7 +115,7 @@ def _waiting(red: Sequence[Finding], verdicts: Sequence[Verdict]) -> NeedsHuman:
 
 def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """The guards of exit 3."""
-    return next((outcome for guard in LAST_GUARDS if (outcome := guard(limits, state, probe))), None)
+    return next((outcome for guard in load_guards()[1] if (outcome := guard(limits, state, probe))), None)
 
 
 T = TypeVar("T")

@@ -15,7 +15,6 @@ from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.seat import Seat
 from aigon.job.world import World
-from aigon.journal.build_log import MemorySink
 from aigon.journal.decisions import find_decision
 from aigon.journal.events import Notice, RunFinished
 from aigon.journal.sinks import (
@@ -27,7 +26,6 @@ from aigon.journal.sinks import (
     parse_fail_points,
 )
 from aigon.journal.state_file import StateFileSink
-from aigon.journal.steps import StepSink
 from aigon.loop.briefing import render_prompt
 from aigon.loop.drive import Durable, Observer, Recorder, drive_loop
 from aigon.loop.loop import Loop, run_loop
@@ -43,6 +41,7 @@ from aigon.run.dry_run import render_price_tag, warn_of_old_prices
 from aigon.run.opening import Confirm
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
+from aigon.run.sinks import SinkContext, open_sinks
 from aigon.text.amounts import estimate_tokens, format_count
 
 Observers = Callable[[Session], Sequence[Observer]]
@@ -72,7 +71,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         orphans.adopt_orphans()
         session.world.guardian = guardian
         stop.request = running.request
-        watching = [*observers(session), *make_notifiers(session), *_written_for_people(session)]
+        watching = [*observers(session), *make_notifiers(session), _open_sinks(session)]
         recorder = Recorder(_records(session, points), watching, session.world.redact)
         state = session.state
         loop: Loop | None = None
@@ -105,11 +104,13 @@ def _records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ..
     return (before, journal, between, state_file, after)
 
 
-def _written_for_people(session: Session) -> tuple[Observer, ...]:
-    """What a run leaves in its folder beside prompts and outputs."""
-    folder, past = session.world.folder, session.past
-    memory = MemorySink.after(folder, past.state.tried, past.state.started)
-    return (BackgroundObservers((StepSink(folder, past.turns.last), memory)),)
+def _open_sinks(session: Session) -> BackgroundObservers:
+    """Open what writes beside the loop: the run's folder for people, and plug-ins."""
+    job, world = session.job, session.world
+    context = SinkContext(
+        job.feature.name_for_people, job.label, world.run_id, world.workspace.root, world.folder, session.past
+    )
+    return BackgroundObservers(open_sinks(context))
 
 
 def _said_before(session: Session) -> Iterator[Notice]:

@@ -25,3 +25,6 @@ def unavailable(_limits: Limits, state: State, probe: Probe) -> Outcome | None:
     if not lost or any(v.status != "unclear" for v in open_):
         return None
     return Unavailable("the judge", lost[0].reason)
+
+
+GUARDS = {40: unavailable}

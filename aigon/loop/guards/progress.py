@@ -51,3 +51,6 @@ def _unchanged(state: State, iterations: int) -> str:
     if len(last) < iterations or any(attempt.changed for attempt in last):
         return ""
     return f"the agent changed no file in {'its turn' if iterations == 1 else f'{iterations} turns'}"
+
+
+GUARDS = {110: consecutive_failures, 120: repeated_error, 130: stall, 140: iterations}

@@ -19,3 +19,6 @@ def memory(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     greed = state.greed if limits.by_history else {}
     said = describe_memory_shortage(probe.memory_free, probe.memory_limit, limits.memory_free, greed)
     return Stopped("memory", said, Exit.ENVIRONMENT) if said else None
+
+
+GUARDS = {20: disk, 30: memory}

@@ -51,3 +51,6 @@ def usual_cost(limits: Limits, state: State) -> float | None:
         return None
     agent = limits.ladder[find_next_step(state, limits.ladder)].agent
     return estimate_turn_cost(state.paid, agent.name, agent.model)
+
+
+GUARDS = {50: run_time, 60: cost}

@@ -1,0 +1,35 @@
+"""Sinks: what watches the events of a run and writes something for people. One module each, and those of plug-ins.
+
+A sink module has `open_sink(run: SinkContext)`. What it returns is called with every event, in order, and closed at the
+end. It runs beside the loop: it cannot delay or end a run, and an error in it is logged.
+
+    memory    what earlier attempts tried, for the next run
+    steps     the steps of each turn
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.files.registry import Registry
+from aigon.journal.replay import RunPast
+from aigon.loop.drive import Observer
+
+SINKS = Registry("aigon.sinks", __name__, "sink")
+
+
+@dataclass(frozen=True, slots=True)
+class SinkContext:
+    """The run that a sink watches. `folder` is the run's folder in aigon's home; `past` what the run resumes."""
+
+    feature: str
+    label: str
+    run_id: str
+    root: Path
+    folder: Path
+    past: RunPast
+
+
+def open_sinks(run: SinkContext) -> Sequence[Observer]:
+    """Return every sink. Raises AigonError (exit 2) for a plug-in that cannot be loaded, before any agent starts."""
+    return [SINKS.load(name).open_sink(run) for name in SINKS.names()]
