@@ -10,7 +10,7 @@ from aigon.commands.common import Duration, answer, confirm, here, json_option
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from aigon.compile.compiled import Compilation, Row
+    from aigon.compile.compilation import Compilation, CompiledCriterion
 
 ANSWERS = "[y]es, [n]o, [a]ll from here that --yes would take, [q]uit"
 
@@ -63,8 +63,8 @@ def command(
     sure or likely and red now (with --only also the guesses that you name), and otherwise you only see them. Only the
     lines of those criteria change, and nothing is committed.
     """
-    from aigon.compile.compile import compile_spec, write
-    from aigon.compile.table import document, text
+    from aigon.compile.compilation import encode_compilation, render_compilation
+    from aigon.compile.compile import compile_spec, write_annotations
     from aigon.run.decisions import require_person
 
     asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
@@ -81,13 +81,13 @@ def command(
             say=lambda line: print(line, file=sys.stderr),
         )
         if not as_json:
-            print(text(found))
+            print(render_compilation(found))
         taken = tuple(_said_yes(found.rows, only) if asks else _taken(found.rows, only, yes))
         if taken:
             require_person("spec-compile", yes)
-            write(checkout, found, taken)
+            write_annotations(checkout, found, taken)
     if as_json:
-        answer(document(found, taken), "", as_json)
+        answer(encode_compilation(found, taken), "", as_json)
     else:
         print(f"\n{_ending(found, taken, only)}")
     return 0
@@ -99,13 +99,13 @@ def _may_run(commands: Sequence[str]) -> bool:
     return confirm("Run them now, to see how they stand?")
 
 
-def _taken(rows: "Sequence[Row]", only: Sequence[int], yes: bool) -> "Iterator[int]":
+def _taken(rows: "Sequence[CompiledCriterion]", only: Sequence[int], yes: bool) -> "Iterator[int]":
     return (row.criterion.number for row in rows if yes and row.taken_by_yes(only))
 
 
-def _said_yes(rows: "Sequence[Row]", only: Sequence[int]) -> Iterator[int]:
+def _said_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int]) -> Iterator[int]:
     """The numbers that a person said yes to, one question each."""
-    from aigon.compile.table import asked_about
+    from aigon.compile.compilation import render_question
 
     everything = False
     for row in (row for row in rows if row.writable):
@@ -113,7 +113,7 @@ def _said_yes(rows: "Sequence[Row]", only: Sequence[int]) -> Iterator[int]:
             yield row.criterion.number
         if everything:
             continue
-        print(asked_about(row), file=sys.stderr)
+        print(render_question(row), file=sys.stderr)
         said = click.prompt(
             f"Write this? {ANSWERS}", type=click.Choice(["y", "n", "a", "q"]), show_choices=False, err=True
         )

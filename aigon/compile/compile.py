@@ -1,30 +1,28 @@
-"""How each criterion of a spec could be decided by running something, how that stands now, and the spec made to say so.
-
-Proposing changes nothing. Writing is a person's act: `write` is called for what they said yes to.
-"""
+"""Propose how each open criterion can be decided by running something, and write what a person says yes to."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from aigon.checks.project import ProjectOnDisk
-from aigon.checks.shell_syntax import syntax_error
-from aigon.compile.compiled import Compilation, Row
-from aigon.compile.model_call import Model, asked
-from aigon.compile.now import MayRun, Say, allowed, with_standings
-from aigon.compile.proposals import Proposal
-from aigon.compile.rules.rules import propose
-from aigon.compile.surroundings import surroundings
+from aigon.compile.compilation import Compilation, CompiledCriterion
+from aigon.compile.model import ModelProposals, ask_model
+from aigon.compile.proposals import Proposal, propose
+from aigon.compile.surroundings import look_around
+from aigon.compile.trial import MayRun, Say, choose_allowed, try_proposals
 from aigon.errors import environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.seat import hold_checkout
-from aigon.model.criteria import Spec
+from aigon.process.run import Command, run
 from aigon.proof.vacuity import absent_files
-from aigon.run.prepare import Prepared, prepare
+from aigon.run.prepare import prepare
 from aigon.spec.document import annotate, can_annotate
+from aigon.text.fingerprints import strip_escapes
 
 TIMEOUT = 60.0
-"""Seconds for each command unless a person says otherwise: a look that takes longer is no look."""
+"""Seconds for each command unless a person says otherwise."""
 
 
 def compile_spec(
@@ -42,28 +40,32 @@ def compile_spec(
     """
     prepared = prepare(checkout, options, with_agent=False)
     spec = prepared.spec
-    _require_known(only, spec, prepared.feature.path)
+    known = {criterion.number for criterion in spec.criteria}
+    if unknown := [number for number in only if number not in known]:
+        hint = f"They go from 1 to {len(known)}: aigon spec-show"
+        raise usage(f"There is no criterion {unknown[0]}", where=prepared.feature.path, hint=hint)
     chosen = [c for c in spec.criteria if not only or c.number in only]
     open_ = [c for c in chosen if c.kind == "judge" and can_annotate(spec, c.number)]
     project = ProjectOnDisk(checkout.root, prepared.env)
     texts = [criterion.text for criterion in spec.criteria]
-    around = surroundings(project, prepared.checks.checks, prepared.check_env["PATH"], texts)
-    plain = {c.number: propose(c.text, around) for c in open_}
-    model = asked(prepared, open_, plain, around, say) if open_ and prepared.judge else None
-    proposals, notes = _best(checkout, prepared, plain, model)
-    rows = [Row(c, proposals.get(c.number), note=notes.get(c.number, "")) for c in chosen]
-    may = allowed(rows, project, around, may_run)
-    rows = with_standings(checkout, prepared, rows, may, timeout, say)
+    around = look_around(project, prepared.checks.checks, prepared.check_env["PATH"], texts)
+    ruled = {c.number: propose(c.text, around) for c in open_}
+    model = ask_model(prepared, open_, ruled, around, say) if open_ else None
+    proposals, notes = _choose_proposals(checkout.root, prepared.check_env, ruled, model)
+    rows = [CompiledCriterion(c, proposals.get(c.number), note=notes.get(c.number, "")) for c in chosen]
+    allowed = choose_allowed(rows, project, around, may_run)
+    rows = try_proposals(checkout, prepared, rows, allowed, timeout, say)
     return Compilation(prepared.feature, spec, tuple(rows), model)
 
 
-def write(checkout: Checkout, compilation: Compilation, numbers: Sequence[int]) -> None:
+def write_annotations(checkout: Checkout, compilation: Compilation, numbers: Sequence[int]) -> None:
     """Write the annotations of these criteria into the spec.
 
-    Raises AigonError: 2 where one would not be read as it is written, 7 where the file was changed meanwhile, or
-    another aigon uses this checkout.
+    Raises AigonError: 2 if one would not be read as it is written, 7 if the file was changed meanwhile or another aigon
+    uses this checkout.
     """
-    wanted = {number: made.annotation for number in numbers if (made := compilation.row(number).proposal)}
+    proposals = {row.criterion.number: row.proposal for row in compilation.rows if row.proposal}
+    wanted = {number: proposals[number].annotation for number in numbers if number in proposals}
     if not wanted:
         return
     where = compilation.feature.path
@@ -76,30 +78,28 @@ def write(checkout: Checkout, compilation: Compilation, numbers: Sequence[int]) 
         write_atomic(file, data)
 
 
-def _require_known(only: Sequence[int], spec: Spec, where: str) -> None:
-    known = {criterion.number for criterion in spec.criteria}
-    for number in only:
-        if number not in known:
-            hint = f"They go from 1 to {len(known)}: aigon spec-show"
-            raise usage(f"There is no criterion {number}", where=where, hint=hint)
-
-
-def _best(
-    checkout: Checkout, prepared: Prepared, plain: Mapping[int, Proposal], model: Model | None
+def _choose_proposals(
+    root: Path, env: Mapping[str, str], ruled: Mapping[int, Proposal], model: ModelProposals | None
 ) -> tuple[dict[int, Proposal], dict[int, str]]:
-    """For each open criterion the model's proposal where it holds, else that of the rules; and what was wrong."""
-    proposals, notes = dict(plain), dict(model.wrong) if model else {}
+    """Return the model's proposal for each criterion if it is usable, else that of the rules; and what was wrong."""
+    proposals, notes = dict(ruled), dict(model.wrong) if model else {}
     for number, proposal in (model.proposals if model else {}).items():
-        if proposal.script and (error := syntax_error(proposal.script, checkout.root, prepared.check_env)):
+        if proposal.script and (error := _find_syntax_error(proposal.script, root, env)):
             notes[number] = f"what the model proposed is no shell command: {error}"
         else:
             proposals[number] = proposal
-    return {number: _weighed(checkout, proposal) for number, proposal in proposals.items()}, notes
+    for number, proposal in proposals.items():
+        absent = absent_files(proposal.script, lambda path: (root / path).exists()) if proposal.script else ()
+        if absent:
+            reason = f"{proposal.reason}; {absent[0]} is not there yet, so the agent would write its own proof"
+            proposals[number] = replace(proposal, confidence="guess", reason=reason)
+    return proposals, notes
 
 
-def _weighed(checkout: Checkout, proposal: Proposal) -> Proposal:
-    """Less sure where the agent would write its own proof."""
-    absent = absent_files(proposal.script, lambda path: (checkout.root / path).exists()) if proposal.script else ()
-    if not absent:
-        return proposal
-    return proposal.weaker(f"{absent[0]} is not there yet, so the agent would write its own proof")
+def _find_syntax_error(line: str, root: Path, env: Mapping[str, str]) -> str:
+    """Return what bash says against `line` without running it."""
+    ended = run(Command(("bash", "-n", "-c", line), root, env, deadline=10.0))
+    if ended.exit_code == 0:
+        return ""
+    lines = strip_escapes(ended.stdout.decode(errors="replace")).strip().splitlines()
+    return lines[0][:200] if lines else ended.start_error or "it cannot be read"

@@ -1,21 +1,51 @@
-"""How an open criterion could be decided: a proposal, where it came from, and how sure its maker is of it."""
+"""Proposals for open criteria, made without a model: a check that the words name, or a command in backticks.
 
+A rule only counts if its phrase is all that the criterion says: whatever is said beside it would go unproven. What no
+rule reads is left to a judge's model.
+"""
+
+import re
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
+from aigon.checks.wording import HOLDS, LONGEST, MODAL, Wording, find_running, find_tool, read_wording, says_unbroken
+from aigon.compile.safety import find_edit, find_flaw
 from aigon.model.criteria import CriterionKind, find_bound_checks
 from aigon.spec.annotation import Annotation, split_metric
 
 Confidence = Literal["sure", "likely", "guess"]
 CONFIDENCES: tuple[Confidence, ...] = ("sure", "likely", "guess")
 """The best first. `sure`: the command says what the criterion says; `likely`: by a convention; `guess`: in part."""
-Base = Literal["red", "green", "error", "not run"]
+_RUN = r"(?:(?:running|calling|executing|the command|command) )*(?P<run>§\d+)"
+_VALUES = r"§\d+(?:(?:,| and|, and) §\d+)*|[0-9]+(?:\.[0-9]+)*"
+_WORKS = re.compile(f"{_RUN} {HOLDS}")
+_EXITS = re.compile(
+    rf"{_RUN} {MODAL}(?:exits?|ends?|fails?|terminates?|returns?|stops?) (?:with )?(?:an? |the )?(?:exit )?"
+    r"(?:code|status)?(?: of)? ?(?P<code>[0-9]{1,3})"
+)
+_PRINTS = re.compile(
+    rf"{_RUN}(?: output)? {MODAL}(?:prints?|outputs?|shows?|displays?|writes?|says?|reports?|returns?|mentions?|lists?"
+    r"|documents?|contains?|includes?|offers?|explains?|describes?) (?P<only>only |just |exactly )?"
+    r"(?:the )?(?:(?:text|words?|number|line|version|message|options?|flags?|commands?) )?"
+    rf"(?P<values>{_VALUES})(?: options?| flags?| commands?)?(?: (?:to|on) (?:stdout|standard output|the terminal))?"
+)
+_FEELING = re.compile(
+    r"\b(?:looks?|feels?|seems?|sounds?) (?!(?:up|at|for|like a bug)\b)\w+|\b(?:intuitive|user[- ]friendly|beautiful)\b"
+)
+"""What a person sees or feels and no command does."""
+_PLACEHOLDER = re.compile(r"[<>…\[\]{}|;&$`\n]|\.\.\.")
+_ROLE_OF_TOOL: Mapping[str, str] = {
+    **dict.fromkeys(("pytest", "jest", "vitest", "mocha", "unittest", "cargo test", "go test", "npm test"), "tests"),
+    **dict.fromkeys(("ruff", "eslint", "flake8", "pylint", "biome", "go vet"), "lint"),
+    **dict.fromkeys(("mypy", "pyright", "tsc"), "types"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """`command` is what would stand after the colon: a command, a command with a bound, the name of a check."""
+    """`command` is what would follow the colon: a command, a command with a bound, or the name of a check."""
 
     kind: CriterionKind
     command: str | None
@@ -30,58 +60,119 @@ class Proposal:
 
     @property
     def script(self) -> str:
-        """What a shell runs for it; empty where a check, a judge or a person decides."""
+        """What a shell runs for it; empty if a check, a judge or a person decides."""
         if self.kind == "verify":
             return self.command or ""
         return split_metric(self.command or "")[0] if self.kind == "metric" else ""
 
-    def weaker(self, why: str) -> "Proposal":
-        """No more than a guess, for this reason too."""
-        return replace(self, confidence="guess", reason=f"{self.reason}; {why}")
-
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a project has, as far as proposals are made from it. Paths are relative to its root.
+    """What a project has, as far as proposals need it. Paths are relative to its root.
 
     `checks` are the roles of its checks by name, `shown` their commands; `files` everything but tools and
-    dependencies; `tests` the text of each test file and `runners` the command that runs it, by path; `modules` says of
-    each Python module (`calc`, `calc.ops`) what has to stand before a command that imports it; `functions` where each
-    function is defined; `entries` are the command lines that start the project's own programs, by name; `programs`
-    those that can be started by their name; `python` is what the interpreter is called, empty without one; `coverage`
-    a command that prints a percentage.
+    dependencies; `modules` its top-level Python modules; `entries` the command lines that start its own programs, by
+    name; `programs` what can be started by name; `python` the name of the interpreter, empty without one.
     """
 
     checks: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
-    tests: Mapping[str, str] = field(default_factory=dict)
-    runners: Mapping[str, str] = field(default_factory=dict)
-    modules: Mapping[str, str] = field(default_factory=dict)
-    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    modules: frozenset[str] = frozenset()
     entries: Mapping[str, str] = field(default_factory=dict)
     programs: frozenset[str] = frozenset()
     python: str = ""
-    coverage: str = ""
 
-    def has_check(self, wanted: str) -> bool:
-        """Whether a criterion can be bound to this name or role."""
-        return bool(find_bound_checks(wanted, self.checks))
 
-    def file(self, name: str) -> str:
-        """The file of that path, or else the only one of that name, whatever its case; empty where there is none."""
-        if name in self.files:
-            return name
-        wanted = name.casefold()
-        found = [path for path in self.files if path.casefold() == wanted]
-        found = found or [path for path in self.files if path.casefold().rpartition("/")[2] == wanted]
-        return found[0] if len(found) == 1 else ""
+def propose(text: str, around: Surroundings) -> Proposal:
+    """Return how a criterion with this text could be decided in that project."""
+    if len(text) > LONGEST:
+        return Proposal("judge", None, "it says more than a rule can read", "guess")
+    wording = read_wording(text)
+    proposal = _propose_check(wording, around) or _propose_command(wording, around)
+    if proposal is None and _FEELING.search(wording.skeleton):
+        return Proposal("human", None, "it asks for what a person sees or feels", "likely")
+    if proposal is None:
+        return Proposal("judge", None, "no command could be derived from the wording", "likely")
+    if proposal.kind == "verify" and (flaw := find_flaw(proposal.script)):
+        return Proposal("judge", None, f"the command that it names cannot be written behind it: {flaw}", "guess")
+    if edit := find_edit(proposal.script):
+        return Proposal("judge", None, f"the command that it names edits something: {edit}", "likely")
+    return proposal
 
-    def is_folder(self, path: str) -> bool:
-        """Whether it is a folder with files in it, or is written like one."""
-        return path.endswith("/") or any(name.startswith(f"{path}/") for name in self.files)
 
-    def page(self, stem: str) -> str:
-        """The file called `stem` with whatever ending, nearest to the root: README.md, README.rst, CHANGELOG."""
-        found = [p for p in self.files if p.rpartition("/")[2].casefold().split(".")[0] == stem.casefold()]
-        return min(found, key=lambda path: (path.count("/"), path), default="")
+def _propose_check(wording: Wording, around: Surroundings) -> Proposal | None:
+    tool = find_tool(wording)
+    if tool and (name := find_running(tool, around.checks, around.shown)):
+        return Proposal("check", name, f"the project's checks run `{tool}`", "sure")
+    role = "tests" if says_unbroken(wording) else _ROLE_OF_TOOL.get(tool) or _ROLE_OF_TOOL.get(tool.partition(" ")[0])
+    if not role:
+        return None
+    if not (names := find_bound_checks(role, around.checks)):
+        why = f"this project has no check for {role}: with one this would be `check: {role}`"
+        return Proposal("judge", None, why, "guess")
+    return Proposal("check", role, f"decided by what the project runs already: {', '.join(names)}", "likely")
+
+
+def _propose_command(wording: Wording, around: Surroundings) -> Proposal | None:
+    """Return a proposal for "`X` works", "`X` exits with N" and "`X` prints `Y`" if the project can start X."""
+    for phrase in (_WORKS, _EXITS, _PRINTS):
+        if match := phrase.fullmatch(wording.skeleton):
+            break
+    else:
+        return None
+    text = wording.literal(match["run"])
+    command = _find_start(text, around)
+    if not command:
+        return None
+    if phrase is _WORKS:
+        return Proposal("verify", command, "the command itself is run", "likely") if " " in command else None
+    if phrase is _EXITS:
+        code = int(match["code"])
+        test = f"{command} > /dev/null 2>&1; test $? -eq {code}" if code else command
+        reason = "the command is run and its exit code compared"
+        return Proposal("verify", test, reason, "likely") if code < 256 else None
+    values = [wording.literal(mark) for mark in re.findall(r"§\d+|[0-9.]+", match["values"])]
+    if any("\n" in value or not value for value in values) or (match["only"] and len(values) > 1):
+        return None
+    tests = (f"{command} | grep -q{_search_options(value, whole_line=bool(match['only']))}" for value in values)
+    is_help = text.endswith((" --help", " -h"))
+    return Proposal("verify", " && ".join(tests), "its output is searched", "sure" if is_help else "likely")
+
+
+def _find_start(text: str, around: Surroundings) -> str:
+    """Return `text` as it can be typed in the project's root; empty if this project knows no such command."""
+    text = text.removeprefix("$ ").strip()
+    if _PLACEHOLDER.search(text) or not text:
+        return ""
+    first, _, rest = text.partition(" ")
+    path = first.removeprefix("./")
+    if first in around.programs:
+        start = first
+    elif first in around.entries:
+        start = around.entries[first]
+    elif path not in around.files:
+        return ""
+    elif path.endswith(".py"):
+        start = f"{around.python} {shlex.quote(path)}" if around.python else ""
+    elif re.search(r"\.[mc]?js$", path):
+        start = f"node {shlex.quote(path)}"
+    else:
+        start = f"./{shlex.quote(path)}" if re.search(r"\.(?:sh|bash)$|(?:^|/)[^.]+$", path) else ""
+    return f"{start} {rest.strip()}".strip() if start else ""
+
+
+def _search_options(word: str, *, whole_line: bool) -> str:
+    """Return the options and the pattern with which grep finds `word` as a whole: not `--round` in `--rounding`."""
+    if whole_line:
+        return f"xF -e {shlex.quote(word)}"
+    if re.fullmatch(r"\w+", word):
+        return f"w {word}"
+    if re.fullmatch(r"\w.*\w", word) and "-" not in word:
+        return f"wF -e {shlex.quote(word)}"
+    if not re.search(r"[\w-]", word[0] + word[-1]):
+        return f"F -e {shlex.quote(word)}"
+    escaped = re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", word)
+    before = "(^|[^[:alnum:]_-])" if re.match(r"[\w-]", word) else ""
+    after = "([^[:alnum:]_-]|$)" if re.search(r"[\w-]$", word) else ""
+    return f"E -e {shlex.quote(before + escaped + after)}"

@@ -1,114 +1,101 @@
-"""What a project has, looked up on disk for the rules that propose: files, tests, modules, programs. Nothing is run."""
+"""Look up on disk what a project has, for proposals: files, modules, programs. Nothing is run."""
 
+import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Sequence
 
-from aigon.checks.coverage_command import coverage
 from aigon.checks.execution import render_command
-from aigon.checks.manifests import node_runner
-from aigon.compile.own_programs import entries
 from aigon.compile.proposals import Surroundings
 from aigon.model.checks import Check, Project
 
-_TEST_FILE = re.compile(
-    r"(?:^|/)(?:test_[^/]*\.py|[^/]*_test\.py|[^/]*[._-](?:test|spec)\.[mc]?[jt]sx?|[^/]*_test\.go)$|/__tests__/[^/]*\.[mc]?[jt]sx?$"
-)
 _MODULE = re.compile(r"(?P<src>src/)?(?P<path>(?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.py")
-_NO_MODULES = re.compile(
+_NOT_OWN = re.compile(
     r"(?:^|/)(?:tests?|docs|examples|scripts|benchmarks|setup|conftest|noxfile|test_\w+|\w+_test)(?:[/.]|$)"
 )
-_DEFINED = re.compile(rb"(?m)^(?:async )?(?:def|class) (\w+)")
-MOST = 400
-"""Files of one sort that are read: more would take longer than a person waits."""
-_LARGEST = 300_000
-"""Characters of a test file that are searched."""
+_KNOWS_HELP = re.compile(
+    rb"argparse|\bclick\b|\btyper\b|optparse|getopt|docopt|\bfire\b|--help|commander|yargs|parseArgs|minimist|\bcac\b"
+)
+_MOST = 400
+"""Files that are read: more would take longer than a person waits."""
 
 
-def surroundings(project: Project, checks: Sequence[Check], path: str, texts: Iterable[str]) -> Surroundings:
-    """What `project` has; `path` is the PATH that its commands will get, `texts` those of the criteria."""
+def look_around(project: Project, checks: Sequence[Check], path: str, texts: Iterable[str]) -> Surroundings:
+    """Return what `project` has; `path` is the PATH that its commands will get, `texts` those of the criteria."""
     # Specs and their logs hold the words of the criteria, and prove none of them.
     files = [file for file in project.glob("**") if not file.startswith("docs/specs/")]
     python = next((name for name in ("python", "python3") if shutil.which(name, path=path)), "")
-    modules = _modules(files)
-    tests = {name: _text(project, name) for name in [f for f in files if _TEST_FILE.search(f)][:MOST]}
-    runners = _runners(project, checks, tests, python)
+    modules = {match["path"]: match["src"] or "" for file in files if (match := _MODULE.fullmatch(file))}
+    own = {name: src for name, src in modules.items() if not _NOT_OWN.search(name)}
+    spans = (part for text in texts for found in re.findall(r"`([^`]+)`|(\S+ --?h\w*)", text) for part in found)
+    words = {span.split()[0] for span in spans if span.strip()}
     return Surroundings(
         checks={check.name: check.role for check in checks},
         shown={check.name: render_command(check) for check in checks},
         files=tuple(files),
-        tests=tests,
-        runners=runners,
-        modules=modules,
-        functions=_functions(project, files),
-        entries=entries(project, modules, python),
-        programs=frozenset(word for word in _first_words(texts) if shutil.which(word, path=path)),
+        modules=frozenset(name.partition("/")[0] for name in own),
+        entries={**(_find_python_entries(project, own, python) if python else {}), **_find_node_entries(project)},
+        programs=frozenset(w for w in words if re.fullmatch(r"[\w.+-]+", w) and shutil.which(w, path=path)),
         python=python,
-        coverage=coverage(project, python, modules, runners),
     )
 
 
-def _text(project: Project, path: str) -> str:
-    return (project.read(path) or b"")[:_LARGEST].decode("utf-8", "replace")
+def _find_python_entries(project: Project, own: dict[str, str], python: str) -> dict[str, str]:
+    """Return the command line that starts each of the project's Python programs without installing it, by name."""
+
+    def start(path: str, src: str) -> str:
+        return f"{'PYTHONPATH=src ' if src else ''}{python} -m {path.replace('/', '.')}"
+
+    packages = {path.removesuffix("/__main__"): src for path, src in own.items() if path.endswith("/__main__")}
+    entries = {path.replace("/", "."): start(path, src) for path, src in packages.items()}
+    try:
+        document = tomllib.loads((project.read("pyproject.toml") or b"").decode("utf-8", "replace"))
+        scripts = dict(document.get("project", {}).get("scripts", {}))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        scripts = {}
+    for name, target in scripts.items():
+        path = str(target).partition(":")[0].replace(".", "/")
+        top = path.partition("/")[0]
+        src = next((own[each] for each in own if each.partition("/")[0] == top), None)
+        if src is not None:
+            entries[name] = entries.get(top) or start(path, src)
+    return entries
 
 
-def _modules(files: Sequence[str]) -> dict[str, str]:
-    """The importable modules, and what stands before a command that imports them."""
-    found: dict[str, str] = {}
-    for file in files:
-        if (match := _MODULE.fullmatch(file)) and not _NO_MODULES.search(match["path"]):
-            name = match["path"].removesuffix("/__init__").replace("/", ".")
-            found.setdefault(name, "PYTHONPATH=src " if match["src"] else "")
-            for parent in _parents(name):  # a folder without __init__.py can be imported too
-                found.setdefault(parent, found[name])
-    return {name: before for name, before in found.items() if not name.endswith("__main__")}
+def _find_node_entries(project: Project) -> dict[str, str]:
+    try:
+        package = json.loads(project.read("package.json") or b"{}")
+        named = package.get("bin") or {}
+        bins = {package.get("name"): named} if isinstance(named, str) else dict(named)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {str(name): f"node {shlex.quote(str(path).removeprefix('./'))}" for name, path in bins.items() if name}
 
 
-def _parents(name: str) -> list[str]:
-    parts = name.split(".")
-    return [".".join(parts[:n]) for n in range(1, len(parts))]
+def knows_help(project: Project, around: Surroundings, words: tuple[str, ...]) -> bool:
+    """Return whether `words --help` is safe to run: the program reads its options, or is not there at all.
+
+    A script that does not would do its work instead of explaining it.
+    """
+    name, rest = words[0], words[1:]
+    if re.fullmatch(r"python[\d.]*", name) and rest[:1] == ("-m",) and len(rest) > 1:
+        # Files below the module's folder count too, since `__main__` may only call them.
+        path = rest[1].replace(".", "/")
+        starts = (f"{path}/", f"src/{path}/", f"{path}.py", f"src/{path}.py")
+        return _reads_options(project, [f for f in around.files if f.startswith(starts) and f.endswith(".py")])
+    if re.fullmatch(r"python[\d.]*|node", name) and rest and not rest[0].startswith("-"):
+        return _reads_options(project, [rest[0]])
+    if "/" in name:
+        return not name.startswith(("/", "~", "..")) and _reads_options(project, [name.removeprefix("./")])
+    if name in around.entries:
+        code = [file for file in around.files if file.endswith((".py", ".js", ".mjs", ".ts"))]
+        return _reads_options(project, code[:_MOST])
+    return not rest
 
 
-def _functions(project: Project, files: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """In which modules each top-level function and class is defined."""
-    found: dict[str, tuple[str, ...]] = {}
-    for file in [f for f in files if f.endswith(".py")][:MOST]:
-        match = _MODULE.fullmatch(file)
-        if match and not _NO_MODULES.search(match["path"]):
-            module = match["path"].removesuffix("/__init__").replace("/", ".")
-            for name in _DEFINED.findall(project.read(file) or b""):
-                found[name.decode()] = (*found.get(name.decode(), ()), module)
-    return found
-
-
-def _runners(project: Project, checks: Sequence[Check], tests: Mapping[str, str], python: str) -> dict[str, str]:
-    """The command that runs each test file by itself; none for those of a kind that nothing is known to run."""
-    by_pytest = any(c.parser == "pytest" for c in checks) or (
-        any(t.endswith(".py") for t in tests) and project.module("pytest")
-    )
-    node = node_runner(project)
-    found: dict[str, str] = {}
-    for path, text in tests.items():
-        quoted = shlex.quote(path)
-        if path.endswith(".py") and python:
-            by_unittest = not by_pytest and re.search(r"(?m)^\s*(?:import|from) unittest\b", text)
-            runner = "pytest" if by_pytest else "unittest" if by_unittest else ""
-            found |= {path: f"{python} -m {runner} {quoted}"} if runner else {}
-        elif path.endswith(".go"):
-            found[path] = f"go test ./{shlex.quote(path.rpartition('/')[0])}"
-        elif re.search(r"\.[mc]?[jt]sx?$", path) and (run := _of_node(node, text)):
-            found[path] = f"{run} {quoted}"
-    return found
-
-
-def _of_node(runner: str, text: str) -> str:
-    if re.search(r"""['"]node:test['"]""", text):
-        return "node --test"
-    return f"npx --no-install {runner}{' run' if runner == 'vitest' else ''}" if runner else ""
-
-
-def _first_words(texts: Iterable[str]) -> set[str]:
-    spans = (span for text in texts for span in re.findall(r"`([^`]+)`|(\S+ --?h\w*)", text))
-    words = (part.split()[0] for span in spans for part in span if part.strip())
-    return {word for word in words if re.fullmatch(r"[\w.+-]+", word)}
+def _reads_options(project: Project, paths: Sequence[str]) -> bool:
+    """Return whether a file that is there knows options; if none is there, nothing can be run."""
+    texts = [text for path in paths if (text := project.read(path)) is not None]
+    return not texts or any(_KNOWS_HELP.search(text) for text in texts)

@@ -9,8 +9,7 @@ from typing import Literal
 from aigon.agents.configured import build_loop_command
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import ProjectChecks, require_named, require_tools, resolve_checks
-from aigon.compile.proposals import Surroundings
-from aigon.compile.rules.rules import bound_check
+from aigon.checks.wording import bind_to_check
 from aigon.config import price_tables as prices
 from aigon.config.loading import ReadFile, build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
@@ -144,14 +143,12 @@ def _one_turn(main: Path, feature: Feature, options: Options) -> str:
 
 def _bind_criteria(spec: Spec, checks: ProjectChecks) -> Spec:
     """Return the spec with criteria such as "`make test` passes" bound to the check that runs the command."""
-    around = Surroundings(
-        checks={check.name: check.role for check in checks.checks},
-        shown={check.name: render_command(check) for check in checks.checks},
-    )
+    roles = {check.name: check.role for check in checks.checks}
+    shown = {check.name: render_command(check) for check in checks.checks}
     names = {
         c.number: name
         for c in spec.criteria
-        if c.kind == "judge" and (name := bound_check(c.text, around)) and can_annotate(spec, c.number)
+        if c.kind == "judge" and (name := bind_to_check(c.text, roles, shown)) and can_annotate(spec, c.number)
     }
     criteria = (replace(c, kind="check", command=names[c.number]) if c.number in names else c for c in spec.criteria)
     return replace(spec, criteria=tuple(criteria)) if names else spec

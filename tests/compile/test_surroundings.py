@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from aigon.checks.project import ProjectOnDisk
-from aigon.compile.own_programs import knows_help
 from aigon.compile.proposals import Surroundings
-from aigon.compile.surroundings import surroundings
+from aigon.compile.surroundings import knows_help, look_around
 from aigon.model.checks import Check
-from tests.projects import environment, files, package, program
+from tests.projects import files, package, program
 
 PYTEST = Check("tests", "tests", ("python", "-m", "pytest", "-q"), parser="pytest")
 
@@ -15,7 +14,7 @@ PYTEST = Check("tests", "tests", ("python", "-m", "pytest", "-q"), parser="pytes
 def seen(root: Path, *checks: Check, texts: tuple[str, ...] = ()) -> Surroundings:
     program(root / "bin/python3")
     project = ProjectOnDisk(root, {"PATH": f"{root}/bin"})
-    return surroundings(project, checks, f"{root}/bin", texts)
+    return look_around(project, checks, f"{root}/bin", texts)
 
 
 def test_a_python_project_with_its_sources_in_src(tmp_path: Path) -> None:
@@ -30,42 +29,17 @@ def test_a_python_project_with_its_sources_in_src(tmp_path: Path) -> None:
             "tests/helpers.py": "def helper(): ...\n",
         },
     )
-    environment(tmp_path / ".venv", "pytest", "coverage")
     found = seen(tmp_path, PYTEST, texts=("`python3 x.py` works", "`nonsense --help` shows `--x`"))
     assert found.python == "python3" and found.programs == {"python3"}
-    assert found.modules == dict.fromkeys(("calc", "calc.ops", "calc.cli"), "PYTHONPATH=src ")
-    assert found.functions == {"add": ("calc.ops",), "later": ("calc.ops",), "Sum": ("calc.ops",)}
-    assert found.runners == {"tests/test_ops.py": "python3 -m pytest tests/test_ops.py"}
+    assert found.modules == {"calc"}
     assert found.entries == {"calculate": "PYTHONPATH=src python3 -m calc.cli"}
-    assert (
-        found.coverage.startswith("PYTHONPATH=src python3 -m coverage run --data-file=")
-        and "=calc -m" in found.coverage
-    )
-    assert found.coverage.endswith("--format=total")
 
 
-def test_runners_of_other_kinds_and_tests_that_nothing_is_known_to_run(tmp_path: Path) -> None:
-    package(tmp_path, name="web", bin="./cli.js", devDependencies={"vitest": "1", "@vitest/coverage-v8": "1"})
-    files(
-        tmp_path,
-        {
-            "src/a.test.ts": "import { test } from 'vitest'",
-            "test/b.test.js": "import test from 'node:test'",
-            "node_modules/x/c.test.js": "",
-            "pkg/d_test.go": "package pkg",
-            "tests/test_e.py": "import unittest\n",
-            "tests/test_f.py": "def test_f(): ...\n",
-        },
-    )
-    environment(tmp_path / ".venv")
-    found = seen(tmp_path)
-    assert found.runners == {
-        "src/a.test.ts": "npx --no-install vitest run src/a.test.ts",
-        "test/b.test.js": "node --test test/b.test.js",
-        "pkg/d_test.go": "go test ./pkg",
-        "tests/test_e.py": "python3 -m unittest tests/test_e.py",
-    }
-    assert found.entries == {"web": "node cli.js"} and "vitest run --coverage.enabled" in found.coverage
+def test_the_programs_of_a_node_package_are_found(tmp_path: Path) -> None:
+    package(tmp_path, name="web", bin="./cli.js")
+    assert seen(tmp_path).entries == {"web": "node cli.js"}
+    package(tmp_path, name="web", bin={"a": "bin/a.js", "b": "./b c.js"})
+    assert seen(tmp_path).entries == {"a": "node bin/a.js", "b": "node 'b c.js'"}
 
 
 def test_a_program_is_only_asked_for_help_that_knows_the_option(tmp_path: Path) -> None:
@@ -94,4 +68,4 @@ def test_a_program_is_only_asked_for_help_that_knows_the_option(tmp_path: Path) 
 def test_files_that_cannot_be_read_as_what_they_are_called_are_no_obstacle(tmp_path: Path) -> None:
     files(tmp_path, {"package.json": "[1", "pyproject.toml": "= no", "a.py": "def f(", "test_a.py": "\x00"})
     found = seen(tmp_path, PYTEST)
-    assert list(found.modules) == ["a"] and found.entries == {} and found.functions == {"f": ("a",)}
+    assert found.modules == {"a"} and found.entries == {}

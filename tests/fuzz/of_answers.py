@@ -12,8 +12,8 @@ from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
 from aigon.agents.api_agent.tool import SessionTool
 from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer
+from aigon.compile.model import read_answer
 from aigon.compile.proposals import Surroundings
-from aigon.compile.rules import question
 from aigon.git.blind_spots import list_submodules, parse_hidden
 from aigon.git.diff import parse_diff
 from aigon.judge import pairwise, reply
@@ -150,7 +150,7 @@ def judge(data: bytes) -> None:
 def proposals(data: bytes) -> None:
     """A model's proposals."""
     asked = (Criterion(1, 1, "a", False, "judge", None, 3),)
-    question.read(data.decode("utf-8", "replace"), asked, Surroundings())
+    read_answer(data.decode("utf-8", "replace"), asked, Surroundings())
 
 
 def answer(data: bytes) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from aigon.compile.proposals import Surroundings
-from aigon.compile.rules.rules import propose
+from aigon.compile.proposals import Surroundings, propose
 from aigon.errors import AigonError
 from aigon.model.criteria import Spec
 from aigon.spec import annotation, markdown

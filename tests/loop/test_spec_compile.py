@@ -20,11 +20,11 @@ CALC = "__all__ = ['add']\n\n\ndef add(a, b):\n    return a + b\n"
 MAIN = "import argparse\nargparse.ArgumentParser(prog='calc').parse_args()\n"
 MULTIPLY = "import calc\n\n\ndef test_multiply():\n    assert calc.multiply(2, 3) == 6\n"
 OPEN = (
-    "`calc.multiply(a, b)` returns the product",
-    "`multiply` is listed in `calc.__all__`",
-    "`add` is listed in `calc.__all__`",
-    "The README mentions `multiply`",
+    "`git grep -q multiply -- calc` passes",
     "`calc --help` mentions `--round`",
+    "`calc --help` mentions `usage`",
+    "`cat README.md` says `multiply`",
+    "`cat pyproject.toml` contains `strict`",
     "`calc wipe` exits with 3",
     "It looks good",
     "It is fair to all users",
@@ -63,14 +63,14 @@ def test_every_open_criterion_gets_a_proposal_and_nothing_is_touched(lab: Lab) -
     before = print_of(lab)
     found = compiled(lab)
     assert print_of(lab) == before, "it left something behind"
-    python = found[1]["proposal"]["command"].partition(" ")[0]
-    help_ = f"{python} -m calc --help | grep -qE -e '(^|[^[:alnum:]_-])--round([^[:alnum:]_-]|$)'"
+    python = found[2]["proposal"]["command"].partition(" ")[0]
+    round_ = "grep -qE -e '(^|[^[:alnum:]_-])--round([^[:alnum:]_-]|$)'"
     assert [summary(found[number]) for number in range(1, 12)] == [
-        ("verify", f"{python} -m pytest tests/test_multiply.py", "likely", "red"),
-        ("verify", f"{python} -c \"import calc; assert 'multiply' in calc.__all__\"", "sure", "red"),
-        ("verify", f"{python} -c \"import calc; assert 'add' in calc.__all__\"", "sure", "green"),
-        ("verify", "grep -qw multiply README.md", "likely", "red"),
-        ("verify", help_, "sure", "red"),
+        ("verify", "git grep -q multiply -- calc", "likely", "red"),
+        ("verify", f"{python} -m calc --help | {round_}", "sure", "red"),
+        ("verify", f"{python} -m calc --help | grep -qw usage", "sure", "green"),
+        ("verify", "cat README.md | grep -qw multiply", "likely", "red"),
+        ("verify", "cat pyproject.toml | grep -qw strict", "likely", "red"),
         ("verify", f"{python} -m calc wipe > /dev/null 2>&1; test $? -eq 3", "likely", "not run"),
         ("human", None, "likely", "not run"),
         ("judge", None, "likely", "not run"),
@@ -80,7 +80,7 @@ def test_every_open_criterion_gets_a_proposal_and_nothing_is_touched(lab: Lab) -
     ]
     assert [n for n, criterion in found.items() if criterion["vacuous"]] == [3]
     assert (found[9]["kind"], found[9]["command"]) == ("verify", "test -f done.txt")
-    assert "no attribute 'multiply'" in found[1]["detail"]
+    assert "exit 1" in found[1]["detail"]
 
 
 def test_yes_writes_what_is_sure_or_likely_and_red_now_and_no_other_line(lab: Lab) -> None:
@@ -96,7 +96,7 @@ def test_yes_writes_what_is_sure_or_likely_and_red_now_and_no_other_line(lab: La
     after = lab.path(SPEC).read_bytes().split(b"\r\n")
     changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
     assert [new.removeprefix(old.rstrip()) for old, new in changed] == [
-        b" <!-- verify: python -c \"import calc; assert 'multiply' in calc.__all__\" -->",
+        b" <!-- verify: python -m calc --help | grep -qE -e '(^|[^[:alnum:]_-])--round([^[:alnum:]_-]|$)' -->",
         b" <!-- human -->  ",
     ]
     kinds = {c["number"]: c["kind"] for c in lab.aigon("spec-show", "42", "--json").json["criteria"]}
@@ -165,7 +165,9 @@ def test_what_changes_files_of_the_project_is_put_back_and_not_proposed(lab: Lab
     calculator(lab)
     edits = "from pathlib import Path\n\n\ndef test_power():\n    Path('README.md').write_text('power')\n    assert 0\n"
     lab.write("tests/test_power.py", edits)
-    lab.spec("`power` is there for all", "README mentions `root`", "ok <!-- verify: nonsense -->")
+    lab.spec(
+        "`python -m pytest tests/test_power.py` passes", "`cat README.md` says `root`", "ok <!-- verify: nonsense -->"
+    )
     lab.commit("tests that misbehave")
     before = files_of(lab.root)
     found = compiled(lab)
