@@ -21,12 +21,15 @@ from aigon.profiles.resolution import Absent, Resolution, apply_overrides
 from aigon.text.documents import suggest
 
 ROOT = "."
+DEFAULT_SCRIPT = ".aigon/validation.sh"
+SCRIPT_TIMEOUT = 1800.0
+"""Seconds for a project's own validation script, which stands for all its checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundProject:
-    """A project in `folder`, relative to the repository, under a profile. `resolution` speaks of the whole repository:
-    the names of the checks and their folders are those that they have there."""
+    """A project in `folder`, relative to the repository, under a profile. The checks and folders of `resolution` have
+    the names that they have in the repository."""
 
     folder: str
     profile: str
@@ -41,143 +44,21 @@ class ProjectRepository:
     env: Mapping[str, str]
     project: Project
     known: Mapping[str, Profile]
+    ecosystems: tuple[Ecosystem, ...]
 
-
-def open_repository(root: Path, env: Mapping[str, str]) -> ProjectRepository:
-    """The repository at `root`. Raises AigonError (exit 2) for a malformed profile of its own."""
-    known = profile.load_profiles(read_profiles(), read_profiles(root / ".aigon" / "profiles"))
-    return ProjectRepository(root, env, ProjectOnDisk(root, env), known)
-
-
-def find_projects(here: ProjectRepository, config: Config, wanted: str | None) -> tuple[FoundProject, ...]:
-    """The projects that the configuration names, else those that are found. `wanted` is the root's profile.
-
-    Raises AigonError (exit 2) where detection is a tie, and for a folder that does not exist.
-    """
-    if config.paths:
-        here = _without_folders(here, tuple(map(normalize_folder, config.paths)))
-        root = [_resolve_root(here, wanted)] if wanted and ROOT not in map(normalize_folder, config.paths) else []
-        return (*root, *(_resolve_folder(here, folder, each.profile) for folder, each in config.paths.items()))
-    return (_resolve_root(here, wanted),) if wanted else _detect_projects(here)
-
-
-def _detect_projects(here: ProjectRepository) -> tuple[FoundProject, ...]:
-    """The project at the root, unless it has no tests of its own and there are projects below: then those, and what
-    the root has beside them."""
-    folders = find_nested_projects(here, ())
-    if not folders:
-        return (_resolve_root(here, None),)
-    root = _resolve_root(_without_folders(here, folders), None)
-    if _has_tests(root) and ecosystem.has_root_manifest(here.project, _load_ecosystems(here)):
-        return (_resolve_root(here, None),)
-    parts = tuple(part for folder in folders if (part := _resolve_folder(here, folder, None)).resolution.checks)
-    own = (root,) if root.resolution.checks else ()
-    return (*own, *parts) or (_resolve_root(here, None),)
-
-
-def _without_folders(here: ProjectRepository, folders: Sequence[str]) -> ProjectRepository:
-    """The same, where files in these folders are not the root's."""
-    return replace(here, project=ProjectOnDisk(here.root, here.env, without=[f for f in folders if f != ROOT]))
-
-
-def find_nested_projects(here: ProjectRepository, taken: Sequence[str]) -> tuple[str, ...]:
-    """Folders with a project of their own that are not among those `taken`."""
-    return tuple(
-        folder for folder in ecosystem.find_project_folders(here.project, _load_ecosystems(here)) if folder not in taken
-    )
-
-
-def _load_ecosystems(here: ProjectRepository) -> tuple[Ecosystem, ...]:
-    return tuple(profile.load_ecosystems(read_profiles(), read_profiles(here.root / ".aigon" / "profiles")).values())
-
-
-def _has_tests(project: FoundProject) -> bool:
-    return any(check.role == "tests" for check in project.resolution.checks)
-
-
-def _resolve_root(here: ProjectRepository, wanted: str | None) -> FoundProject:
-    chosen = (
-        profile.find_profile(here.known, wanted)
-        if wanted
-        else profile.detect_profile(here.known.values(), here.project)
-    )
-    return FoundProject(ROOT, chosen.name, profile.resolve_profile(chosen, here.project))
-
-
-def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) -> FoundProject:
-    folder = normalize_folder(folder)
-    if folder == ROOT:
-        return _resolve_root(here, wanted)
-    project = open_project_in(here, folder)
-    try:
-        chosen = (
-            profile.find_profile(here.known, wanted) if wanted else profile.detect_profile(here.known.values(), project)
-        )
-        resolution = profile.resolve_profile(chosen, project)
-    except AigonError as error:
-        every = f"and name the other projects there as well: {', '.join(find_nested_projects(here, (folder,)))}"
-        said = f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {profile.CONFIG}'
-        hint = error.hint if wanted else f"{said}{f', {every}' if find_nested_projects(here, (folder,)) else ''}"
-        raise usage(f"{folder}: {error.what}", where=error.where or folder, hint=hint) from None
-    return FoundProject(folder, chosen.name, _move_resolution(resolution, folder))
-
-
-def open_project_in(here: ProjectRepository, folder: str) -> Project:
-    """The project in a folder. Raises AigonError (exit 2) where there is no such folder."""
-    if folder == ROOT:
-        return here.project
-    if not (here.root / folder).is_dir() or ".." in folder.split("/") or folder.startswith("/"):
-        what, where = f"There is no folder {folder!r} in this repository", f"paths.{folder} in {profile.CONFIG}"
-        raise usage(what, where=where, hint="Fix the path, or remove it")
-    return ProjectOnDisk(here.root / folder, here.env, above=here.root)
-
-
-def normalize_folder(folder: str) -> str:
-    """A folder as the configuration names it, without dots and a last slash."""
-    if folder.startswith("/"):
-        return folder
-    return "/".join(part for part in folder.split("/") if part not in ("", ".")) or ROOT
-
-
-def _move_resolution(resolution: Resolution, folder: str) -> Resolution:
-    """The same checks as the repository sees them: in the folder, and named after it."""
-    checks = tuple(_move_check(check, folder) for check in resolution.checks)
-    absent = tuple(replace(each, ecosystem=folder) for each in resolution.absent)
-    return replace(resolution, checks=checks, absent=absent)
-
-
-def _move_check(check: Check, folder: str) -> Check:
-    cwd = folder if check.cwd == ROOT else f"{folder}/{check.cwd}"
-    paths = tuple(f"{folder}/{path}" for path in check.paths)
-    return replace(check, name=name_in_folder(check.name, folder), cwd=cwd, paths=paths)
-
-
-def name_in_folder(name: str, folder: str) -> str:
-    """What a check of the project in `folder` is called."""
-    suffix = re.sub(r"[^A-Za-z0-9._-]+", "-", folder).strip("-.")
-    return f"{name}-{suffix}"
-
-
-def join_resolutions(parts: tuple[FoundProject, ...]) -> Resolution:
-    """The checks of all projects of a repository as one resolution, under the name of the first profile."""
-    checks = tuple(check for part in parts for check in part.resolution.checks)
-    absent: tuple[Absent, ...] = tuple(each for part in parts for each in part.resolution.absent)
-    outputs = tuple(line for part in parts for line in part.resolution.outputs)
-    return Resolution(parts[0].profile, checks, absent, outputs)
-
-
-DEFAULT_SCRIPT = ".aigon/validation.sh"
-SCRIPT_TIMEOUT = 1800.0
-"""Seconds for a project's own validation script, which stands for all its checks."""
+    def without(self, folders: Sequence[str]) -> "ProjectRepository":
+        """Return the repository with a root project that has no files in these folders."""
+        left_out = [folder for folder in folders if folder != ROOT]
+        return replace(self, project=ProjectOnDisk(self.root, self.env, without=left_out))
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectChecks:
     """What a repository is checked by: the root's profile, its checks, and what it does not have.
 
-    `turn` is the longest that an agent's turn may take by these profiles, in seconds; None where none says.
-    `folders` are the profiles of its projects by folder, where that is not just one at the root (`.`); `outputs` are
-    lines for .gitignore about what its tools and these checks leave in the work tree.
+    `turn` is the longest that an agent's turn may take by these profiles, in seconds, or None. `folders` are the
+    profiles of its projects by folder, unless that is just one at the root (`.`); `outputs` are lines for .gitignore
+    about what its tools and these checks leave in the work tree.
     """
 
     profile: str
@@ -191,21 +72,33 @@ class ProjectChecks:
 def resolve_checks(
     root: Path, config: Config, spec: Spec | None, options: Options, env: Mapping[str, str]
 ) -> ProjectChecks:
-    """The checks of this project: its profile's, or the validation script in their place, and the spec's own."""
-    here = open_repository(root, env)
-    parts = find_projects(here, config, options.profile or config.profile)
-    resolution = _apply_configuration(_add_endpoint_checks(join_resolutions(parts), here, config), here, config)
+    """Return the checks of this project: its profile's, or the validation script in their place, and the spec's own."""
+    here = _open_repository(root, env)
+    parts = _find_projects(here, config, options.profile or config.profile)
+    resolution = Resolution(
+        parts[0].profile,
+        tuple(check for part in parts for check in part.resolution.checks),
+        tuple(absent for part in parts for absent in part.resolution.absent),
+        tuple(line for part in parts for line in part.resolution.outputs),
+    )
+    resolution = _add_endpoint_checks(resolution, here, config)
+    if config.checks:
+        changes = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
+        resolution = apply_overrides(resolution, changes, here.project, CONFIG)
     script = _find_script(root, config, parts[0].profile, options)
-    replaced = script is not None and config.validation.mode == "replace"
-    listed = (*(() if replaced else resolution.checks), *([script] if script else []), *_make_spec_checks(spec))
-    _require_own_names(listed)
-    _require_parsers(listed)
-    folders = {part.folder: part.profile for part in parts} if parts[0].folder != ROOT or parts[1:] else {}
+    is_replaced = script is not None and config.validation.mode == "replace"
+    checks = (*(() if is_replaced else resolution.checks), *([script] if script else []), *_make_spec_checks(spec))
+    _require_valid(checks)
     turns = [seconds for part in parts if (seconds := here.known[part.profile].turn)]
-    outputs = (*resolution.outputs, *(_ignore_line(path) for check in listed for path in check.writes if path != "."))
-    absent = () if replaced else resolution.absent
-    turn = max(turns) if turns else None
-    return ProjectChecks(parts[0].profile, listed, absent, folders, turn, tuple(dict.fromkeys(outputs)))
+    written = (_ignore_line(path) for check in checks for path in check.writes if path != ".")
+    return ProjectChecks(
+        parts[0].profile,
+        checks,
+        () if is_replaced else resolution.absent,
+        {part.folder: part.profile for part in parts} if parts[0].folder != ROOT or parts[1:] else {},
+        max(turns, default=None),
+        tuple(dict.fromkeys((*resolution.outputs, *written))),
+    )
 
 
 def _ignore_line(path: str) -> str:
@@ -217,37 +110,156 @@ def _ignore_line(path: str) -> str:
 def find_unchecked_folders(
     root: Path, config: Config, checks: ProjectChecks, env: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Folders that look like projects of their own, and that are not among those that `checks` speak of."""
-    taken = tuple(checks.folders) or (ROOT,)
-    taken = (*taken, *map(normalize_folder, config.paths))
-    return find_nested_projects(open_repository(root, env), taken)
+    """Return the folders that look like projects of their own and that `checks` do not cover."""
+    covered = {*(checks.folders or (ROOT,)), *map(_normalize_folder, config.paths)}
+    return tuple(folder for folder in _list_nested(_open_repository(root, env)) if folder not in covered)
+
+
+def _open_repository(root: Path, env: Mapping[str, str]) -> ProjectRepository:
+    """Return the repository at `root`. Raises AigonError (exit 2) for a malformed profile of its own."""
+    shipped, own = read_profiles(), read_profiles(root / ".aigon" / "profiles")
+    ecosystems = tuple(profile.load_ecosystems(shipped, own).values())
+    return ProjectRepository(root, env, ProjectOnDisk(root, env), profile.load_profiles(shipped, own), ecosystems)
+
+
+def _list_nested(here: ProjectRepository) -> tuple[str, ...]:
+    return ecosystem.find_project_folders(here.project, here.ecosystems)
+
+
+def _find_projects(here: ProjectRepository, config: Config, wanted: str | None) -> tuple[FoundProject, ...]:
+    """Return the projects that the configuration names, else those that are found. `wanted` is the root's profile.
+
+    Raises AigonError (exit 2) if detection is a tie, and for a folder that does not exist.
+    """
+    named = {_normalize_folder(folder): each.profile for folder, each in config.paths.items()}
+    if named:
+        here = here.without(tuple(named))
+        root = {ROOT: wanted} if wanted and ROOT not in named else {}
+        return tuple(_resolve_folder(here, folder, name) for folder, name in {**root, **named}.items())
+    folders = () if wanted else _list_nested(here)
+    if folders:
+        # A root that has no tests of its own is no project: what it has beside the projects below is added to theirs.
+        rest = _resolve_folder(here.without(folders), ROOT, None)
+        has_tests = any(check.role == "tests" for check in rest.resolution.checks)
+        if not (has_tests and ecosystem.has_root_manifest(here.project, here.ecosystems)):
+            parts = (rest, *(_resolve_folder(here, folder, None) for folder in folders))
+            if checked := tuple(part for part in parts if part.resolution.checks):
+                return checked
+    return (_resolve_folder(here, ROOT, wanted),)
+
+
+def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) -> FoundProject:
+    project = _open_project(here, folder)
+    try:
+        if wanted:
+            chosen = profile.find_profile(here.known, wanted)
+        else:
+            chosen = profile.detect_profile(here.known.values(), project)
+        resolution = profile.resolve_profile(chosen, project)
+    except AigonError as error:
+        if folder == ROOT:
+            raise
+        hint = error.hint
+        if not wanted:
+            hint = f'Say it there: "paths": {{"{folder}": "PROFILE"}} in {CONFIG}'
+            if others := [each for each in _list_nested(here) if each != folder]:
+                hint += f", and name the other projects there as well: {', '.join(others)}"
+        raise usage(f"{folder}: {error.what}", where=error.where or folder, hint=hint) from None
+    if folder != ROOT:
+        checks = tuple(_move_check(check, folder) for check in resolution.checks)
+        absent = tuple(replace(each, ecosystem=folder) for each in resolution.absent)
+        resolution = replace(resolution, checks=checks, absent=absent)
+    return FoundProject(folder, chosen.name, resolution)
+
+
+def _open_project(here: ProjectRepository, folder: str) -> Project:
+    """Return the project in a folder. Raises AigonError (exit 2) if there is no such folder."""
+    if folder == ROOT:
+        return here.project
+    if not (here.root / folder).is_dir() or ".." in folder.split("/") or folder.startswith("/"):
+        what, where = f"There is no folder {folder!r} in this repository", f"paths.{folder} in {CONFIG}"
+        raise usage(what, where=where, hint="Fix the path, or remove it")
+    return ProjectOnDisk(here.root / folder, here.env, above=here.root)
+
+
+def _normalize_folder(folder: str) -> str:
+    """Return a folder as the configuration names it, without dots and a last slash."""
+    if folder.startswith("/"):
+        return folder
+    return "/".join(part for part in folder.split("/") if part not in ("", ".")) or ROOT
+
+
+def _move_check(check: Check, folder: str) -> Check:
+    """Return the check as the repository sees it: in the folder, and named after it."""
+    cwd = folder if check.cwd == ROOT else f"{folder}/{check.cwd}"
+    paths = tuple(f"{folder}/{path}" for path in check.paths)
+    return replace(check, name=_name_in_folder(check.name, folder), cwd=cwd, paths=paths)
+
+
+def _name_in_folder(name: str, folder: str) -> str:
+    return f"{name}-{re.sub(r'[^A-Za-z0-9._-]+', '-', folder).strip('-.')}"
 
 
 def _add_endpoint_checks(resolution: Resolution, here: ProjectRepository, config: Config) -> Resolution:
-    """With what the configuration asks of the servers of its projects."""
-    asked = {normalize_folder(folder): each.endpoints for folder, each in config.paths.items() if each.endpoints}
-    asked |= {ROOT: config.endpoints} if config.endpoints else {}
-    for folder, endpoints in asked.items():
-        from aigon.checks.endpoints.check import endpoint_check
+    """Add the checks that ask the servers of the projects."""
+    folders = {_normalize_folder(folder): each.endpoints for folder, each in config.paths.items()}
+    for folder, endpoints in {**folders, **({ROOT: config.endpoints} if config.endpoints else {})}.items():
+        if endpoints:
+            from aigon.checks.endpoints.check import endpoint_check
 
-        check = endpoint_check(endpoints, here.root, folder, open_project_in(here, folder))
-        name = check.name if folder == ROOT else name_in_folder(check.name, folder)
-        absent = tuple(each for each in resolution.absent if not _is_about_server(each, folder, config))
-        resolution = replace(resolution, checks=(*resolution.checks, replace(check, name=name)), absent=absent)
+            check = endpoint_check(endpoints, here.root, folder, _open_project(here, folder))
+            if folder != ROOT:
+                check = replace(check, name=_name_in_folder(check.name, folder))
+            # What says that the root's server is not asked names no folder.
+            absent = tuple(
+                each
+                for each in resolution.absent
+                if each.role != "endpoints"
+                or (each.ecosystem in folders if folder == ROOT else each.ecosystem != folder)
+            )
+            resolution = replace(resolution, checks=(*resolution.checks, check), absent=absent)
     return resolution
 
 
-def _is_about_server(absent: Absent, folder: str, config: Config) -> bool:
-    """Whether it is this project's server that is said not to be asked: the root's is said by no folder."""
-    others = {normalize_folder(path) for path in config.paths}
-    own = absent.ecosystem not in others if folder == ROOT else absent.ecosystem == folder
-    return absent.role == "endpoints" and own
+def _find_script(root: Path, config: Config, name: str, options: Options) -> Check | None:
+    """Return the validation script: the flag's, the profile's, the loop's, or the one at the usual place."""
+    own = config.profiles.get(name)
+    configured = (
+        (options.validation_script, "--validation-script"),
+        (own.validation_script if own else None, f"profiles.{name}.validationScript in .aigon/config.json"),
+        (config.ralph.validation_script, "ralph.validationScript in .aigon/config.json"),
+        (DEFAULT_SCRIPT if (root / DEFAULT_SCRIPT).is_file() else None, DEFAULT_SCRIPT),
+    )
+    path, source = next(((path, source) for path, source in configured if path), (None, ""))
+    if path is None:
+        return None
+    file = root / DEFAULT_SCRIPT if source == DEFAULT_SCRIPT else (root / Path(path).expanduser()).absolute()
+    if not file.is_file():
+        raise usage(f"The validation script {path} does not exist", where=source, hint="Create it, or name another")
+    argv = (str(file),) if os.access(file, os.X_OK) else ("bash", str(file))
+    return Check("script", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source=source)
 
 
-def _apply_configuration(resolution: Resolution, here: ProjectRepository, config: Config) -> Resolution:
-    """With what the project's configuration says about its checks."""
-    changes = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
-    return apply_overrides(resolution, changes, here.project, CONFIG) if changes else resolution
+def _make_spec_checks(spec: Spec | None) -> tuple[Check, ...]:
+    """Return `## Validation` of the spec as one script, stopped by its first failing line."""
+    if spec is None or spec.validation is None:
+        return ()
+    argv = ("bash", "-e", "-c", spec.validation)
+    return (Check("spec", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source="## Validation"),)
+
+
+def _require_valid(checks: tuple[Check, ...]) -> None:
+    """Raise AigonError (exit 2) for a name that is taken and for an unknown parser: no agent could fix that."""
+    names = [check.name for check in checks]
+    for check in checks:
+        if names.count(check.name) > 1 or check.name == "git" or check.name.startswith("criterion-"):
+            where = f"checks.{check.name} in .aigon/config.json"
+            hint = "git and criterion-N are aigon's own, script is the validation script, spec is ## Validation"
+            raise usage(f"The name '{check.name}' of a check is taken", where=where, hint=hint)
+    for check in checks:
+        if check.parser and check.parser not in parsers.known():
+            hint = suggest(check.parser, parsers.known())
+            raise usage(f"There is no parser {check.parser!r} (check {check.name})", where=check.source, hint=hint)
 
 
 def require_named(spec: Spec, path: str, checks: tuple[Check, ...]) -> None:
@@ -258,71 +270,21 @@ def require_named(spec: Spec, path: str, checks: tuple[Check, ...]) -> None:
     from difflib import get_close_matches
 
     names = {check.name: check.role for check in checks}
-    for each in spec.criteria:
-        wanted = each.command or ""
-        if each.kind != "check" or wanted in ROLES or find_bound_checks(wanted, names):
+    for criterion in spec.criteria:
+        wanted = criterion.command or ""
+        if criterion.kind != "check" or wanted in ROLES or find_bound_checks(wanted, names):
             continue
         if close := get_close_matches(wanted, [*names, *ROLES], n=1, cutoff=0.75):
+            what = f"There is no check {wanted!r} for criterion {criterion.number}"
             hint = f"Did you mean {close[0]!r}? Here are: {', '.join(names) or 'none'}"
-            raise usage(
-                f"There is no check {wanted!r} for criterion {each.number}", where=f"{path}:{each.line}", hint=hint
-            )
-
-
-def _require_parsers(checks: tuple[Check, ...]) -> None:
-    """Raise AigonError (exit 2) for a parser that there is not: no turn of an agent could mend that."""
-    for check in checks:
-        if check.parser and check.parser not in parsers.known():
-            hint = suggest(check.parser, parsers.known())
-            raise usage(f"There is no parser {check.parser!r} (check {check.name})", where=check.source, hint=hint)
-
-
-def _require_own_names(checks: tuple[Check, ...]) -> None:
-    """Raise AigonError (exit 2) where a check has a name that another one, or aigon itself, goes by."""
-    names = [check.name for check in checks]
-    for check in checks:
-        if names.count(check.name) > 1 or check.name == "git" or check.name.startswith("criterion-"):
-            where = f"checks.{check.name} in .aigon/config.json"
-            hint = "git and criterion-N are aigon's own, script is the validation script, spec is ## Validation"
-            raise usage(f"The name '{check.name}' of a check is taken", where=where, hint=hint)
-
-
-def _find_script(root: Path, config: Config, name: str, options: Options) -> Check | None:
-    """The validation script: flag, profile's, loop's, then the usual place where it exists."""
-    own = config.profiles.get(name)
-    configured = (
-        (options.validation_script, "--validation-script"),
-        (own.validation_script if own else None, f"profiles.{name}.validationScript in .aigon/config.json"),
-        (config.ralph.validation_script, "ralph.validationScript in .aigon/config.json"),
-    )
-    path, source = next(((p, s) for p, s in configured if p), (None, ""))
-    if path is None:
-        return _make_script_check(root / DEFAULT_SCRIPT, DEFAULT_SCRIPT) if (root / DEFAULT_SCRIPT).is_file() else None
-    found = (root / Path(path).expanduser()).absolute()
-    if not found.is_file():
-        raise usage(f"The validation script {path} does not exist", where=source, hint="Create it, or name another")
-    return _make_script_check(found, source)
-
-
-def _make_script_check(path: Path, source: str) -> Check:
-    argv = (str(path),) if os.access(path, os.X_OK) else ("bash", str(path))
-    return Check("script", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source=source)
-
-
-def _make_spec_checks(spec: Spec | None) -> tuple[Check, ...]:
-    """`## Validation` of the spec: one script, stopped by its first failing line."""
-    if spec is None or spec.validation is None:
-        return ()
-    argv = ("bash", "-e", "-c", spec.validation)
-    return (Check("spec", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source="## Validation"),)
+            raise usage(what, where=f"{path}:{criterion.line}", hint=hint)
 
 
 def require_tools(checks: tuple[Check, ...]) -> None:
     """Raise AigonError (exit 7) for the checks whose tool is missing, all of them at once, before anything is paid."""
     missing = [check for check in checks if check.missing]
-    if not missing:
-        return
-    names = ", ".join(f"{check.missing} (for {check.name})" for check in missing)
-    hints = "; ".join(dict.fromkeys(check.hint for check in missing if check.hint))
-    off = f'or turn a check off: "checks": {{"{missing[0].name}": {{"enabled": false}}}} in .aigon/config.json'
-    raise environment(f"Not installed: {names}", where=missing[0].source, hint=f"{hints}; {off}" if hints else off)
+    if missing:
+        names = ", ".join(f"{check.missing} (for {check.name})" for check in missing)
+        off = f'or turn a check off: "checks": {{"{missing[0].name}": {{"enabled": false}}}} in .aigon/config.json'
+        hints = "; ".join(dict.fromkeys([*(check.hint for check in missing if check.hint), off]))
+        raise environment(f"Not installed: {names}", where=missing[0].source, hint=hints)

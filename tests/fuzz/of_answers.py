@@ -156,7 +156,7 @@ def proposals(data: bytes) -> None:
 def answer(data: bytes) -> None:
     """A server's answer, under headers that say anything."""
     found = HttpAnswer(200, (("content-type", f"text/html; charset={data[:20].decode('latin-1')}"),), data)
-    found.gist()
+    found.brief(without_tags=True)
     try:
         found.json()
     except ValueError as error:

@@ -13,6 +13,12 @@ VARIABLE = "AIGON_ENDPOINTS"
 """The variable that holds the plan; it is gone before the server starts."""
 LARGEST_PLAN = 120_000
 """Characters of that variable: Linux takes 128 KiB for one (MAX_ARG_STRLEN)."""
+MARK = "endpoints"
+"""The value of `aigon` in a report: the program and its reader are of one version."""
+PASSED, FAILED, BROKEN = 0, 1, 2
+"""Exit codes: all as expected; something was not; the server did not come up, or ended. 3 is a fault of aigon."""
+LARGEST_JUNIT = 4 * 1024 * 1024
+"""Characters of schemathesis's own report that are passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class OpenApiPlan:
 
 @dataclass(frozen=True, slots=True)
 class EndpointPlan:
-    """`documents` are texts of files by path, and schemas that stand in the configuration itself by `#` and a number.
+    """`documents` are texts of files by path, and schemas of the configuration itself by `#` and a number.
 
     `programs` are folders, relative to the server's, that are searched before PATH. Times are in seconds.
     """
@@ -87,49 +93,38 @@ class EndpointPlan:
 
 
 def pack_plan(plan: EndpointPlan) -> str:
-    """The plan as one word without braces, in which nobody fills in anything."""
+    """Return the plan as one word without braces, in which nobody fills in anything."""
     document = json.dumps(asdict(plan), separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(document, 9)).decode()
 
 
 def unpack_plan(word: str) -> EndpointPlan:
-    """The plan that `packed` made a word of. Raises ValueError for anything else."""
+    """Return the plan that `pack_plan` made a word of. Raises ValueError for anything else."""
     try:
-        return _decode_plan(json.loads(zlib.decompress(base64.b64decode(word, validate=True))))
+        document = json.loads(zlib.decompress(base64.b64decode(word, validate=True)))
+        openapi = document["openapi"]
+        parts = {
+            "requests": tuple(_decode_request(request) for request in document["requests"]),
+            "openapi": _with_tuples(OpenApiPlan, openapi) if openapi else None,
+            "ready": _with_tuples(Readiness, document["ready"]),
+        }
+        plan: EndpointPlan = _with_tuples(EndpointPlan, {**document, **parts})
+        return plan
     except (zlib.error, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not a plan: {error}") from error
 
 
-def _decode_plan(document: dict[str, Any]) -> EndpointPlan:
-    openapi = document.pop("openapi")
-    return EndpointPlan(
-        tuple(_decode_request(each) for each in document.pop("requests")),
-        _with_tuples(OpenApiPlan, openapi) if openapi else None,
-        ready=_with_tuples(Readiness, document.pop("ready")),
-        programs=tuple(document.pop("programs")),
-        **document,
-    )
-
-
 def _decode_request(document: dict[str, Any]) -> PlannedRequest:
-    body, expect = document.pop("body"), document.pop("expect")
-    query = tuple((name, value) for name, value in document.pop("query"))
+    body = RequestBody(**document["body"]) if document["body"] else None
+    query = tuple((name, value) for name, value in document["query"])
     return PlannedRequest(
-        **document, query=query, body=RequestBody(**body) if body else None, expect=_with_tuples(Expectation, expect)
+        **{**document, "query": query, "body": body, "expect": _with_tuples(Expectation, document["expect"])}
     )
 
 
 def _with_tuples(kind: Any, document: dict[str, Any]) -> Any:
-    """A value whose only lists are tuples."""
+    """Return a value whose only lists are tuples."""
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in document.items()})
-
-
-MARK = "endpoints"
-"""The value of `aigon` in a report: the program and its reader are of one version."""
-PASSED, FAILED, BROKEN, FAULT = 0, 1, 2, 3
-"""Exit codes: all as expected; something was not; the server did not come up, or ended; a fault of aigon's own."""
-LARGEST_JUNIT = 4 * 1024 * 1024
-"""Characters of schemathesis's own report that are passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +151,18 @@ class SchemathesisRun:
 def encode_report(
     asked: Sequence[RequestOutcome], exercised: SchemathesisRun | None, broken: str
 ) -> Mapping[str, object]:
-    """The report; `broken` says what kept everything from being asked."""
+    """Return the report; `broken` says what kept everything from being asked."""
     return {
         "aigon": MARK,
         "broken": broken,
-        "requests": [asdict(each) for each in asked],
+        "requests": [asdict(outcome) for outcome in asked],
         "schemathesis": asdict(exercised) if exercised else None,
     }
 
 
 def choose_exit_code(asked: Sequence[RequestOutcome], exercised: SchemathesisRun | None, broken: str) -> int:
-    """What the program exits with."""
+    """Return what the program exits with."""
     if broken:
         return BROKEN
-    red = any(each.result != "passed" for each in asked) or (exercised is not None and exercised.exit_code != 0)
-    return FAILED if red else PASSED
+    failed = any(outcome.result != "passed" for outcome in asked) or (exercised and exercised.exit_code != 0)
+    return FAILED if failed else PASSED

@@ -22,12 +22,26 @@ from aigon.process.server import (
 )
 from aigon.text.fingerprints import strip_escapes
 
+_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+"""Seconds between two attempts to reach the server, at first and at most."""
+_PROBE_SECONDS = 5.0
+"""For one answer while the server may still be loading."""
+_NAMES_ERROR = re.compile(
+    r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?: \[\w+\])?:|\b(?:error|panic|fatal|FATAL|ERROR)\b[: ]"
+)
+_LAST_LINES = 60
+"""Lines at the end in which an error is looked for: one before them is older."""
+
+
+class ServerFailure(Exception):
+    """The server is of no use, or no longer; the text says why, for people."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramOrder:
-    """`server` is the command line, `{port}` not filled in yet; `scratch` an empty folder; `env` without the plan.
+    """What this program was started to do: `server` is the command line with `{port}` in it, `scratch` an empty folder.
 
-    `port_base` is the first of the ports that are this agent's own, None where it has none.
+    `env` is without the plan; `port_base` is the first of the ports that are this agent's own, None if it has none.
     """
 
     plan: EndpointPlan
@@ -38,71 +52,37 @@ class ProgramOrder:
     schemathesis: str = ""
     port_base: int | None = None
 
+    def build_command(self, port: int) -> list[str]:
+        """Return the command line of the server."""
+        return [self._fill(part, port) for part in self.server]
+
+    def build_environment(self, port: int, cwd: Path) -> dict[str, str]:
+        """Return the checks' environment with the port, the project's programs before PATH, and the server's own."""
+        folders = [str(cwd / name) for name in self.plan.programs if (cwd / name).is_dir()]
+        path = os.pathsep.join([*folders, *filter(None, [self.env.get("PATH", os.defpath)])])
+        own = {name: self._fill(value, port) for name, value in self.plan.env.items()}
+        # What Python holds back in a buffer would be lost with a server that is killed.
+        given = {"PYTHONUNBUFFERED": "1", **self.env}
+        return {**given, "PATH": path, "PORT": str(port), "AIGON_PORT": str(port), **own}
+
+    def _fill(self, text: str, port: int) -> str:
+        return text.replace("{port}", str(port)).replace("{scratch}", str(self.scratch))
+
 
 def read_order(arguments: Sequence[str], environ: "os._Environ[str]") -> ProgramOrder:
-    """The order in `arguments` and `environ`; the plan is taken out of the latter."""
+    """Return the order in `arguments` and `environ`, and take the plan out of the latter."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--schemathesis", default="")
-    at = list(arguments).index("--")  # the server's own words may hold another one
-    given = parser.parse_args(arguments[:at])
+    split = list(arguments).index("--")  # the server's own words may hold another one
+    given = parser.parse_args(arguments[:split])
     if VARIABLE not in environ:
         raise SystemExit(f"{VARIABLE} is not set: variables for the server stand under endpoints.env")
     plan = unpack_plan(environ.pop(VARIABLE))
     base = read_port_base(environ)
-    return ProgramOrder(
-        plan, tuple(arguments[at + 1 :]), given.report, given.scratch, dict(environ), given.schemathesis, base
-    )
-
-
-def build_command(order: ProgramOrder, port: int) -> list[str]:
-    """The command line of the server."""
-    return [_fill_in(part, order, port) for part in order.server]
-
-
-def build_environment(order: ProgramOrder, port: int, cwd: Path) -> dict[str, str]:
-    """The server's environment: the checks', its port, the project's programs before PATH, its own variables."""
-    folders = [str(cwd / name) for name in order.plan.programs if (cwd / name).is_dir()]
-    path = os.pathsep.join([*folders, *filter(None, [order.env.get("PATH", os.defpath)])])
-    own = {name: _fill_in(value, order, port) for name, value in order.plan.env.items()}
-    # What Python holds back in a buffer would be lost with a server that is killed.
-    return {
-        "PYTHONUNBUFFERED": "1",
-        **order.env,
-        "PATH": path,
-        "PORT": str(port),
-        "AIGON_PORT": str(port),
-        **own,
-    }
-
-
-def _fill_in(text: str, order: ProgramOrder, port: int) -> str:
-    return text.replace("{port}", str(port)).replace("{scratch}", str(order.scratch))
-
-
-_NAMED = re.compile(
-    r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?: \[\w+\])?:|\b(?:error|panic|fatal|FATAL|ERROR)\b[: ]"
-)
-_LOOKED = 60
-"""Lines at the end in which an error is looked for; what stands before it is an older one."""
-
-
-def find_last_words(output: bytes) -> str:
-    """The last line that names an error, else the last line; empty where there is none."""
-    lines = [line.strip() for line in strip_escapes(output.decode("utf-8", "replace")).splitlines() if line.strip()]
-    named = [line for line in lines[-_LOOKED:] if _NAMED.search(line)]
-    return next(iter((named or lines)[::-1]), "")[:200]
-
-
-PAUSE, LONGEST_PAUSE = 0.02, 0.25
-"""Seconds between two looks, at first and at most."""
-PROBE_SECONDS = 5.0
-"""For one answer while the server may still be loading."""
-
-
-class ServerFailure(Exception):
-    """The server is of no use, or any more; the text says why, for people."""
+    server = tuple(arguments[split + 1 :])
+    return ProgramOrder(plan, server, given.report, given.scratch, dict(environ), given.schemathesis, base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +94,8 @@ class ReadyServer:
 
 
 def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) -> ReadyServer:
-    """Wait until the server is ready, until `end` (monotonic) at most. Raises Broken where it ends, or is too late."""
-    begun, pause, last = time.monotonic(), PAUSE, ""
+    """Wait until the server is ready, until `end` (monotonic) at most. Raises ServerFailure if it ends or is late."""
+    begun, pause, last = time.monotonic(), _PAUSE, ""
     limit = min(begun + plan.ready.timeout, end)
     while True:
         if server.ended():
@@ -128,37 +108,33 @@ def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) 
         if time.monotonic() >= limit:
             raise ServerFailure(_describe_delay(server, plan, port, last, limit - begun))
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
-        pause = min(pause * 1.5, LONGEST_PAUSE)
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
 def _probe(ready: Readiness, base: str, limit: float) -> str:
-    """What the path that it is to answer on says instead; empty where it is ready."""
+    """Return what the path of `ready` says instead of being ready; empty if it is."""
     if not ready.path:
         return ""
-    seconds = max(0.1, min(PROBE_SECONDS, limit - time.monotonic()))
+
+    async def fetch_status() -> int:
+        client = HttpClient(base)
+        try:
+            request = prepare_request(PlannedRequest("ready", path=ready.path), {})
+            seconds = max(0.1, min(_PROBE_SECONDS, limit - time.monotonic()))
+            return (await client.ask(request, seconds, lambda _: True)).status
+        finally:
+            await client.close()
+
     try:
-        status = asyncio.run(_fetch_status(base, ready.path, seconds))
+        status = asyncio.run(fetch_status())
     except NoAnswer as error:
         return f"GET {ready.path}: {error}"
-    return (
-        ""
-        if fits_status(status, ready.status)
-        else f"GET {ready.path} answered {status}, not {' or '.join(ready.status)}"
-    )
-
-
-async def _fetch_status(base: str, path: str, seconds: float) -> int:
-    client = HttpClient(base)
-    try:
-        return (
-            await client.ask(prepare_request(PlannedRequest("ready", path=path), {}), seconds, lambda _: True)
-        ).status
-    finally:
-        await client.close()
+    wanted = " or ".join(ready.status)
+    return "" if fits_status(status, ready.status) else f"GET {ready.path} answered {status}, not {wanted}"
 
 
 def _require_own(server: Server, port: int) -> None:
-    """Raise Broken where a process listens that is known not to be the server's: it could be anybody's."""
+    """Raise ServerFailure if a process listens that is known not to be the server's: it could be anybody's."""
     own = server.living()
     if port in list_listening_ports(own):
         return
@@ -171,19 +147,22 @@ def _describe_delay(server: Server, plan: EndpointPlan, port: int, last: str, se
     others = [str(each) for each in list_listening_ports(server.living()) if each != port]
     why = last or "nothing accepts connections on its port"
     if others and not last:
-        why = f"it listens on port {' and '.join(others)} and not on {_describe_port(plan)}"
+        wanted = 'the one that it was given: put {port} into its command, have it read PORT, or name its own as "port"'
+        wanted = wanted if plan.port is None else f'{plan.port}, which "port" says'
+        why = f"it listens on port {' and '.join(others)} and not on {wanted}"
     said = find_last_words(server.tail())
     return f"the server was not ready within {seconds:.3g} s: {why}{f' (it said last: {said})' if said else ''}"
 
 
-def _describe_port(plan: EndpointPlan) -> str:
-    if plan.port is not None:
-        return f'{plan.port}, which "port" says'
-    return 'the one that it was given: put {port} into its command, have it read PORT, or name its own as "port"'
-
-
 def describe_end(server: Server, when: str) -> str:
-    """That a server has ended, with what it said last."""
+    """Return that a server has ended, with what it said last."""
     code, said = server.exit_code(), find_last_words(server.tail())
     how = "" if code is None else f" ({f'killed by signal {-code}' if code < 0 else f'exit {code}'})"
     return f"the server ended{how} {when}{f': {said}' if said else ''}"
+
+
+def find_last_words(output: bytes) -> str:
+    """Return the last line that names an error, else the last line: what a person would look for."""
+    lines = [line.strip() for line in strip_escapes(output.decode("utf-8", "replace")).splitlines() if line.strip()]
+    named = [line for line in lines[-_LAST_LINES:] if _NAMES_ERROR.search(line)]
+    return next(iter((named or lines)[::-1]), "")[:200]
