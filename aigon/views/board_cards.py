@@ -92,7 +92,7 @@ class Column:
 
 
 def build_board_document(columns: Sequence[Column]) -> dict[str, object]:
-    """All columns as data, those without a feature too."""
+    """Return all columns as data, empty ones too."""
     return {
         "stages": [
             {"stage": each.stage, "features": [_build_card_document(card) for card in each.cards]} for each in columns
@@ -126,9 +126,9 @@ NEWEST_DONE = 6
 
 
 def gather_board(start: Path, *, everything: bool) -> tuple[Column, ...]:
-    """The columns of the repository around `start`. Without `everything` only the newest features are shown as done.
+    """Return the columns of the repository around `start`; of what is done, only the newest without `everything`.
 
-    From a linked worktree it is the main checkout's. Raises AigonError (exit 7) outside of a repository.
+    In a linked worktree, they are those of the main checkout. Raises AigonError (exit 7) outside of a repository.
     """
     repository = find_repository(start)
     told, home = read_state_files(repository), find_home(repository.common_dir)
@@ -161,7 +161,7 @@ def _place_features(repository: RepositoryFolders, told: Sequence[StateFile], ru
 
 
 def _find_stage(path: str) -> Feature:
-    """The feature of a spec; a folder beside the stages is a column of its own, all other folders are one together."""
+    """Return the feature of a spec. A folder beside the stages is a column of its own; all other folders share one."""
     feature = files.feature_for_path(path)
     if feature.stage in STAGES and path.startswith(f"{ROOT}/"):
         return feature
@@ -203,18 +203,18 @@ def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterab
 
 
 def _choose_speaker(feature: Feature, mine: Sequence[StateFile]) -> StateFile | None:
-    """Whose run speaks for the feature: the last one's; once it is done, the furthest one's, for that was merged."""
+    """Return the last run of the feature; once it is done, the furthest one, since that was merged."""
     key = (lambda each: (_count_proven(each), _last_heard(each))) if feature.stage == "done" else _last_heard
     return max(mine, key=key, default=None)
 
 
 def _list_problems(mine: Sequence[StateFile], last: StateFile | None) -> list[str]:
-    """What could not be read: of the last run, and of every agent."""
+    """Return what could not be read of the last run and of every agent."""
     return [each.problem for each in mine if each.problem and (each.label or each is last)]
 
 
 def _gather_lanes(mine: Iterable[StateFile], running: Iterable[StateFile]) -> tuple[CardLane, ...]:
-    """An agent each, by label; what is done in the checkout itself is none."""
+    """Return a lane for each agent with a worktree, by label."""
     told = sorted((each for each in mine if each.label and each.state), key=lambda each: each.label)
     working = {each.label: _describe_running(each.state) for each in told if each in running}
     return tuple(
@@ -239,7 +239,7 @@ def _last_heard(told: StateFile) -> str:
 
 
 def _parse_spec(place: SpecLocation) -> tuple[Spec | None, str]:
-    """The spec, or why there is none to be read."""
+    """Return the spec, or why it cannot be read."""
     from aigon.spec.document import parse_spec
 
     try:
@@ -251,7 +251,7 @@ def _parse_spec(place: SpecLocation) -> tuple[Spec | None, str]:
 
 
 def _find_title(spec: Spec | None, feature: Feature) -> str:
-    """The title as a card needs it: the word that every spec's title begins with says nothing on a board."""
+    # "Feature:", with which many titles begin, says nothing on a board.
     title = fold(spec.title if spec else "")
     return title.removeprefix("Feature:").strip() or feature.slug
 
@@ -272,7 +272,7 @@ def _describe_running(state: StateDict) -> RunningLoop:
 
 
 def _describe_end(state: StateDict) -> RunEnd:
-    """The end of a run that does not go on here, whatever its state file still says."""
+    """Return the end of a run that does not continue here, whatever its state file says."""
     status, reason = state["status"], str(state.get("stop_reason") or "")
     if status == "running":
         host = str(state.get("host") or "")

@@ -54,7 +54,7 @@ def drawn(of: ArenaScene, width: int = 100, height: int = 24, now: float = 0.0) 
 
 def staged(*events: Event, label: str = "cx") -> ArenaScene:
     """An arena in which one has started and sent these."""
-    now = build_arena_scene(PLAN, LANES, 0.0).started(label, 0.0)
+    now = build_arena_scene(PLAN, LANES, 0.0).start(label, 0.0)
     for event in events:
         now = now.apply(label, event, 0.0)
     return now
@@ -212,7 +212,7 @@ def test_red_checks_are_counted_and_what_runs_is_named() -> None:
 def test_how_each_ended_stays_in_its_line() -> None:
     now = staged(run_started())
     for one in ENDS:
-        now = now.ended(one)
+        now = now.close(one)
     shown = drawn(now)
     assert shown[5].startswith("✓ cc-opus") and shown[5].endswith("proven")
     assert shown[6].startswith("✗ cx") and shown[6].endswith("broken off by SIGKILL: no memory")
@@ -231,13 +231,13 @@ def test_a_resumed_run_shows_what_it_came_to_before() -> None:
     before = replace(LANES[1], finished=3, iterations=3, met=2, total=5, spend=Spend(1.5, 1))
     told = build_arena_scene(PLAN, [before], 0.0)
     assert "cx     -          2/5     0    0:00  $1.50 + unknown" in drawn(told)[5]
-    told = told.started("cx", 0.0).apply("cx", run_started(resumed=True), 0.0)
+    told = told.start("cx", 0.0).apply("cx", run_started(resumed=True), 0.0)
     assert "2/5" in drawn(told)[5] and "taking up the run" in drawn(told)[5]
 
 
 def test_text_of_others_cannot_steer_the_terminal() -> None:
     evil = lane("cx", EVIL)
-    now = build_arena_scene(replace(PLAN, slug=EVIL), [evil], 0.0).started("cx", 0.0)
+    now = build_arena_scene(replace(PLAN, slug=EVIL), [evil], 0.0).start("cx", 0.0)
     events: list[Event] = [
         run_started(), CheckStarted("", 1, "lint", EVIL), replace(WAIT, agent=EVIL, reason=EVIL),
         Notice("", EVIL, "warning"), IterationStarted("", 1, EVIL, EVIL, 0, 1, 0),
@@ -245,7 +245,7 @@ def test_text_of_others_cannot_steer_the_terminal() -> None:
     for event in events:
         now = now.apply("cx", event, 0.0)
         assert all(line.isprintable() for line in drawn(now)) and "pwned" not in "".join(drawn(now))
-    now = now.ended(ended("cx", "stopped", 3, EVIL)).said(EVIL)
+    now = now.close(ended("cx", "stopped", 3, EVIL)).add_notice("", EVIL)
     assert all(line.isprintable() for line in drawn(now)) and "pwned" not in "".join(drawn(now))
 
 
@@ -253,11 +253,11 @@ def test_text_of_others_cannot_steer_the_terminal() -> None:
 @given(st.integers(1, 60), st.integers(20, 120), st.integers(1, 30), st.integers(0, 4))
 def test_a_frame_is_never_higher_or_wider_than_the_terminal(height: int, width: int, count: int, notices: int) -> None:
     lanes = [replace(LANES[0], candidate=_named(f"cc-{number}")) for number in range(count)]
-    now = build_arena_scene(
-        ArenaPlan("42", "multiply " * 9, count, Parallelism(2, "because " * 9)), lanes, 0.0
-    ).started("cc-0", 0.0)
+    now = build_arena_scene(ArenaPlan("42", "multiply " * 9, count, Parallelism(2, "because " * 9)), lanes, 0.0).start(
+        "cc-0", 0.0
+    )
     for _ in range(notices):
-        now = now.said("disk space is getting low " * 9)
+        now = now.add_notice("", "disk space is getting low " * 9)
     for lines in (draw_arena(now, Page(width, height), 0.0), draw_arena_end(now, Page(width, height), 0.0)):
         drawn = list(lines.renderables)
         assert 0 < len(drawn) <= max(2, height - 1)

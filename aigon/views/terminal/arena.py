@@ -16,6 +16,7 @@ from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_duration
 from aigon.text.quoting import fold
 
+HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": True}
 
 
@@ -29,41 +30,42 @@ class ArenaNdjson:
         self._feature = ""
 
     def began(self, plan: ArenaPlan, _lanes: Sequence[Lane]) -> None:
-        """Say how many there are, and how many at a time."""
         self._feature = plan.feature
         self.said(plan.said)
 
     def started(self, label: str) -> None:
-        """Its first event says so."""
+        """Write nothing: the first event of the loop says so."""
 
     def __call__(self, label: str, document: Mapping[str, Any], _event: Event | None) -> None:
         """Pass on an event, whether this version knows it or not."""
         self._write({**document, "label": label})
 
     def said(self, text: str) -> None:
-        """A notice that is about all of them."""
         self._notice("", text)
 
     def ended(self, ended: LaneEnd) -> None:
-        """A notice where a loop did not say its end itself."""
+        """Write a notice, unless the loop said itself how it ended."""
         if not ended.own_word:
             self._notice(ended.label, ended.summary)
 
     def finished(self, ended: ArenaEnd) -> None:
-        """The last line."""
-        candidates = [_build_end_document(one) for one in ended.candidates]
+        """Write the last line, and the summary for people."""
+        candidates = [
+            {key: value for key, value in asdict(one).items() if key != "own_word"} | {"seconds": round(one.seconds, 3)}
+            for one in ended.candidates
+        ]
         self._end({"outcome": ended.outcome, "exit_code": ended.exit_code, "candidates": candidates})
         for text in ("", *render_arena_summary(self._feature, ended)):
             write_line(self._words, text)
 
     def refused(self, error: AigonError) -> None:
-        """The last line of an arena that could not begin, unless its end is written already."""
+        """Write the last line of an arena that could not begin, unless its end is written already."""
         if not self._ended:
             code = int(error.code)
             self._end({"outcome": "refused", "exit_code": code, "candidates": [], "error": as_document(error)})
 
     def close(self) -> None:
-        """The stream stays open: it is the caller's."""
+        """Leave the stream open: it is the caller's."""
 
     def _end(self, fields: Mapping[str, object]) -> None:
         success = fields["outcome"] == "met"
@@ -78,24 +80,16 @@ class ArenaNdjson:
         self._open = self._open and write_line(self._stream, dump_compact(document))
 
 
-def _build_end_document(one: LaneEnd) -> dict[str, object]:
-    document = asdict(one)
-    del document["own_word"]
-    return {**document, "seconds": round(one.seconds, 3)}
-
-
 def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
-HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
-
-
 def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:
-    """Its lines."""
+    """Yield a line per candidate, then what a person would type next."""
     rows = [HEAD, *(_build_row(one) for one in ended.candidates)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(HEAD))]
-    yield from (_align_cells(row, widths) for row in rows)
+    for row in rows:
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
     yield ""
     for one in ended.candidates:
         if one.status != "met":
@@ -104,30 +98,19 @@ def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:
             yield f"  do: {fold(one.hint)}"
         if one.status == "broken_off":
             yield f"  output: .aigon/runs/arena-{feature}/{one.label}.err"
-    yield from _suggest_next(feature, ended.candidates)
-
-
-def suggest_command(feature: str, one: LaneEnd) -> str:
-    """The command with which a candidate goes on; empty for one that has nothing to go on with or to."""
-    if one.resumable:
-        return format_run_command(feature, fold(one.label))
-    return format_run_command(feature, fold(one.label), "--loop") if not one.criteria_total else ""
+    if any(one.criteria_total for one in ended.candidates):  # if nobody ran, there is nothing to compare
+        yield f"Next: aigon feature-eval {feature}"
+    for one in ended.candidates:
+        if one.status == "met" or one.hint:
+            continue
+        if one.resumable:
+            yield f"  resume {one.label}: {format_run_command(feature, fold(one.label))}"
+        elif not one.criteria_total:
+            yield f"  start {one.label}: {format_run_command(feature, fold(one.label), '--loop')}"
 
 
 def _build_row(one: LaneEnd) -> tuple[str, ...]:
-    outcome = describe_status(one.status)
     criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
     time = format_duration(one.seconds) if one.seconds else "-"
-    return (one.label, outcome, criteria, str(one.iterations), format_spend(one.spend) or "-", time, fold(one.branch))
-
-
-def _align_cells(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _suggest_next(feature: str, candidates: Sequence[LaneEnd]) -> Iterator[str]:
-    if any(one.criteria_total for one in candidates):  # there is nothing to compare where nobody ran
-        yield f"Next: aigon feature-eval {feature}"
-    for one in candidates:
-        if one.status != "met" and not one.hint and (command := suggest_command(feature, one)):
-            yield f"  {'resume' if one.resumable else 'start'} {one.label}: {command}"
+    cost = format_spend(one.spend) or "-"
+    return (one.label, describe_status(one.status), criteria, str(one.iterations), cost, time, fold(one.branch))

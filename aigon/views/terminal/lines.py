@@ -39,6 +39,10 @@ from aigon.text.amounts import format_count, format_duration, format_epoch
 from aigon.text.quoting import fold
 from aigon.views.terminal.arena import render_arena_summary
 
+LONGEST = 200
+"""Characters in a line, the time included."""
+_DENIED = 2
+"""Denied permissions that a line names; the log of the iteration has all of them."""
 _TURN_ENDS = {
     "finished": "finished",
     "failed": "failed",
@@ -51,95 +55,20 @@ _TURN_ENDS = {
     "bad_credentials": "has bad credentials",
     "unavailable": "lost its connection",
 }
-
-_DENIED = 2
-"""Denied permissions that a line names; the log of the iteration has all of them."""
 _HOOK_ENDS: dict[HookStatus, str] = {
     "ok": "finished",
     "failed": "failed",
     "timed_out": "timed out",
     "not_started": "did not run",
 }
-
-
-def criterion_number(check: str) -> int | None:
-    """The number of the criterion whose own command the check of this name is; None for the project's checks."""
-    found = re.fullmatch(r"criterion-(\d+)", check)
-    return int(found[1]) if found else None
-
-
-def describe_result(finding: Finding) -> str:
-    """What a check found, in a few words: its summary, or its status where it has none."""
-    return finding.summary or finding.status
-
-
-def format_check_time(finding: Finding) -> str:
-    """How long a check ran, or `cached` when its result is from an earlier run on the same tree."""
-    return "cached" if finding.cached else format_duration(finding.duration)
-
-
-def describe_turn(ended: Turn) -> str:
-    """How an agent's turn ended: `claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1 (see LOG)`.
-
-    When a limit ends and what was denied come before the program's own words, which may be long.
-    """
-    when = format_epoch(ended.resets_at) if ended.resets_at is not None else ""
-    until = f" until {when}" if when else ""
-    after = f" after {format_duration(ended.duration)}" if ended.duration else ""
-    denied = f", denied: {list_denials(ended)}" if ended.denied else ""
-    how = f"{ended.agent} {_TURN_ENDS[ended.end]}{until}{after}{denied}"
-    if ended.end == "finished":
-        return how
-    # An adapter's reason may begin with the very words that `_TURN_ENDS` has for it.
-    why = ended.detail.partition(": ")[2] if ended.detail.startswith(_TURN_ENDS[ended.end]) else ended.detail
-    return how + (f": {why}" if why else "") + (f" (see {ended.log})" if ended.log else "")
-
-
-def list_denials(ended: Turn) -> str:
-    """What an agent was not permitted: `Write: src/a.py, Bash: npm test and 3 more`."""
-    more = f" and {len(ended.denied) - _DENIED} more" if len(ended.denied) > _DENIED else ""
-    return ", ".join(fold(each, 50) for each in ended.denied[:_DENIED]) + more
-
-
-def format_turn_cost(ended: Turn) -> str:
-    """What a turn cost: `cost $0.42 (reported)`, `cost unknown`."""
-    return f"cost {format_cost(ended.cost, ended.cost_status)}"
-
-
-def describe_wait(event: Waiting) -> str:
-    """For whom the run waits, until when by this machine's clock, and why."""
-    why = f": {event.reason}" if event.reason else ""
-    return f"waiting for {event.agent}{_format_until(event)} ({format_duration(event.seconds)}){why}"
-
-
-def _format_until(event: Waiting) -> str:
-    """By the clock that the event's own time is of; nothing where that cannot be said."""
-    try:
-        return f" until {datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds):%H:%M:%S}"
-    except (ValueError, OverflowError):
-        return ""
-
-
-def describe_rollback(event: RolledBack) -> str:
-    """`back to iteration 2 (1a2b3c4): 3 of 4 proven there; iteration 4 has 2 of 4 proven`."""
-    to = f"iteration {event.number}" if event.number else "the base"
-    return f"back to {to} ({event.commit[:7]}): {event.why}"
-
-
-def describe_hook(ran: HookRan) -> str:
-    """How a hook ended: `hook before_checks (hooks.before_checks) failed after 0.2s: no database`."""
-    after = f" after {format_duration(ran.duration)}" if ran.duration else ""
-    veto = " and stops the run" if ran.veto else ""
-    words = [line for line in ran.output.splitlines() if line.strip()]
-    why = f": {words[-1].strip()}" if ran.status != "ok" and words else ""
-    return f"hook {ran.point} ({ran.name}) {_HOOK_ENDS[ran.status]}{after}{veto}{why}"
+_NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, SavedAside, RunFinished)
 
 
 @dataclass(frozen=True, slots=True)
 class IterationCount:
     """Iteration `number`, in an invocation that may do `limit` of them after the `finished` ones of earlier ones.
 
-    `finished` is None until it is known: the first turn that begins tells it, where the caller did not.
+    `finished` is None until it is known: the first turn tells it if the caller did not.
     """
 
     number: int = 0
@@ -147,7 +76,6 @@ class IterationCount:
     finished: int | None = None
 
     def apply(self, event: Event) -> "IterationCount":
-        """The place after `event`."""
         match event:
             case RunStarted():
                 finished = self.finished if event.resumed else event.earlier_iterations
@@ -161,7 +89,7 @@ class IterationCount:
 
     @property
     def is_earlier(self) -> bool:
-        """Whether an earlier invocation finished this iteration: a resume only looks at its tree again."""
+        """Whether an earlier invocation finished this iteration, and a resume only assesses its tree again."""
         return self.number <= (self.finished or 0)
 
     @property
@@ -177,14 +105,10 @@ class IterationCount:
         return f"iteration {self.number}" + (f" of {(self.finished or 0) + self.limit}" if known else "")
 
 
-LONGEST = 200
-"""Characters in a line, the time included."""
-
-
 class LineSink:
-    """Writes a line per event to `stream`, plain text always, until nobody reads any more.
+    """Writes a line per event to `stream`, always as plain text, until nobody reads any more.
 
-    `finished` is the last iteration of earlier invocations, where the caller knows it.
+    `finished` is the last iteration of earlier invocations, if the caller knows it.
     """
 
     def __init__(self, stream: TextIO, *, finished: int | None = None) -> None:
@@ -195,7 +119,13 @@ class LineSink:
     def __call__(self, event: Event) -> None:
         """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
         self._place = self._place.apply(event)
-        if self._open and not _is_told_later(event):
+        match event:
+            case CheckStarted(check=name) | CheckFinished(finding=Finding(check=name)):
+                # The verdict on a criterion's own command has a line of its own, and says what it means.
+                is_shown = criterion_number(name) is None
+            case _:
+                is_shown = True
+        if self._open and is_shown:
             self._open = write_line(self._stream, stamp_line(describe_event(event, self._place)))
 
     def close(self) -> None:
@@ -203,13 +133,62 @@ class LineSink:
         self._open = False
 
 
-def _is_told_later(event: Event) -> bool:
-    """Whether this is about a criterion's own command: the verdict, with what it means, has a line of its own."""
+class ArenaLines:
+    """Writes a line per notable event to `stream`, behind the label of the candidate, and the summary at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._places: dict[str, IterationCount] = {}
+        self._width = 0
+        self._open = True
+        self._feature = ""
+
+    def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
+        self._feature = plan.feature
+        self._width = max((len(lane.label) for lane in lanes), default=0)
+        self._places = {lane.label: IterationCount(finished=lane.finished or 0) for lane in lanes}
+        self.said(f"feature {plan.feature} {plan.slug}: {plan.said}{plan.limits and f'; {plan.limits}'}")
+
+    def started(self, label: str) -> None:
+        """Write nothing: the first event of the loop says so."""
+
+    def __call__(self, label: str, _document: Mapping[str, Any], event: Event | None) -> None:
+        if event is None:
+            return
+        place = self._places[label] = self._places.get(label, IterationCount()).apply(event)
+        if _is_notable(event):
+            self._write(label, describe_event(event, place))
+
+    def said(self, text: str) -> None:
+        self._write("", text)
+
+    def ended(self, ended: LaneEnd) -> None:
+        """Write how a loop ended, unless it said so itself."""
+        if not ended.own_word:
+            self._write(ended.label, ended.summary)
+
+    def finished(self, ended: ArenaEnd) -> None:
+        for text in ("", *render_arena_summary(self._feature, ended)):
+            self._open = self._open and write_line(self._stream, text)
+
+    def close(self) -> None:
+        """Write nothing from here on. The stream stays open: it is the caller's."""
+        self._open = False
+
+    def _write(self, label: str, text: str) -> None:
+        column = f"{fold(label):<{self._width}}  " if label else ""
+        self._open = self._open and write_line(self._stream, stamp_line(text, column))
+
+
+def _is_notable(event: Event) -> bool:
+    """Return whether somebody who follows several agents at once wants to read of it."""
     match event:
-        case CheckStarted(check=name) | CheckFinished(finding=Finding(check=name)):
-            return criterion_number(name) is not None
+        case Notice(level=level):
+            return level == "warning"
+        case HookRan(status=status):
+            return status != "ok"
         case _:
-            return False
+            return isinstance(event, _NOTABLE)
 
 
 def stamp_line(text: str, column: str = "") -> str:
@@ -222,20 +201,30 @@ def stamp_line(text: str, column: str = "") -> str:
 
 
 def describe_event(event: Event, place: IterationCount) -> str:
-    """Return what the line of `event` says."""
+    """Return the line of `event`, without the time."""
     match event:
-        case RunStarted() | IterationStarted() | IterationFinished() | RunFinished():
-            return _describe_step(event, place)
+        case RunStarted():
+            return _describe_start(event, place)
+        case IterationStarted():
+            model = f" with {event.model}" if event.model else ""
+            effort = f", effort {event.effort}" if event.effort else ""
+            step = f", rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else ""
+            return f"{place}: {event.agent} is working{model}{effort}{step}"
+        case IterationFinished():
+            return _describe_iteration(event, place)
+        case RunFinished():
+            return f"exit code {event.exit_code}: {describe_outcome(event.outcome)}"
         case CheckStarted():
             return f"{event.title}: running"
-        case CheckFinished():
-            return _describe_check(event.finding)
+        case CheckFinished(finding=finding):
+            return f"{_mark(finding)} {finding.title}: {describe_result(finding)} ({format_check_time(finding)})"
         case JudgeAsked():
             return f"judge: deciding {format_count(len(event.criteria), 'criterion')}"
-        case CriterionJudged():
-            return _describe_verdict(event)
-        case TurnEnded():
-            return f"{describe_turn(event.turn)}, {format_turn_cost(event.turn)}"
+        case CriterionJudged(verdict=verdict):
+            why = f" ({verdict.reason})" if verdict.status != "met" and verdict.reason else ""
+            return f"criterion {verdict.criterion} {VERDICT_WORDS[verdict.status]}: {event.text}{why}"
+        case TurnEnded(turn=turn):
+            return f"{describe_turn(turn)}, cost {format_cost(turn.cost, turn.cost_status)}"
         case Waiting():
             return f"{describe_wait(event)}. Ctrl+C stops, --resume continues"
         case SavedAside():
@@ -255,23 +244,6 @@ def describe_event(event: Event, place: IterationCount) -> str:
             return event.text if event.level == "info" else f"{event.level}: {event.text}"
 
 
-def _describe_step(
-    event: RunStarted | IterationStarted | IterationFinished | RunFinished, place: IterationCount
-) -> str:
-    match event:
-        case RunStarted():
-            return _describe_start(event, place)
-        case IterationStarted():
-            model = f" with {event.model}" if event.model else ""
-            effort = f", effort {event.effort}" if event.effort else ""
-            rung = f"{effort}, rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else effort
-            return f"{place}: {event.agent} is working{model}{rung}"
-        case IterationFinished():
-            return _describe_iteration(event, place)
-        case RunFinished():
-            return f"exit code {event.exit_code}: {describe_outcome(event.outcome)}"
-
-
 def _describe_start(event: RunStarted, place: IterationCount) -> str:
     verb = "resumed" if event.resumed else "started"
     skipped = ", validation skipped" if event.skip_validation else ""
@@ -281,96 +253,76 @@ def _describe_start(event: RunStarted, place: IterationCount) -> str:
 
 
 def _describe_iteration(event: IterationFinished, place: IterationCount) -> str:
-    if not event.number:
-        return f"base: {_count_results(event)}"
-    if place.is_earlier:
-        return f"{place} checked again: {_count_results(event)}"
-    unchanged = "" if event.changes else "no files changed, "
-    return f"{place} finished: {unchanged}{_count_results(event)}"
-
-
-def _describe_check(finding: Finding) -> str:
-    return f"{_mark(finding)} {finding.title}: {describe_result(finding)} ({format_check_time(finding)})"
-
-
-def _describe_verdict(event: CriterionJudged) -> str:
-    verdict = event.verdict
-    why = f" ({verdict.reason})" if verdict.status != "met" and verdict.reason else ""
-    return f"criterion {verdict.criterion} {VERDICT_WORDS[verdict.status]}: {event.text}{why}"
-
-
-def _count_results(event: IterationFinished) -> str:
     met = sum(verdict.status == "met" for verdict in event.verdicts)
-    return f"{met} of {len(event.verdicts)} criteria proven, {describe_checks(event.findings)}"
+    results = f"{met} of {len(event.verdicts)} criteria proven, {describe_checks(event.findings)}"
+    if not event.number:
+        return f"base: {results}"
+    if place.is_earlier:
+        return f"{place} checked again: {results}"
+    return f"{place} finished: {'' if event.changes else 'no files changed, '}{results}"
 
 
 def _mark(finding: Finding) -> str:
-    """The mark that the iteration log gives it."""
+    """Return the mark that the iteration log gives it."""
     if finding.status == "pass":
         return "⚠️" if any(problem.severity == "warning" for problem in finding.problems) else "✅"
     return "⚠️" if finding.status == "skipped" else "❌"
 
 
-_NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, SavedAside, RunFinished)
+def criterion_number(check: str) -> int | None:
+    """Return the number of the criterion whose own command the check is; None for the project's checks."""
+    match = re.fullmatch(r"criterion-(\d+)", check)
+    return int(match[1]) if match else None
 
 
-class ArenaLines:
-    """Writes lines to `stream`, and the summary at the end, until nobody reads any more."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._places: dict[str, IterationCount] = {}
-        self._width = 0
-        self._open = True
-        self._feature = ""
-
-    def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
-        """Say how many there are, and how many at a time."""
-        self._feature = plan.feature
-        self._width = max((len(lane.label) for lane in lanes), default=0)
-        self._places = {lane.label: IterationCount(finished=lane.finished or 0) for lane in lanes}
-        self.said(f"feature {plan.feature} {plan.slug}: {plan.said}{plan.limits and f'; {plan.limits}'}")
-
-    def started(self, label: str) -> None:
-        """Its first event says so."""
-
-    def __call__(self, label: str, _document: Mapping[str, Any], event: Event | None) -> None:
-        """Write `event`, where it is notable."""
-        if event is None:
-            return
-        place = self._places[label] = self._places.get(label, IterationCount()).apply(event)
-        if is_notable(event):
-            self._write(label, describe_event(event, place))
-
-    def said(self, text: str) -> None:
-        """Write a line on the arena as a whole."""
-        self._write("", text)
-
-    def ended(self, ended: LaneEnd) -> None:
-        """Write how a loop ended, where that is not what it said itself."""
-        if not ended.own_word:
-            self._write(ended.label, ended.summary)
-
-    def finished(self, ended: ArenaEnd) -> None:
-        """Write the summary."""
-        for text in ("", *render_arena_summary(self._feature, ended)):
-            self._open = self._open and write_line(self._stream, text)
-
-    def close(self) -> None:
-        """Write nothing from here on. The stream stays open: it is the caller's."""
-        self._open = False
-
-    def _write(self, label: str, text: str) -> None:
-        who = f"{fold(label):<{self._width}}  " if label else ""
-        self._open = self._open and write_line(self._stream, stamp_line(text, who))
+def describe_result(finding: Finding) -> str:
+    """Return the summary of a check, or its status if it has none."""
+    return finding.summary or finding.status
 
 
-def is_notable(event: Event) -> bool:
-    """Whether somebody who follows several agents at once wants to read of it."""
-    match event:
-        case Notice(level=level):
-            return level == "warning"
-        case HookRan(status=status):
-            return status != "ok"
-        case _:
-            return isinstance(event, _NOTABLE)
+def format_check_time(finding: Finding) -> str:
+    """Return how long a check ran, or `cached` if its result is from an earlier run on the same tree."""
+    return "cached" if finding.cached else format_duration(finding.duration)
+
+
+def describe_turn(turn: Turn) -> str:
+    """`claude finished after 1m 12s`, `claude failed after 3.0s: exit code 1 (see LOG)`.
+
+    When a limit ends and what was denied come before the program's own words, which may be long.
+    """
+    resets = format_epoch(turn.resets_at) if turn.resets_at is not None else ""
+    until = f" until {resets}" if resets else ""
+    after = f" after {format_duration(turn.duration)}" if turn.duration else ""
+    more = f" and {len(turn.denied) - _DENIED} more" if len(turn.denied) > _DENIED else ""
+    names = ", ".join(fold(name, 50) for name in turn.denied[:_DENIED]) + more
+    how = f"{turn.agent} {_TURN_ENDS[turn.end]}{until}{after}{f', denied: {names}' if names else ''}"
+    if turn.end == "finished":
+        return how
+    # An adapter's reason may begin with the very words that `_TURN_ENDS` has for it.
+    why = turn.detail.partition(": ")[2] if turn.detail.startswith(_TURN_ENDS[turn.end]) else turn.detail
+    return how + (f": {why}" if why else "") + (f" (see {turn.log})" if turn.log else "")
+
+
+def describe_wait(event: Waiting) -> str:
+    """Return for whom the run waits, until when by the clock of the event, and why."""
+    try:
+        until = f" until {datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds):%H:%M:%S}"
+    except (ValueError, OverflowError):
+        until = ""
+    why = f": {event.reason}" if event.reason else ""
+    return f"waiting for {event.agent}{until} ({format_duration(event.seconds)}){why}"
+
+
+def describe_rollback(event: RolledBack) -> str:
+    """`back to iteration 2 (1a2b3c4): 3 of 4 proven there; iteration 4 has 2 of 4 proven`."""
+    to = f"iteration {event.number}" if event.number else "the base"
+    return f"back to {to} ({event.commit[:7]}): {event.why}"
+
+
+def describe_hook(ran: HookRan) -> str:
+    """`hook before_checks (hooks.before_checks) failed after 0.2s: no database`."""
+    after = f" after {format_duration(ran.duration)}" if ran.duration else ""
+    veto = " and stops the run" if ran.veto else ""
+    words = [line for line in ran.output.splitlines() if line.strip()]
+    why = f": {words[-1].strip()}" if ran.status != "ok" and words else ""
+    return f"hook {ran.point} ({ran.name}) {_HOOK_ENDS[ran.status]}{after}{veto}{why}"

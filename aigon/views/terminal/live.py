@@ -23,64 +23,9 @@ from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_ru
 from aigon.views.terminal.lines import IterationCount
 from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene, list_waiting_checks
 
-STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, nothing lost)"
-
-
-class LiveSink:
-    """Draws a run on the terminal behind `console_stream`. It takes the terminal over from the first event on.
-
-    `title` is the first line; `checks` are shown as waiting before the first one runs; `spend` and `finished` are
-    what earlier invocations of the same run spent, and the last iteration of theirs; `stopping` says whether a person
-    has asked for the end. An event costs the caller no
-    drawing: a thread of rich draws, so that a terminal that somebody has paused with Ctrl+S does not pause the run.
-    """
-
-    def __init__(
-        self,
-        console_stream: TextIO,
-        *,
-        title: str,
-        criteria: Sequence[Criterion],
-        checks: Sequence[Check] = (),
-        spend: Spend | None = None,
-        finished: int | None = None,
-        stopping: Callable[[], bool] = lambda: False,
-    ) -> None:
-        now = time.monotonic()
-        self._scene = Scene(
-            title,
-            tuple(criteria),
-            checks=list_waiting_checks(checks),
-            place=IterationCount(finished=finished),
-            spend=spend or Spend(),
-            began=now,
-            phase_began=now,
-        )
-        self._stopping = stopping
-        self._screen = Screen(console_stream, self._frame)
-
-    def __call__(self, event: Event) -> None:
-        """Take `event` into the picture; it is on the terminal within a quarter of a second."""
-        self._scene = self._scene.apply(event, time.monotonic())
-        self._screen.take()
-
-    def asking(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
-        """`ask` with the terminal to itself for as long as it waits for the answer."""
-        return self._screen.aside(ask)
-
-    def close(self) -> None:
-        """Leave a last short frame and give the terminal back."""
-        self._screen.close()
-
-    def _frame(self, page: Page, last: bool) -> Group:
-        scene = self._scene
-        if self._stopping() and not last:
-            scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
-        return (draw_run_end if last else draw_run)(scene, page, time.monotonic())
-
-
 PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
+STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, nothing lost)"
 
 
 class _KeptOutput(io.StringIO):
@@ -98,18 +43,18 @@ class _KeptOutput(io.StringIO):
 
 
 class Screen:
-    """The terminal behind `stream`, showing what `draw` makes of a page and of whether it is the last one.
+    """The terminal behind `stream`, showing what `draw` makes of a page, and of whether it is the last one.
 
-    The picture is on the terminal's alternate screen: there a resize reflows nothing and leaves nothing in scrollback.
-    What is printed meanwhile appears once the terminal is given back. A terminal that somebody has paused with Ctrl+S
-    pauses the thread that draws and nothing else.
+    The picture is on the terminal's alternate screen: a resize reflows nothing there and leaves nothing in scrollback.
+    What is printed meanwhile appears once the terminal is given back. A thread of rich draws, so that a terminal that
+    somebody has paused with Ctrl+S does not pause the run.
     """
 
     def __init__(self, stream: TextIO, draw: Callable[[Page, bool], Group]) -> None:
         self._stream, self._draw = stream, draw
         self._console = Console(file=stream, highlight=False)
         self._echo: list[Any] | None = None
-        self._closed = False
+        self._closed = self._shown = False
         self._live = Live(
             console=self._console,
             refresh_per_second=PER_SECOND,
@@ -119,7 +64,6 @@ class Screen:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._shown = False
 
     def take(self) -> None:
         """Take the terminal over, unless that is done, or over."""
@@ -131,10 +75,10 @@ class Screen:
                     setattr(sys, name, _KeptOutput(stream))
             self._live.start(refresh=True)
 
-    def aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
-        """`ask` with the terminal to itself for as long as it waits for the answer."""
+    def step_aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
+        """Return `ask` with the terminal to itself for as long as it waits for the answer."""
 
-        def asked(question: str) -> bool:
+        def ask_alone(question: str) -> bool:
             shown = self._live.is_started
             self._stop()
             try:
@@ -143,7 +87,7 @@ class Screen:
                 if shown:
                     self.take()
 
-        return asked
+        return ask_alone
 
     def close(self) -> None:
         """Leave a last short frame and give the terminal back, its cursor shown, whatever happened before.
@@ -177,7 +121,7 @@ class Screen:
 
 
 def _set_control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | None:
-    """Keep the terminal from writing ^C into the picture, or give it back as it was; what it was, on a terminal."""
+    """Keep the terminal from writing ^C into the picture, or `restore` its settings. Return what they were."""
     with contextlib.suppress(termios.error, OSError, ValueError):
         before = termios.tcgetattr(stream.fileno())
         quiet = [*before[:3], before[3] & ~termios.ECHOCTL, *before[4:]]
@@ -186,40 +130,83 @@ def _set_control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | 
     return None
 
 
-class ArenaLive:
-    """Draws an arena on the terminal behind `stream`, from its beginning until its end, and the summary below.
+class LiveSink:
+    """Draws one run, from its first event on.
 
-    An event costs the caller no drawing: a thread of rich draws.
+    `checks` are shown as waiting before the first one runs. `spend` and `finished` are what earlier invocations of the
+    run spent, and their last iteration. `stopping` says whether a person has asked for the end.
     """
+
+    def __init__(
+        self,
+        console_stream: TextIO,
+        *,
+        title: str,
+        criteria: Sequence[Criterion],
+        checks: Sequence[Check] = (),
+        spend: Spend | None = None,
+        finished: int | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        now = time.monotonic()
+        self._scene = Scene(
+            title,
+            tuple(criteria),
+            checks=list_waiting_checks(checks),
+            place=IterationCount(finished=finished),
+            spend=spend or Spend(),
+            began=now,
+            phase_began=now,
+        )
+        self._stopping = stopping
+        self._screen = Screen(console_stream, self._draw)
+
+    def __call__(self, event: Event) -> None:
+        self._scene = self._scene.apply(event, time.monotonic())
+        self._screen.take()
+
+    def asking(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
+        """Return `ask` with the terminal to itself for as long as it waits for the answer."""
+        return self._screen.step_aside(ask)
+
+    def close(self) -> None:
+        self._screen.close()
+
+    def _draw(self, page: Page, last: bool) -> Group:
+        scene, now = self._scene, time.monotonic()
+        if last:
+            return draw_run_end(scene, page, now)
+        if self._stopping():
+            scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
+        return draw_run(scene, page, now)
+
+
+class ArenaLive:
+    """Draws the runs of an arena, and writes the summary below when all have ended."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._stage = ArenaScene()
+        self._scene = ArenaScene()
         self._feature = ""
-        self._screen = Screen(stream, self._frame)
+        self._screen = Screen(stream, self._draw)
 
     def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
-        """Take the terminal over."""
         self._feature = plan.feature
-        self._stage = build_arena_scene(plan, lanes, time.monotonic())
+        self._scene = build_arena_scene(plan, lanes, time.monotonic())
         self._screen.take()
 
     def started(self, label: str) -> None:
-        """Show that it runs."""
-        self._stage = self._stage.started(label, time.monotonic())
+        self._scene = self._scene.start(label, time.monotonic())
 
     def __call__(self, label: str, _document: Mapping[str, Any], event: Event | None) -> None:
-        """Take `event` into the picture; it is on the terminal within a quarter of a second."""
         if event is not None:
-            self._stage = self._stage.apply(label, event, time.monotonic())
+            self._scene = self._scene.apply(label, event, time.monotonic())
 
     def said(self, text: str) -> None:
-        """Show a line on the arena as a whole."""
-        self._stage = self._stage.said(text)
+        self._scene = self._scene.add_notice("", text)
 
     def ended(self, ended: LaneEnd) -> None:
-        """Show how a loop ended."""
-        self._stage = self._stage.ended(ended)
+        self._scene = self._scene.close(ended)
 
     def finished(self, ended: ArenaEnd) -> None:
         """Give the terminal back and write the summary."""
@@ -229,8 +216,7 @@ class ArenaLive:
                 return
 
     def close(self) -> None:
-        """Leave a last short frame and give the terminal back."""
         self._screen.close()
 
-    def _frame(self, page: Page, last: bool) -> Group:
-        return (draw_arena_end if last else draw_arena)(self._stage, page, time.monotonic())
+    def _draw(self, page: Page, last: bool) -> Group:
+        return (draw_arena_end if last else draw_arena)(self._scene, page, time.monotonic())
