@@ -4,18 +4,23 @@ import logging
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from aigon.arena import command_line as arena_line
-from aigon.arena import entrant
-from aigon.arena import lane as rules
-from aigon.arena.entrant import Entrant
-from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd, choose_parallelism
+from aigon.arena.command_line import build_command_line, build_environment
+from aigon.arena.entrant import Entrant, find_followers, list_entrants
+from aigon.arena.lane import (
+    ArenaEnd,
+    ArenaPlan,
+    Lane,
+    LaneEnd,
+    choose_parallelism,
+    combine_exit_codes,
+    compute_time_left,
+)
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import Exit
 from aigon.files.home import STOP_FILES, ensure_home, find_home
@@ -29,51 +34,6 @@ from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.running import keep_note
 from aigon.process.stop import POLL_SECONDS, Stop, StopReason
 
-
-class ArenaObserver(Protocol):
-    """Somebody who watches several loops at once; each call but `close` comes from one thread."""
-
-    def began(self, plan: ArenaPlan, lanes: Sequence[Lane], /) -> None:
-        """What is about to happen, and with whom."""
-
-    def started(self, label: str, /) -> None:
-        """A loop was started."""
-
-    def __call__(self, label: str, document: Mapping[str, Any], event: Event | None, /) -> None:
-        """A loop sent an event: as the document it wrote, and as the event where this version knows it."""
-
-    def said(self, text: str, /) -> None:
-        """A line for people on the arena as a whole."""
-
-    def ended(self, ended: LaneEnd, /) -> None:
-        """A loop has ended, or will not be started."""
-
-    def finished(self, ended: ArenaEnd, /) -> None:
-        """All have."""
-
-    def close(self) -> None:
-        """Give back what is held."""
-
-
-class SafeObserver:
-    """Passes on to an observer; where that fails it is logged, and the arena goes on."""
-
-    def __init__(self, observer: ArenaObserver) -> None:
-        self.observer = observer
-
-    def tell(self, call: Callable[..., None], *arguments: object) -> None:
-        """Make one of its calls."""
-        try:
-            call(*arguments)
-        except Exception:
-            logging.getLogger("aigon").exception("an observer failed; the arena goes on")
-
-    def close(self) -> None:
-        """Close it."""
-        with suppress(OSError):
-            self.observer.close()
-
-
 POLITE = "each finishes its iteration, then stops. Ctrl+C again stops all at once; nothing is lost either way"
 _CODES: dict[StopReason, Exit] = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}
 _SIGNALS: dict[StopReason, signal.Signals] = {
@@ -81,46 +41,32 @@ _SIGNALS: dict[StopReason, signal.Signals] = {
     "SIGTERM": signal.SIGTERM,
     "SIGHUP": signal.SIGHUP,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ArenaStop:
-    """Nobody is started any more: why, and the exit code of those that wait in vain."""
-
-    why: str
-    code: int
-
-
-def find_stop_reason(stop: Stop, proven: str) -> ArenaStop | None:
-    """Why nobody is started any more; `proven` is the label of one whose proof ends the others."""
-    if stop.asked:
-        why = "a stop file exists" if stop.reason == "stop-file" else f"stopped by {stop.reason}"
-        return ArenaStop(why, _CODES.get(stop.reason, Exit.STOPPED))
-    return ArenaStop(f"{proven} was proven first", Exit.STOPPED) if proven else None
-
-
-def pass_on_stop(stop: Stop, proven: str, running: Iterable[Entrant]) -> None:
-    """Let the loops that run know. Stop files they see themselves."""
-    for each in running:
-        if stop.now:
-            each.insist(_SIGNALS.get(stop.reason))
-        elif proven and each.label != proven:
-            each.insist(signal.SIGTERM, why=f"{proven} was proven first")
-        elif stop.asked:
-            each.ask(signal.SIGINT)
-
-
-def plan_arena(root: Path, options: Options, candidates: Sequence[Candidate], parallel: int | None) -> ArenaPlan:
-    """The plan for these candidates of one feature. Raises AigonError (exit 2) for a malformed configuration."""
-    config, first, count = load_configuration(open_work_tree(root)), candidates[0], len(candidates)
-    at_a_time = choose_parallelism(
-        count, wanted=parallel, configured=config.arena.parallel, cores=count_slots(), memory=measure_free_memory()
-    )
-    cost, time = max_cost(config, options), max_time(config, options)
-    return ArenaPlan(first.feature, first.slug, count, at_a_time, cost, time)
-
-
 CommandLine = Callable[..., list[str]]
+
+
+class ArenaObserver(Protocol):
+    """Somebody who watches several loops at once; each call but `close` comes from one thread."""
+
+    def began(self, plan: ArenaPlan, lanes: Sequence[Lane], /) -> None:
+        """Hear what is about to happen, and with whom."""
+
+    def started(self, label: str, /) -> None:
+        """Hear that a loop was started."""
+
+    def __call__(self, label: str, document: Mapping[str, Any], event: Event | None, /) -> None:
+        """Hear an event of a loop: as the document it wrote, and as the event if this version knows it."""
+
+    def said(self, text: str, /) -> None:
+        """Hear a line for people on the arena as a whole."""
+
+    def ended(self, ended: LaneEnd, /) -> None:
+        """Hear that a loop has ended, or will not be started."""
+
+    def finished(self, ended: ArenaEnd, /) -> None:
+        """Hear that all have ended."""
+
+    def close(self) -> None:
+        """Give back what is held."""
 
 
 def run_arena(
@@ -133,126 +79,147 @@ def run_arena(
     first_proven: bool,
     observer: ArenaObserver,
     folder: Path,
-    command_line: CommandLine = arena_line.build_command_line,
+    command_line: CommandLine = build_command_line,
 ) -> ArenaEnd:
-    """Run a loop for each candidate, whose worktrees are there, from the main `checkout`; how all of them ended.
+    """Run a loop for each candidate, whose worktrees exist, from the main `checkout`, and return how all ended.
 
-    The runs of the labels in `resume` go on. `folder` is where they share what they share. `command_line` makes what
+    The runs of the labels in `resume` continue. The loops share what they know in `folder`. `command_line` makes what
     starts a loop.
     """
-    watching = SafeObserver(observer)
     stop = Stop([checkout.root / name for name in STOP_FILES])
-    arena = _Arena(checkout, options, folder, watching, stop, first_proven, command_line)
+    arena = _Arena(checkout, options, folder, observer, stop, first_proven, command_line)
     home = ensure_home(checkout.common_dir)
     try:
         with stop.handling(), keep_note(home, new_run_id(), "", candidates[0].feature, "") as running:
             stop.request = running.request
             return arena.run(candidates, resume, parallel)
     finally:
-        watching.close()
+        with suppress(OSError):
+            observer.close()
         stop.close()
 
 
 class _Arena:
-    """The loops of one arena: who waits, who runs, who has ended."""
+    """The loops of one arena: those that wait, run, or have ended. `_proven` is the label whose proof ends the others.
+
+    The first of those that begin at one base is the scout: the others wait until it has assessed the base.
+    """
 
     def __init__(
         self,
         checkout: Checkout,
         options: Options,
         folder: Path,
-        watching: SafeObserver,
+        observer: ArenaObserver,
         stop: Stop,
         first_proven: bool,
         command_line: CommandLine,
     ) -> None:
         self._checkout, self._options, self._folder = checkout, options, folder
-        self._watching, self._stop, self._command_line = watching, stop, command_line
-        self._first_proven, self._proven, self._asked = first_proven, "", False
+        self._observer, self._stop, self._command_line = observer, stop, command_line
+        self._first_proven, self._proven, self._is_announced = first_proven, "", False
         self._waiting: deque[Entrant] = deque()
         self._running: dict[str, Entrant] = {}
         self._ended: dict[str, LaneEnd] = {}
-        self._scout, self._behind = "", frozenset[str]()
+        self._scout, self._followers = "", frozenset[str]()
 
     def run(self, candidates: Sequence[Candidate], resume: Collection[str], parallel: int | None) -> ArenaEnd:
-        """Until the last one has ended."""
+        """Run until the last one has ended. Raises AigonError (exit 2) for a malformed configuration."""
         home = find_home(self._checkout.common_dir)
-        everybody = entrant.list_entrants(home, candidates, resume)
-        self._waiting.extend(everybody)
-        self._scout, self._behind = entrant.find_followers(home, everybody)
-        plan = plan_arena(self._checkout.root, self._options, candidates, parallel)
+        entrants = list_entrants(home, candidates, resume)
+        self._waiting.extend(entrants)
+        self._scout, self._followers = find_followers(home, entrants)
+        plan = self._plan(candidates, parallel)
         self._deadline = None if plan.max_time is None else time.monotonic() + plan.max_time
-        self._tell("began", plan, [each.lane for each in everybody])
+        self._tell("began", plan, [each.lane for each in entrants])
         while self._waiting or self._running:
-            self._mind()
-            self._start(plan.places.number)
-            self._attend()
-        ended = tuple(self._ended[each.label] for each in everybody)
-        result = ArenaEnd(ended, rules.combine_exit_codes([one.exit_code for one in ended]))
+            self._pass_on_stop()
+            self._start_next(plan.places.number)
+            self._listen()
+        ended = tuple(self._ended[each.label] for each in entrants)
+        result = ArenaEnd(ended, combine_exit_codes([one.exit_code for one in ended]))
         self._tell("finished", result)
         return result
 
-    def _mind(self) -> None:
-        """Pass on what asks for the end; then nobody is started any more."""
-        end = find_stop_reason(self._stop, self._proven)
-        if end is None:
+    def _plan(self, candidates: Sequence[Candidate], parallel: int | None) -> ArenaPlan:
+        config, first, count = load_configuration(open_work_tree(self._checkout.root)), candidates[0], len(candidates)
+        at_a_time = choose_parallelism(
+            count, wanted=parallel, configured=config.arena.parallel, cores=count_slots(), memory=measure_free_memory()
+        )
+        limits = max_cost(config, self._options), max_time(config, self._options)
+        return ArenaPlan(first.feature, first.slug, count, at_a_time, *limits)
+
+    def _pass_on_stop(self) -> None:
+        """If something asks for the end, start nobody and let the loops know. Stop files they see themselves."""
+        stop, proven = self._stop, self._proven
+        if not stop.asked and not proven:
             return
+        code, why = Exit.STOPPED, f"{proven} was proven first"
+        if stop.asked:
+            code = _CODES.get(stop.reason, Exit.STOPPED)
+            why = "a stop file exists" if stop.reason == "stop-file" else f"stopped by {stop.reason}"
         while self._waiting:
-            self._note(self._waiting.popleft().lane.not_started(end.code, end.why))
-        pass_on_stop(self._stop, self._proven, self._running.values())
-        if self._stop.reason == "SIGINT" and not self._asked:
-            self._asked = True
+            self._end(self._waiting.popleft().lane.not_started(code, why))
+        for each in self._running.values():
+            if stop.now:
+                each.insist(_SIGNALS.get(stop.reason))
+            elif proven and each.label != proven:
+                each.insist(signal.SIGTERM, why=f"{proven} was proven first")
+            elif stop.asked:
+                each.ask(signal.SIGINT)
+        if stop.reason == "SIGINT" and not self._is_announced:
+            self._is_announced = True
             self._tell("said", POLITE)
 
-    def _start(self, places: int) -> None:
-        """Start whom there is a place for."""
+    def _start_next(self, places: int) -> None:
         for each in list(self._waiting):
-            if len(self._running) < places and not self._waits_for_the_base(each):
+            scout = self._running.get(self._scout)
+            is_base_known = self._scout in self._ended or bool(scout and scout.lane.looked)
+            if len(self._running) < places and (is_base_known or each.label not in self._followers):
                 self._waiting.remove(each)
-                self._begin(each)
+                self._start(each)
 
-    def _waits_for_the_base(self, each: Entrant) -> bool:
-        scout = self._running.get(self._scout)
-        looked = self._scout in self._ended or bool(scout and scout.lane.looked)
-        return each.label in self._behind and not looked
-
-    def _begin(self, each: Entrant) -> None:
-        left = rules.compute_time_left(self._deadline, time.monotonic())
+    def _start(self, each: Entrant) -> None:
+        left = compute_time_left(self._deadline, time.monotonic())
         if left == 0:
-            self._note(each.lane.not_started(Exit.SPENT, "the time of all is over"))
+            self._end(each.lane.not_started(Exit.SPENT, "the time of all is over"))
             return
         argv = self._command_line(each.lane.candidate, self._options, resume=each.resume)
-        feature, label = each.lane.candidate.feature, each.label
-        log = self._checkout.root / ".aigon" / "runs" / f"arena-{feature}" / f"{label}.err"
+        folder = self._checkout.root / ".aigon" / "runs" / f"arena-{each.lane.candidate.feature}"
+        env = build_environment(self._folder, left)
         try:
-            each.start(argv, cwd=self._checkout.root, env=arena_line.build_environment(self._folder, left), log=log)
+            each.start(argv, cwd=self._checkout.root, env=env, log=folder / f"{each.label}.err")
         except OSError as error:
-            self._note(each.lane.not_started(Exit.ENVIRONMENT, f"{error.strerror or error}: {argv[0]}"))
+            self._end(each.lane.not_started(Exit.ENVIRONMENT, f"{error.strerror or error}: {argv[0]}"))
             return
-        self._running[label] = each
-        self._tell("started", label)
+        self._running[each.label] = each
+        self._tell("started", each.label)
 
-    def _attend(self) -> None:
-        """Take in what comes; whoever has exited gives up the place."""
+    def _listen(self) -> None:
+        """Wait for what the loops send; a loop that has exited gives up its place."""
         if not self._running:
             return
         loops = [each.child for each in self._running.values() if each.child]
-        waits_for = () if self._stop.now else (self._stop.fileno(),)
-        ready = children.wait_for_ready(loops, waits_for, POLL_SECONDS)
+        wakes = () if self._stop.now else (self._stop.fileno(),)
+        ready = children.wait_for_ready(loops, wakes, POLL_SECONDS)
         for label, each in list(self._running.items()):
-            told = partial(self._hear, label)
-            if each.take(ready, told):
+            hear = partial(self._hear, label)
+            if each.take(ready, hear):
                 del self._running[label]
-                self._note(each.finish(told))
+                self._end(each.finish(hear))
 
     def _hear(self, label: str, document: Mapping[str, Any], event: Event | None) -> None:
         if self._first_proven and isinstance(event, RunFinished) and event.status == "met":
             self._proven = self._proven or label
-        self._watching.tell(self._watching.observer, label, document, event)
+        self._tell("__call__", label, document, event)
 
-    def _note(self, ended: LaneEnd) -> None:
-        self._ended[ended.label] = ended
-        self._tell("ended", ended)
+    def _end(self, end: LaneEnd) -> None:
+        self._ended[end.label] = end
+        self._tell("ended", end)
 
-    def _tell(self, what: str, *arguments: object) -> None:
-        self._watching.tell(getattr(self._watching.observer, what), *arguments)
+    def _tell(self, call: str, *arguments: object) -> None:
+        """Call the observer. An error of its own is logged, and the arena goes on."""
+        try:
+            getattr(self._observer, call)(*arguments)
+        except Exception:
+            logging.getLogger("aigon").exception("an observer failed; the arena goes on")

@@ -19,7 +19,7 @@ from aigon.process.children import Child
 
 EventHandler = Callable[[Mapping[str, Any], Event | None], None]
 END_SECONDS = 10.0
-"""From the word that all has to end at once until a process that is still there is killed: a person waits no longer."""
+"""From the request to end at once until a process is killed: a person waits no longer."""
 
 
 @dataclass(slots=True)
@@ -36,25 +36,24 @@ class Entrant:
 
     @property
     def label(self) -> str:
-        """What the candidate is called."""
         return self.lane.label
 
     def start(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
-        """Start its loop. Raises OSError where that fails."""
+        """Start its loop. Raises OSError."""
         self.began = time.monotonic()
         self.child = Child(argv, cwd=cwd, env=env, log=log)
 
-    def take(self, ready: Iterable[int], told: EventHandler) -> bool:
-        """Take in what its loop sent; whether that has exited."""
+    def take(self, ready: Iterable[int], hear: EventHandler) -> bool:
+        """Take in what its loop sent, and return whether the loop has exited."""
         assert self.child is not None, "it was started"
-        self._hear(self.child.read(ready), told)
+        self._hear(self.child.read(ready), hear)
         return self.child.over(ready)
 
-    def finish(self, told: EventHandler) -> LaneEnd:
-        """How it ended, once its loop has exited."""
+    def finish(self, hear: EventHandler) -> LaneEnd:
+        """Return how it ended, once its loop has exited."""
         assert self.child is not None, "it was started"
         lines, code, errors = self.child.end()
-        self._hear(lines, told)
+        self._hear(lines, hear)
         return self.lane.finish(
             code,
             killed_by=signal.Signals(-code).name if code < 0 else "",
@@ -69,7 +68,7 @@ class Entrant:
             self._send(number)
 
     def insist(self, number: signal.Signals | None, *, why: str = "") -> None:
-        """Ask for its end at once, and kill it where that takes too long; None is for one that sees a stop file itself.
+        """Ask for its end at once, and kill it if that takes too long. None is for one that sees a stop file itself.
 
         SIGINT is sent again each time: a process that gets two at once sees one.
         """
@@ -77,7 +76,8 @@ class Entrant:
         if self.kill_at is None:
             self.kill_at, self.why = now + END_SECONDS, why
         if now >= self.kill_at:
-            self._kill()
+            if self.child:
+                self.child.signal(signal.SIGKILL)
         elif number is None and now >= self.kill_at - END_SECONDS / 2:  # the stop file is gone by now, perhaps
             self.ask(signal.SIGTERM)
         elif number == signal.SIGINT:
@@ -90,28 +90,20 @@ class Entrant:
         if self.child and self.lane.end is None:
             self.child.signal(number)
 
-    def _kill(self) -> None:
-        if self.child:
-            self.child.signal(signal.SIGKILL)
-
-    def _hear(self, lines: Iterable[bytes], told: EventHandler) -> None:
+    def _hear(self, lines: Iterable[bytes], hear: EventHandler) -> None:
         for line in lines:
             document = parse_event_line(line)
             if document is not None:
                 event = decode_event(document)
                 self.lane = self.lane.apply(event) if event else self.lane
-                self.lane = replace(self.lane, hint=_find_hint(document) or self.lane.hint)
-                told(document, event)
-
-
-def _find_hint(document: Mapping[str, Any]) -> str:
-    """What the error of a refused run says is to be done."""
-    error = document.get("error")
-    return str(error.get("hint") or "") if isinstance(error, dict) else ""
+                error = document.get("error")  # of a run that was refused
+                hint = str(error.get("hint") or "") if isinstance(error, dict) else ""
+                self.lane = replace(self.lane, hint=hint or self.lane.hint)
+                hear(document, event)
 
 
 def _find_last_words(errors: str) -> str:
-    """What a process said last: an error of aigon's own goes on for some lines, of which the first says what it is."""
+    """Return what a process said last; of an error of aigon's own, which has several lines, the first one."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     own = [line for line in lines if line.startswith("aigon: ")]
     return (own or lines or [""])[-1]
@@ -123,7 +115,7 @@ _ADDED = ("schema_version", "error", "success")
 
 
 def parse_event_line(line: bytes) -> EventDocument | None:
-    """The document on a line; None for anything that is no event."""
+    """Return the document on a line; None for anything that is no event."""
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
@@ -132,7 +124,7 @@ def parse_event_line(line: bytes) -> EventDocument | None:
 
 
 def decode_event(document: EventDocument) -> Event | None:
-    """The event that `aigon.journal.codec.to_ndjson` made this of; None for one that is not known here."""
+    """Return the event that `aigon.journal.ndjson` made this of; None for one that is not known here."""
     fields = {key: value for key, value in document.items() if key not in _ADDED}
     detail = fields.pop("outcome_detail", None)
     if isinstance(detail, dict):
@@ -144,14 +136,14 @@ def decode_event(document: EventDocument) -> Event | None:
 
 
 def list_entrants(home: Path | None, candidates: Sequence[Candidate], resume: Collection[str]) -> list[Entrant]:
-    """Everybody, in the order in which they were named."""
+    """Return everybody, in the order in which they were named."""
     return [Entrant(_begin_lane(home, each, each.label in resume), each.label in resume) for each in candidates]
 
 
 def find_followers(home: Path | None, everybody: Sequence[Entrant]) -> tuple[str, frozenset[str]]:
-    """Whose look at the base the others wait for, and who these are: the look is the same for all, and remembered.
+    """Return who assesses the base first, and who waits for that: the assessment is the same for all, and remembered.
 
-    Nobody waits who is resumed, and nobody where the bases are not known to be one.
+    Nobody waits who is resumed, and nobody if the candidates may have different bases.
     """
     fresh = [each for each in everybody if not each.resume]
     bases = {_find_base(home, each.lane.candidate) for each in fresh}
@@ -166,7 +158,7 @@ def _find_base(home: Path | None, candidate: Candidate) -> str:
 
 
 def _begin_lane(home: Path | None, candidate: Candidate, resumed: bool) -> Lane:
-    """With what a run that is resumed came to so far."""
+    """Return a lane with what a run that is resumed came to so far."""
     lane = Lane(candidate)
     before = _replay_earlier(home, candidate) if resumed else None
     if before is None or before.started is None:
@@ -184,7 +176,7 @@ def _begin_lane(home: Path | None, candidate: Candidate, resumed: bool) -> Lane:
 
 
 def _replay_earlier(home: Path | None, candidate: Candidate) -> State | None:
-    """What its journal says; a damaged one is for its own loop to refuse."""
+    """Return what its journal says. A damaged one is for its own loop to refuse."""
     try:
         return replay(registry.candidate_records(home, candidate).each()) if home else None
     except (AigonError, OSError):

@@ -121,9 +121,9 @@ class ArenaEnd:
 def choose_parallelism(
     count: int, *, wanted: int | None, configured: int | None, cores: int, memory: int | None
 ) -> Parallelism:
-    """How many of `count` loops run at a time: as many as a person says, else as the machine can bear.
+    """Return how many of `count` loops run at a time: as many as a person says, else as the machine can bear.
 
-    `memory` is what is available, in bytes; None where that is unknown.
+    `memory` is what is available, in bytes; None if that is unknown.
     """
     if wanted:
         return Parallelism(min(wanted, count), f"--parallel {wanted}")
@@ -146,13 +146,13 @@ def _explain_parallelism(number: int, count: int, cores: int, by_memory: int, me
 
 
 def combine_exit_codes(codes: Sequence[int]) -> int:
-    """The exit code of an arena whose loops ended so; a code that is none of aigon's counts as 1."""
+    """Return the exit code of an arena whose loops ended so; a code that is none of aigon's counts as 1."""
     known = {code if code in RANKS else int(Exit.INTERNAL) for code in codes}
     return next((int(code) for code in RANKS if code in known), int(Exit.ENVIRONMENT))
 
 
 def compute_time_left(deadline: float | None, now: float) -> float | None:
-    """Seconds that a loop which starts now may take of the time of all; 0 where it is not worth starting."""
+    """Return the seconds that a loop may take if it starts now; 0 if it is not worth starting."""
     if deadline is None:
         return None
     left = deadline - now
@@ -191,11 +191,9 @@ class Lane:
 
     @property
     def label(self) -> str:
-        """What the candidate is called."""
         return self.candidate.label
 
     def apply(self, event: Event) -> "Lane":
-        """The lane after `event`."""
         match event:
             case RunStarted():
                 return replace(self, total=event.criteria_total)
@@ -218,7 +216,7 @@ class Lane:
         return replace(self, met=met, total=total, commit=event.checkpoint or self.commit, looked=True)
 
     def finish(self, code: int, *, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
-        """How it ended: by its own word, or else by how its process did. `why` says who ended it, if somebody did."""
+        """Return how it ended: by its own word, or else by how its process did. `why` says who ended it."""
         if self.end is None:
             return self._broken_off(code, killed_by, last_words, why, seconds)
         said = f"ended: {why}" if why and self.end.status != "met" else describe_outcome(self.end.outcome)
@@ -228,7 +226,6 @@ class Lane:
         return self._ended(self.end.status, self.end.exit_code, said, seconds, resumable=again, own_word=own)
 
     def not_started(self, code: int, why: str) -> LaneEnd:
-        """It never had a place."""
         return self._ended("not_started", code, f"not started: {why}", 0.0, resumable=self.finished is not None)
 
     def _broken_off(self, code: int, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
