@@ -62,9 +62,9 @@ class Bench:
     def open(
         checkout: Checkout, config: Config, records: Mapping[str, Records], stop: Stop | None = None
     ) -> Iterator["Bench"]:
-        """The bench for these candidates; what their tests leave running is ended with it. Raises AigonError.
+        """Yield the bench for these candidates, and end what their tests leave running. Raises AigonError.
 
-        `stop` ends what runs at once; without one nothing does.
+        `stop` ends what runs at once.
         """
         run_id = f"compare-{new_run_id()}"
         home = ensure_home(checkout.common_dir)
@@ -79,7 +79,7 @@ class Bench:
                 yield Bench(checkout, config, records, stop, home, folder, git, protection, run_id, held)
 
     def stand(self, label: str) -> Stand:
-        """Where a candidate's checks can be run. Raises AigonError (exit 7) where nothing is known of them."""
+        """Return where a candidate's checks can be run. Raises AigonError (exit 7) if nothing is known of them."""
         with self.lock:
             if label not in self.stands:
                 if label not in self.records:
@@ -90,9 +90,9 @@ class Bench:
             return self.stands[label]
 
     def seen(self, label: str, tree: str) -> tuple[CheckRun, ...]:
-        """What the checks of a candidate that run tests come to on a clean export of `tree`, one after the other.
+        """Run the checks of a candidate that run tests on a clean export of `tree`, or remember what they came to.
 
-        Raises AigonError: exit 7 where no room can be made, exit 3 where the comparison was stopped.
+        Raises AigonError: 7 if no room can be made, 3 if the comparison was stopped.
         """
         stand = self.stand(label)
         file = self.home / "compared" / f"{_hash_inputs(stand, tree)}.json"
@@ -103,14 +103,14 @@ class Bench:
         return found
 
     def together(self, wanted: Sequence[tuple[str, str]]) -> list[tuple[CheckRun, ...] | AigonError]:
-        """`seen` of each label and tree, as many side by side as the machine has slots; an error in its place."""
+        """Call `seen` for each label and tree, side by side in the slots of the machine. An error takes its place."""
         for label in {label for label, _ in wanted if label in self.records}:
             self.attempt_stand(label)
         with ThreadPoolExecutor(capacity.count_slots(), thread_name_prefix="compare") as pool:
             return list(pool.map(self._attempted, wanted))
 
     def attempt_stand(self, label: str) -> AigonError | None:
-        """Make a stand ready, or say why it cannot be."""
+        """Open a stand, or return why that fails."""
         try:
             self.stand(label)
         except AigonError as error:
@@ -138,7 +138,7 @@ class Bench:
         return found
 
     def _bytecode(self, stand: Stand) -> Bytecode | None:
-        """What was compiled for the first stand; rooms with other dependencies do without."""
+        """Return what was compiled for the first stand; rooms with other dependencies do without."""
         if not self.compiled:
             self.compiled.append(None)  # once, whatever comes of it
             with suppress(AigonError):
@@ -151,7 +151,7 @@ class Bench:
 
 
 def _hash_inputs(stand: Stand, tree: str) -> str:
-    """Everything that a result depends on."""
+    """Return a hash of everything that a result depends on."""
     checks = [replace(check, timeout=0.0) for check in stand.job.checks]
     folders = sorted(stand.record.folders.items())
     parts = [tree, repr(checks), repr(stand.job.proof), repr(folders), os.environ.get("PATH", "")]
@@ -160,7 +160,7 @@ def _hash_inputs(stand: Stand, tree: str) -> str:
 
 @contextmanager
 def _scratch(home: Path) -> Iterator[Path]:
-    """A folder that no other comparison has, one of always the same: what a killed one left is removed first."""
+    """Yield a folder that no other comparison uses. Its names repeat, so that what a killed one left is removed."""
     with ExitStack() as held:
         place = next(home / "comparing" / str(number) for number in count(1) if _take_slot(home, number, held))
         _clear(place)
@@ -189,9 +189,9 @@ COLLECT_SECONDS = 120.0
 
 
 def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
-    """What Python compiles while pytest collects the base's tests, and nothing of any candidate's: it runs none.
+    """Return what Python compiles while pytest collects the base's tests, and runs none.
 
-    None where no check is pytest itself, or has a place of its own for bytecode. Raises AigonError (exit 7).
+    None if no check is pytest itself without a place of its own for bytecode. Raises AigonError (exit 7).
     """
     checks = _select_collecting(stand.job.checks, stand.world.check_env.get(ADDOPTS, ""))
     if not checks:

@@ -18,7 +18,7 @@ from aigon.git.trusted import TrustedGit
 from aigon.job.bookkeeping import open_own_git
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.events import Event, IterationFinished, MoneySpent, RunFinished, RunStarted, TurnEnded
-from aigon.journal.history import History, build_history
+from aigon.journal.history import build_history
 from aigon.journal.records import Records
 from aigon.journal.replay import read_events
 from aigon.model.changes import Concern, Edit, Edits
@@ -39,7 +39,7 @@ from aigon.spec.features import FOLDERS, ROOT, Feature
 def read_change(
     git: TrustedGit, base: str, tip: str, own: frozenset[str], protection: Protection, expected: tuple[str, ...]
 ) -> tuple[ChangeMeasures, Edits]:
-    """The measures of a change and the change as text. `own` are aigon's files, which are nobody's work.
+    """Return the measures of a change, and the change as text. `own` are aigon's files, which are nobody's work.
 
     Raises AigonError (exit 7) with git's words.
     """
@@ -49,13 +49,13 @@ def read_change(
 
 
 def list_own_files(feature: Feature, label: str) -> frozenset[str]:
-    """The spec, in whatever stage, and the log: aigon writes them into every checkpoint."""
+    """Return the spec, in every stage, and the log: aigon writes them into every iteration commit."""
     specs = {f"{ROOT}/{folder}/{feature.name}.md" for folder in FOLDERS.values()}
     return frozenset({*specs, feature.path, feature.log(label)})
 
 
 def find_concerns(edits: Edits, decisions: Iterable[HumanDecision]) -> tuple[Concern, ...]:
-    """What the integrity rules see in a change, less what a person approved of."""
+    """Return what the integrity rules find in a change, without what a person approved."""
     return settled(concerns(edits), tuple(decisions))
 
 
@@ -76,131 +76,11 @@ def _build_edit(
 
 
 def _read_text(file: File | None, texts: Mapping[str, bytes]) -> str | None:
-    """A submodule's content is the name of its commit."""
+    # A submodule's content is the name of its commit.
     if file is None:
         return None
     data = texts.get(file.sha, b"")
     return file.sha if file.mode == "160000" else "" if b"\0" in data[:8000] else data.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateEvents:
-    """The events of every run of a candidate, oldest run first; the last ones are of its current run."""
-
-    runs: tuple[tuple[Event, ...], ...]
-
-    @property
-    def whole(self) -> History:
-        """All runs."""
-        return build_history(self.runs)
-
-    @property
-    def current(self) -> tuple[Event, ...]:
-        """The current run, over its resumes."""
-        return self.runs[-1] if self.runs else ()
-
-
-def read_candidate_events(records: Records) -> CandidateEvents:
-    """What the journals say. Raises AigonError (exit 7) for a damaged one."""
-    return CandidateEvents(tuple(found for path in records.journals() if (found := tuple(read_events(path)))))
-
-
-def add_record(entry: CandidateFacts, found: CandidateEvents, records: Records) -> CandidateFacts:
-    """The entry with what the records tell of it."""
-    whole, now = found.whole, build_history([found.current])
-    looked, judged = _find_commits(found.current)
-    look = now.last.look if now.last else None
-    frozen = frozen_of(records.frozen)
-    return replace(
-        _add_costs(entry, found, whole),
-        looked=looked,
-        judged=judged,
-        at=_find_newest(found.current),
-        outcome=now.outcome,
-        skipped=bool(now.started and now.started.skip_validation),
-        look=look,
-        first=whole.base.look if whole.base else None,
-        criteria=now.started.criteria_total if now.started else None,
-        concerns=look.concerns if look else (),
-        regressed=_find_regressed(frozen, look),
-        was_tested=_was_tested(frozen),
-        iterations=sum(step.number > 0 for step in whole.steps),
-        seconds=sum(_count_seconds(run) for run in found.runs),
-    )
-
-
-def _add_costs(entry: CandidateFacts, found: CandidateEvents, whole: History) -> CandidateFacts:
-    """A cost that one turn kept to itself is not known; neither is one of a turn that broke off."""
-    asked = [event for run in found.runs for event in run if isinstance(event, TurnEnded | MoneySpent)]
-    statuses: set[CostStatus] = {e.turn.cost_status if isinstance(e, TurnEnded) else e.status for e in asked}
-    known = whole.spend.unknown == 0 and not _has_broken_turn(found)
-    return replace(
-        entry,
-        cost=whole.spend.usd if known else None,
-        at_least=whole.spend.usd,
-        cost_status=("estimated" if "estimated" in statuses else "reported") if known else "unknown",
-        usage=whole.usage,
-        silent=sum(turn.usage is None for turn in whole.turns),
-    )
-
-
-def _has_broken_turn(found: CandidateEvents) -> bool:
-    """Whether a turn was begun that never said how it ended."""
-    begun = sum(event.event == "iteration_started" for run in found.runs for event in run)
-    return begun > sum(event.event == "turn_ended" for run in found.runs for event in run)
-
-
-def _find_commits(run: Sequence[Event]) -> tuple[str, str]:
-    """The commit that the last look speaks of, and the one that the outcome speaks of; "" where there is none."""
-    head = looked = judged = ""
-    for event in run:
-        match event:
-            case RunStarted():
-                head, judged = event.head, ""
-            case IterationFinished():
-                looked = head = event.checkpoint or head
-            case RunFinished():
-                judged = event.commit
-    return looked, judged
-
-
-def _find_newest(run: Sequence[Event]) -> str:
-    return run[-1].at if run else ""
-
-
-def _count_seconds(run: Sequence[Event]) -> float:
-    """How long a run took over all its invocations; nobody worked between one and the next."""
-    total, begun, last = 0.0, None, None
-    for event in run:
-        at = datetime.fromisoformat(event.at)
-        if isinstance(event, RunStarted):
-            total += (last - begun).total_seconds() if begun and last else 0.0
-            begun = at
-        last = at
-    return total + ((last - begun).total_seconds() if begun and last else 0.0)
-
-
-def _find_regressed(frozen: Frozen | None, look: IterationFinished | None) -> tuple[str, ...] | None:
-    """Tests that passed on the base and are named as red by the last look. Parsers name them as the base's report."""
-    if frozen is None or look is None or not frozen.tested:
-        return None
-    red = {(f.check, p.test) for f in look.findings for p in f.problems if p.test and p.severity == "error"}
-    return tuple(sorted(test for check, test in red if _has_passed(frozen, check, test)))
-
-
-def _has_passed(frozen: Frozen, check: str, test: str) -> bool:
-    return check in frozen.tested and frozen.tested[check].tests.get(test) == "passed"
-
-
-def _was_tested(frozen: Frozen | None) -> bool | None:
-    if frozen is None:
-        return None
-    return any(each.tests for each in frozen.tested.values()) or _has_tests(check.role for check in frozen.checks)
-
-
-def _has_tests(roles: Iterable[str]) -> bool:
-    """A script may run tests of which nobody knows."""
-    return any(role in ("tests", "script") for role in roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +97,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Who takes part: label, agent as a person named it, branch, records; `own` are aigon's files on the branch."""
+    """One who takes part. `agent` is as a person named it; `own` are aigon's files on the branch."""
 
     label: str
     agent: str
@@ -227,55 +107,119 @@ class Contestant:
 
 
 def gather_facts(contest: Contest, one: Contestant) -> CandidateFacts:
-    """The facts on one. Raises AigonError (exit 7) for a journal that is damaged."""
-    found = read_candidate_events(one.records)
-    entry = CandidateFacts(
+    """Return the facts on one. Raises AigonError (exit 7) for a journal that is damaged."""
+    main, records = contest.main, one.records
+    runs = [run for path in records.journals() if (run := read_events(path))]
+    origin, started = records.origin(), build_history(runs).started
+    kept = f"refs/aigon/arena/{contest.subject.feature}/{one.label}"  # what a merge keeps of a branch that it deletes
+    facts = CandidateFacts(
         label=one.label,
-        agent=one.agent or _find_agent(found),
+        agent=one.agent or (started.agent if started else ""),
         branch=one.branch,
-        base=_find_base(found, one.records),
-        tip=_find_tip(contest, one),
+        base=origin.commit if origin else started.base_commit if started else "",
+        tip=main.commit_of(f"refs/heads/{one.branch}") or main.commit_of(kept) or "",
         known_failures=read_known_failures(contest.spec),
     )
-    entry = add_record(entry, found, one.records) if found.runs else entry
-    entry = replace(entry, running=_is_running(contest, one, entry))
-    return _add_change(contest, one, entry) if entry.tip and entry.base else entry
+    if runs:
+        facts = _add_costs(_add_record(facts, runs, records), runs)
+    lock = loop_lock(ensure_home(main.common_dir), records.folder.name)
+    facts = replace(facts, running=facts.outcome is None and is_locked(lock) is True)
+    return _add_change(contest, one, facts) if facts.tip and facts.base else facts
 
 
-def _find_agent(found: CandidateEvents) -> str:
-    return found.whole.started.agent if found.whole.started else ""
+def _add_record(facts: CandidateFacts, runs: Sequence[Sequence[Event]], records: Records) -> CandidateFacts:
+    """Add what the journals and the baseline tell: `runs` are the events of each run, the current one last."""
+    whole, now = build_history(runs), build_history([runs[-1]])
+    looked, judged = _find_commits(runs[-1])
+    look = now.last.look if now.last else None
+    frozen = frozen_of(records.frozen)
+    return replace(
+        facts,
+        looked=looked,
+        judged=judged,
+        at=runs[-1][-1].at,
+        outcome=now.outcome,
+        skipped=bool(now.started and now.started.skip_validation),
+        look=look,
+        first=whole.base.look if whole.base else None,
+        criteria=now.started.criteria_total if now.started else None,
+        concerns=look.concerns if look else (),
+        regressed=_find_regressed(frozen, look),
+        was_tested=None if frozen is None else _was_tested(frozen),
+        iterations=sum(step.number > 0 for step in whole.steps),
+        seconds=sum(map(_count_seconds, runs)),
+    )
 
 
-def _find_base(found: CandidateEvents, records: Records) -> str:
-    origin = records.origin()
-    return origin.commit if origin else found.whole.started.base_commit if found.whole.started else ""
+def _add_costs(facts: CandidateFacts, runs: Sequence[Sequence[Event]]) -> CandidateFacts:
+    """Add the cost. It is not known if a turn did not tell it, or broke off."""
+    whole, listed = build_history(runs), [event for run in runs for event in run]
+    paid = [event for event in listed if isinstance(event, TurnEnded | MoneySpent)]
+    statuses: set[CostStatus] = {e.turn.cost_status if isinstance(e, TurnEnded) else e.status for e in paid}
+    begun, ended = (sum(e.event == name for e in listed) for name in ("iteration_started", "turn_ended"))
+    known = whole.spend.unknown == 0 and begun <= ended
+    return replace(
+        facts,
+        cost=whole.spend.usd if known else None,
+        at_least=whole.spend.usd,
+        cost_status=("estimated" if "estimated" in statuses else "reported") if known else "unknown",
+        usage=whole.usage,
+        silent=sum(turn.usage is None for turn in whole.turns),
+    )
 
 
-def _find_tip(contest: Contest, one: Contestant) -> str:
-    """The branch; where it was put away after a merge, what was kept of it."""
-    kept = f"refs/aigon/arena/{contest.subject.feature}/{one.label}"
-    main = contest.main
-    return main.commit_of(f"refs/heads/{one.branch}") or main.commit_of(kept) or ""
+def _find_commits(run: Sequence[Event]) -> tuple[str, str]:
+    """Return the commits that the last assessment and the outcome are about; "" for none."""
+    head = looked = judged = ""
+    for event in run:
+        match event:
+            case RunStarted():
+                head, judged = event.head, ""
+            case IterationFinished():
+                looked = head = event.checkpoint or head
+            case RunFinished():
+                judged = event.commit
+    return looked, judged
 
 
-def _is_running(contest: Contest, one: Contestant, entry: CandidateFacts) -> bool:
-    """Its last run has not ended, and a process holds its lock."""
-    lock = loop_lock(ensure_home(contest.main.common_dir), one.records.folder.name)
-    return entry.outcome is None and is_locked(lock) is True
+def _count_seconds(run: Sequence[Event]) -> float:
+    """Return how long a run took over all its invocations, without the time between one and the next."""
+    total, begun, last = 0.0, None, None
+    for event in run:
+        at = datetime.fromisoformat(event.at)
+        if isinstance(event, RunStarted):
+            total += (last - begun).total_seconds() if begun and last else 0.0
+            begun = at
+        last = at
+    return total + ((last - begun).total_seconds() if begun and last else 0.0)
 
 
-def _add_change(contest: Contest, one: Contestant, entry: CandidateFacts) -> CandidateFacts:
-    git, rules, expected = open_own_git(contest.main), _find_protection(contest, one), contest.subject.expected
-    try:
-        changed, edits = read_change(git, entry.base, entry.tip, one.own, rules, expected)
-    except AigonError as error:
-        return replace(entry, notes=(*entry.notes, f"its change could not be read: {error.hint or error.what}"))
-    if entry.concerns or isinstance(entry.outcome, Met):
-        return replace(entry, changed=changed)
-    return replace(entry, changed=changed, concerns=find_concerns(edits, one.records.decisions()))
+def _find_regressed(frozen: Frozen | None, look: IterationFinished | None) -> tuple[str, ...] | None:
+    """Return the tests that passed on the base and that the last assessment names as failed."""
+    if frozen is None or look is None or not frozen.tested:
+        return None
+    failed = {(f.check, p.test) for f in look.findings for p in f.problems if p.test and p.severity == "error"}
+    passed = {
+        (check, test) for check, run in frozen.tested.items() for test, end in run.tests.items() if end == "passed"
+    }
+    return tuple(sorted(test for _, test in failed & passed))
 
 
-def _find_protection(contest: Contest, one: Contestant) -> Protection:
-    """By the checks as they were before the agent began."""
+def _was_tested(frozen: Frozen) -> bool:
+    # A script may run tests that nobody knows of.
+    has_tests = any(check.role in ("tests", "script") for check in frozen.checks)
+    return has_tests or any(each.tests for each in frozen.tested.values())
+
+
+def _add_change(contest: Contest, one: Contestant, facts: CandidateFacts) -> CandidateFacts:
+    # Protected is what the checks needed before the agent began.
     frozen = frozen_of(one.records.frozen)
-    return protection_of(contest.main.root, contest.config, contest.spec, frozen.checks if frozen else ())
+    rules = protection_of(contest.main.root, contest.config, contest.spec, frozen.checks if frozen else ())
+    git, expected = open_own_git(contest.main), contest.subject.expected
+    try:
+        changed, edits = read_change(git, facts.base, facts.tip, one.own, rules, expected)
+    except AigonError as error:
+        return replace(facts, notes=(*facts.notes, f"its change could not be read: {error.hint or error.what}"))
+    if facts.concerns or isinstance(facts.outcome, Met):
+        return replace(facts, changed=changed)
+    return replace(facts, changed=changed, concerns=find_concerns(edits, one.records.decisions()))

@@ -44,9 +44,9 @@ class EvaluationRequest:
 
 
 def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
-    """The comparison of everybody who worked on the feature; `main` is the main checkout. Nothing is written there.
+    """Compare everybody who worked on the feature; `main` is the main checkout. Nothing is written there.
 
-    Raises AigonError: 2 where nobody has run or the feature is unknown, 7 for records that cannot be read.
+    Raises AigonError: 2 if nobody has run or the feature is unknown, 7 for records that cannot be read.
     """
     contest, contestants = _open_contest(main, asked)
     entries = tuple(gather_facts(contest, each) for each in contestants)
@@ -61,7 +61,7 @@ def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
 
 @contextmanager
 def open_main_checkout(checkout: Checkout) -> Iterator[Checkout]:
-    """The main checkout of the repository that `checkout` is of."""
+    """Yield the main checkout of the repository."""
     root = find_repository(checkout.root).root
     if root == checkout.root:
         yield checkout
@@ -89,7 +89,7 @@ def _find_feature(main: Checkout, wanted: str) -> tuple[Feature, Spec]:
 
 
 def _choose_judge(config: Config, name: str | None) -> Config:
-    """With the judge that was asked for. Raises AigonError (exit 2) for one that does not exist."""
+    """Return the configuration with the judge that was asked for. Raises AigonError (exit 2) if there is none such."""
     if name is None:
         return config
     judge = (config.judge or JudgeConfig()).model_copy(
@@ -99,7 +99,7 @@ def _choose_judge(config: Config, name: str | None) -> Config:
 
 
 def _list_contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...]:
-    """Everybody with a worktree, else the one who works without. Raises AigonError (exit 2) where nobody has run."""
+    """Return everybody with a worktree, or else the solo run. Raises AigonError (exit 2) if nobody has run."""
     home, name = find_home(main.common_dir), feature.name_for_people
     listed = records.find_candidates(home, name)
     found = [_build_contestant(feature, each, records.candidate_records(home, each)) for each in listed if home]
@@ -120,7 +120,7 @@ def _has_run(records: Records) -> bool:
 
 
 def _note_bases(entries: tuple[CandidateFacts, ...]) -> tuple[str, ...]:
-    """What is compared has to begin at the same place."""
+    # What is compared should begin at the same commit.
     bases = {entry.label: entry.base for entry in entries if entry.base}
     if len(set(bases.values())) < 2:
         return ()
@@ -130,7 +130,7 @@ def _note_bases(entries: tuple[CandidateFacts, ...]) -> tuple[str, ...]:
 
 @contextmanager
 def open_bench(contest: Contest) -> Iterator[Bench]:
-    """Where tests can be run. Raises AigonError (exit 130 or 143) where a person ended it before all was seen."""
+    """Yield where tests can be run. Raises AigonError (exit 130 or 143) if a person stopped it."""
     with (
         Stop(patient=False).handling() as stop,
         Bench.open(contest.main, contest.config, contest.records, stop) as bench,
@@ -142,14 +142,14 @@ def open_bench(contest: Contest) -> Iterator[Bench]:
 
 
 def add_new_tests(bench: Bench, entry: CandidateFacts) -> CandidateFacts:
-    """The entry with the tests that it added, and whether they fail on the base."""
+    """Add the tests that the candidate added, and whether they fail on the base."""
     if not (entry.base and entry.tip):
         return replace(entry, new_tests=NewTests(why="it has no branch"))
     return replace(entry, new_tests=find_new_tests(bench, entry.label, entry.base, entry.tip))
 
 
 def cross_check_candidates(bench: Bench, entries: Sequence[CandidateFacts]) -> tuple[CrossCheck, ...]:
-    """Each one's new tests on the work of the others. No gate: names and places may differ for good reasons."""
+    """Run each one's new tests on the work of the others. No gate: names and places may differ for good reasons."""
     some = [(entry.label, entry.tip, entry.new_tests) for entry in entries if entry.new_tests and entry.tip]
     return _run_cross_checks(bench, some) if len(some) > 1 else ()
 
@@ -161,7 +161,7 @@ def _run_cross_checks(bench: Bench, some: Sequence[tuple[str, str, NewTests]]) -
 
 
 def ask_preferences(bench: Bench, contest: Contest, entries: Sequence[CandidateFacts]) -> tuple[Preference, ...]:
-    """What the judge prefers of each two; unknown without a judge."""
+    """Ask the judge which of each two it prefers; unknown without a judge."""
     return tuple(_ask_preference(bench, contest, one, other) for one, other in combinations(entries, 2))
 
 

@@ -40,7 +40,7 @@ def write_evaluation(main: Checkout, found: Evaluation) -> EvaluationFile:
 
 
 def describe_file(kept: EvaluationFile) -> str:
-    """What became of the file, for people."""
+    """Return what became of the file, for people."""
     if kept.why:
         return f"Not written: {kept.why}"
     return f"Written: {kept.path} ({f'commit {kept.commit[:12]}' if kept.commit else 'as it was'})"
@@ -57,7 +57,7 @@ def _commit_page(main: Checkout, found: Evaluation) -> EvaluationFile:
 
 
 def _explain_unsafe(main: Checkout, found: Evaluation) -> str:
-    """Why nothing can be committed here and now; "" where it can."""
+    """Return why nothing can be committed now; "" if it can."""
     if doing := main.under_way():
         return f"a {doing} is under way in the main checkout"
     if main.branch is None:
@@ -70,7 +70,7 @@ def _explain_unsafe(main: Checkout, found: Evaluation) -> str:
 
 
 def remember_proposal(home: Path, found: Evaluation) -> None:
-    """Keep the proposal, with the commit that each candidate was at."""
+    """Keep the proposal, with the commit of each candidate."""
     file = _proposal_file(home, found.subject.feature)
     file.parent.mkdir(parents=True, exist_ok=True)
     made = found.proposal
@@ -85,7 +85,7 @@ def remember_proposal(home: Path, found: Evaluation) -> None:
 
 
 def recall_proposal(home: Path | None, feature: str, tips: Mapping[str, str]) -> Recommendation | None:
-    """The proposal, where the candidates are the same and stand where they stood; None otherwise."""
+    """Return the proposal if it is about these very commits, else None."""
     if home is None:
         return None
     try:

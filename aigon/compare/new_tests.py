@@ -19,17 +19,14 @@ _PYTHON = re.compile(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?
 
 @dataclass(frozen=True, slots=True)
 class TestFiles:
-    """`files` are to be laid by the path that they get, `moved` says which of them have another one than their own.
-
-    `clash` are those that can go nowhere.
-    """
+    """Test files by the path that they get. `moved` has those whose path changes, `clash` those without a free path."""
 
     files: Mapping[str, TreeEntry]
     moved: Mapping[str, str] = field(default_factory=dict)
     clash: tuple[str, ...] = ()
 
     def renamed(self, test: str) -> str:
-        """The id of a test as it is where its file was moved."""
+        """Return the id that a test has if its file was moved."""
         for old, new in self.moved.items():
             for before, after in zip(_list_prefixes(old), _list_prefixes(new), strict=True):
                 for end in ("::", "."):
@@ -41,10 +38,10 @@ class TestFiles:
 def place_files(
     files: Mapping[str, TreeEntry], base: Mapping[str, TreeEntry], there: Mapping[str, TreeEntry], label: str
 ) -> TestFiles:
-    """The places of `files`, those of the candidate `label`, among the files `there`, which began as `base`.
+    """Place `files` of the candidate `label` among the files `there` of another one, which began as `base`.
 
-    A file that the other left as the base has it is none of its own. One of its own keeps its place: then a test file
-    in Python goes to a free name, `test_x__cc.py`, and nothing else goes anywhere.
+    A file that the other one changed or added keeps its path: then a test file in Python gets a free name,
+    `test_x__cc.py`, and any other file clashes.
     """
     placed: dict[str, TreeEntry] = {}
     moved: dict[str, str] = {}
@@ -62,7 +59,7 @@ def place_files(
 
 
 def _find_free_name(path: str, taken: set[str], label: str) -> str:
-    """A name beside `path` that nobody has and that is still taken for a test; "" where there is none to be had."""
+    """Return a free path beside `path` where pytest looks for tests; "" if there is none."""
     match = _PYTHON.fullmatch(path)
     if not match:
         return ""
@@ -75,7 +72,7 @@ def _find_free_name(path: str, taken: set[str], label: str) -> str:
 
 
 def _list_prefixes(path: str) -> Iterator[str]:
-    """How ids of its tests can begin: the path, or what Python makes of it, from any folder above it."""
+    """Yield how ids of its tests can begin: with the path or the module's name, from any folder above it."""
     parts = path.split("/")
     for start in range(len(parts)):
         below = "/".join(parts[start:])
@@ -88,7 +85,7 @@ LINK = "160000"
 
 @dataclass(slots=True)
 class _TestTally:
-    """What is known so far; `why` has a reason for each kind of test of which nothing is."""
+    """New tests so far; `why` has the reasons for which some are unknown."""
 
     added: dict[str, None] = field(default_factory=dict)
     red: dict[str, None] = field(default_factory=dict)
@@ -97,9 +94,9 @@ class _TestTally:
 
 
 def find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
-    """The tests that the commit `tip` of a candidate has beyond `base`, and how they end on `base`; never raises.
+    """Return the tests that `tip` has beyond `base`, and how they end on `base`; never raise.
 
-    A test counts as red where it fails, or cannot even be loaded, on the base with the candidate's test files in it.
+    A test counts as failed if it fails, or cannot even be loaded, on the base with the candidate's test files in it.
     """
     try:
         return _find_new_tests(bench, label, base, tip)
@@ -108,7 +105,7 @@ def find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
 
 
 def list_test_files(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
-    """The test files in which `tip` has something that `base` has not: added and changed ones, by path."""
+    """Return the test files that `tip` adds to `base` or changes, by path."""
     before, after = objects.list_entries(bench.git, base), objects.list_entries(bench.git, tip)
     changed = {path: entry for path, entry in after.items() if entry != before.get(path) and entry.mode != LINK}
     return {path: entry for path, entry in changed.items() if bench.protection.part(path) == "tests"}
@@ -138,7 +135,7 @@ def _find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
 
 
 def _is_recorded(bench: Bench, label: str, check: str) -> bool:
-    """Whether the look at the base said which tests there are."""
+    """Return whether the baseline has the names of the tests."""
     tested = bench.stand(label).record.tested.get(check)
     return tested is not None and tested.reported
 
@@ -164,7 +161,7 @@ def _compare_runs(
 def _find_base_tests(
     bench: Bench, label: str, base: str, check: str, alone: CheckRun | None
 ) -> Mapping[str, TestResult] | None:
-    """The tests of the base; none where it has no test file, None where nobody knows."""
+    """Return the tests of the base; None if they are not known."""
     if _is_recorded(bench, label, check):
         return bench.stand(label).record.tested[check].tests
     if alone and alone.reported:
@@ -176,7 +173,7 @@ def _find_base_tests(
 def _sort_tests(
     found: _TestTally, on_tip: CheckRun, on_base: CheckRun, before: Mapping[str, TestResult], files: frozenset[str]
 ) -> None:
-    """Sort the tests of one check that are new and ran."""
+    """Add the tests of one check that are new and ran."""
     for test, result in on_tip.tests.items():
         if test in before or result == "skipped":
             continue
@@ -192,7 +189,7 @@ def _sort_tests(
 
 
 def _is_red(test: str, on_base: CheckRun, files: frozenset[str]) -> bool:
-    """Whether it fails there, is in a file that cannot be loaded, or in a test build that these very files break."""
+    """Return whether it fails, or is in a file that cannot be loaded, or in a test build that these files break."""
     if (result := on_base.tests.get(test)) is not None:
         return result in ("failed", "error")
     broken = not on_base.reported and on_base.status == "fail" and any(p.file in files for p in on_base.problems)
@@ -212,7 +209,7 @@ CrossedCandidate = tuple[str, str, NewTests]
 
 @dataclass(frozen=True, slots=True)
 class _CrossRun:
-    """One pair that can be run: whose tests, on whose work, the files laid there and the tree with them in it."""
+    """One pair that can be run: the new tests, their files, and the tree with these in it."""
 
     new: NewTests
     laid: TestFiles
@@ -242,7 +239,7 @@ def run_cross_checks(bench: Bench, entries: Sequence[CrossedCandidate]) -> tuple
 
 
 def _plan_run(bench: Bench, of: CrossedCandidate, against: CrossedCandidate, *, crossed: bool) -> _CrossRun | str:
-    """What is to be run, or why it is not."""
+    """Return what is to be run, or why nothing is."""
     (label, tip, new), (other, there, _) = of, against
     if not crossed:
         return f"only the first {MOST_CROSSED} candidates are crossed"
@@ -273,7 +270,7 @@ def _judge_run(pair: tuple[str, str], run: _CrossRun, seen: tuple[CheckRun, ...]
 
 
 def _find_result(test: str, seen: Sequence[CheckRun]) -> TestResult:
-    """How a test ended there; an error where it could not run: not loaded, skipped, or lacking what it imports."""
+    """Return how a test ended there; an error if it was not loaded, was skipped, or lacks what it imports."""
     for check in seen:
         if (result := check.tests.get(test)) is not None:
             ran = result in ("passed", "failed")

@@ -25,12 +25,11 @@ NAMED = 20
 
 
 def render_page(found: Evaluation) -> str:
-    """The whole file."""
     return "\n".join(line for part in _PARTS for line in part(found)).rstrip("\n") + "\n"
 
 
 def escape_text(text: str, limit: int = 400) -> str:
-    """Text of others within a sentence: it stays text, on its line, and makes no link, tag or table of its own."""
+    """Return text of others for use within a sentence: it makes no line, link, tag or table of its own."""
     return _MARKUP.sub(r"\\\1", fold(text, limit))
 
 

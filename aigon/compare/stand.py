@@ -27,7 +27,6 @@ from aigon.process.stop import Stop
 from aigon.proof import protection
 from aigon.proof.frozen import Frozen, load
 from aigon.secrets import redaction
-from aigon.secrets import redaction as secrets
 from aigon.spec.features import Feature
 
 
@@ -44,9 +43,9 @@ class Stand:
 def open_stand(
     main: Checkout, config: Config, records: Records, folder: Path, run_id: str, stop: Stop
 ) -> Iterator[Stand]:
-    """The stand of one candidate: in its worktree where that is there, else in the main checkout.
+    """Yield the stand of one candidate: in its worktree if that exists, else in the main checkout.
 
-    Raises AigonError (exit 7) where nothing is known of its checks, or where its project cannot be proven elsewhere.
+    Raises AigonError (exit 7) if nothing is known of its checks, or if its project cannot be proven elsewhere.
     """
     record = load(records.frozen)
     if record is None:
@@ -63,7 +62,7 @@ def open_stand(
 
 
 def _open_worktree(main: Checkout, record: Frozen, held: ExitStack) -> Checkout:
-    """The checkout that was worked in; the main one where that is gone."""
+    """Return the checkout that was worked in, or the main one if that is gone."""
     if record.root != str(main.root) and Path(record.root).is_dir():
         try:
             found = held.enter_context(Checkout.open(Path(record.root)))
@@ -75,7 +74,7 @@ def _open_worktree(main: Checkout, record: Frozen, held: ExitStack) -> Checkout:
 
 
 def _move_record(record: Frozen, root: Path, plan: ProofPlan) -> Frozen:
-    """The same for another checkout of the repository, with the dependencies that this one has."""
+    """Return the record for another checkout of the repository, with the dependencies of that one."""
     checks = tuple(_move_check(check, record.root, str(root)) for check in record.checks)
     return replace(
         record, root=str(root), checks=checks, folders=dependencies.find_dependency_folders(root, plan.setups)
@@ -101,7 +100,7 @@ def _build_world(checkout: Checkout, config: Config, records: Records, folder: P
         stop=stop,
         agent_env={},
         check_env=build_check_env(checkout.root, config, run_id),
-        redact=secrets.make_redactor(os.environ),
+        redact=redaction.make_redactor(os.environ),
         own_files={},
         keeps=False,
     )
@@ -113,17 +112,22 @@ EVERY_TEST = "--continue-on-collection-errors --maxfail=0"
 
 
 def build_job(record: Frozen, plan: ProofPlan) -> Job:
-    """A job with the frozen checks that run tests."""
-    nothing = Spec(b"", "", {}, (), None)
+    """Return as much of a job as a room asks for, with the frozen checks that run tests.
+
+    Without such a check it has the validation script, which may run some.
+    """
+    tests = [check for check in record.checks if check.role == "tests"]
+    tests = tests or [check for check in record.checks if check.role == "script"]
     return Job(
         feature=Feature("", "compared", "", ""),
         label="",
         mode="solo",
-        spec=nothing,
+        spec=Spec(b"", "", {}, (), None),
         spec_path="",
         log_path="",
         base_commit=record.base,
-        checks=_select_checks(record.checks),
+        # A check with options of its own for pytest gets the same ones as those without.
+        checks=tuple(replace(c, env=_run_every_test(c.env)) if ADDOPTS in c.env else c for c in tests),
         demand=Demand(()),
         limits=Limits(),
         rungs=(),
@@ -134,28 +138,14 @@ def build_job(record: Frozen, plan: ProofPlan) -> Job:
     )
 
 
-def _select_checks(checks: tuple[Check, ...]) -> tuple[Check, ...]:
-    """The checks whose role is tests; the validation script where there is none, which may run some."""
-    found = tuple(check for check in checks if check.role == "tests")
-    found = found or tuple(check for check in checks if check.role == "script")
-    return tuple(_add_options(check) for check in found)
-
-
-def _add_options(check: Check) -> Check:
-    """A check with options of its own for pytest is told the same as those without."""
-    if ADDOPTS not in check.env:
-        return check
-    return replace(check, env={**check.env, ADDOPTS: _run_every_test(check.env)})
-
-
 def build_check_env(root: Path, config: Config, run_id: str) -> dict[str, str]:
-    """The environment of checks, in which pytest runs every test that it can."""
+    """Return the environment of checks, in which pytest runs every test that it can."""
     env = redaction.drop_credentials(dict(os.environ), config.env.pass_)
-    return {**env, "PATH": build_tool_path(root), "AIGON_RUN": run_id, ADDOPTS: _run_every_test(env)}
+    return _run_every_test({**env, "PATH": build_tool_path(root), "AIGON_RUN": run_id})
 
 
-def _run_every_test(env: Mapping[str, str]) -> str:
-    return f"{env.get(ADDOPTS, '')} {EVERY_TEST}".strip()
+def _run_every_test(env: Mapping[str, str]) -> dict[str, str]:
+    return {**env, ADDOPTS: f"{env.get(ADDOPTS, '')} {EVERY_TEST}".strip()}
 
 
 MOST_PROBLEMS = 200
@@ -199,7 +189,7 @@ class CheckRun:
 
 
 def summarize_result(result: Result) -> CheckRun:
-    """What is kept of a result. Problems name tests as the report does."""
+    """Return what is kept of a result. Problems name tests as the report does."""
     finding = result.finding
     problems = tuple(
         Problem(p.message[:LONGEST_MESSAGE], p.file, test=_format_as_reported(p.test))
@@ -209,7 +199,7 @@ def summarize_result(result: Result) -> CheckRun:
 
 
 def _format_as_reported(test: str) -> str:
-    """A node id of pytest in the form of its report: `tests/test_a.py::TestX::test_y`, `tests.test_a.TestX::test_y`."""
+    """Return a node id of pytest, `tests/a.py::TestX::test_y`, as its report has it: `tests.a.TestX::test_y`."""
     path, _, inside = test.partition("::")
     if not path.endswith(".py"):
         return test
@@ -221,7 +211,7 @@ def _format_as_reported(test: str) -> str:
 
 
 def load_runs(file: Path) -> tuple[CheckRun, ...] | None:
-    """What was remembered; None where nothing was, or nothing that can be read."""
+    """Return what was remembered; None if there is nothing, or nothing that can be read."""
     try:
         return tuple(map(_decode_run, json.loads(file.read_bytes())))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -229,7 +219,7 @@ def load_runs(file: Path) -> tuple[CheckRun, ...] | None:
 
 
 def save_runs(file: Path, all_: Sequence[CheckRun]) -> None:
-    """Remember what will not change."""
+    """Remember runs that would come to the same again."""
     if all(each.lasting for each in all_):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, json.dumps([asdict(each) for each in all_]).encode("utf-8", "surrogatepass"))

@@ -14,7 +14,7 @@ from aigon.text.quoting import fold
 
 
 def describe_proposal(found: Evaluation) -> str:
-    """The proposal in one line."""
+    """Return the proposal in one line."""
     so_far = " so far" if found.proposal.so_far else ""
     match found.proposal:
         case Proposal(kind="winner", winner=winner):
@@ -26,7 +26,7 @@ def describe_proposal(found: Evaluation) -> str:
 
 
 def suggest_next_step(found: Evaluation) -> str:
-    """What a person does with it."""
+    """Return the command that a person would run next."""
     feature, kind = found.subject.feature, found.proposal.kind
     if kind == "nobody" and not all(isinstance(e.outcome, Met) and e.judged == e.tip for e in found.entries):
         return f"aigon feature-implement {feature} --resume"
@@ -35,47 +35,38 @@ def suggest_next_step(found: Evaluation) -> str:
 
 
 def describe_dominance(pair: Dominance) -> str:
-    """Who dominates whom, and in what."""
     better = ", ".join(TITLES[key] for key in pair.better)
     known = len(MEASURES) - len(pair.unknown)
     return f"{pair.one} dominates {pair.other}: better in {better}; worse in none of {known} measures known of both"
 
 
 def describe_order() -> str:
-    """The order, so that a reader can check it."""
+    """Return what is compared, in order, so that a reader can check it."""
     return ", ".join(["the gates", *(measure.title.lower() for measure in MEASURES), "the judge"])
 
 
 def format_cross_check(check: CrossCheck) -> str:
-    """One cross-check in a few characters: how many of the tests pass there."""
+    """Return how many of the tests pass there: `3/4`, `?`."""
     if not check.known:
         return "?"
     return f"{check.passed}/{check.passed + len(check.failed) + len(check.errors)}"
 
 
-def explain_unknown_tests(found: Evaluation) -> Iterator[str]:
-    """Why something about new tests is not known."""
-    yield from (f"new tests of {e.label}: {e.new_tests.why}" for e in found.entries if e.new_tests and e.new_tests.why)
-    # A note that says the same for every pair is one note.
-    whys: dict[str, list[str]] = {}
+def list_unknown(found: Evaluation) -> list[str]:
+    """Return what could not be known, and why."""
+    unknown = [*found.notes]
+    unknown += [f"new tests of {e.label}: {e.new_tests.why}" for e in found.entries if e.new_tests and e.new_tests.why]
+    pairs: dict[str, list[str]] = {}  # by reason: one note for all pairs with the same
     for check in found.cross_checks:
         if check.why:
-            whys.setdefault(check.why, []).append(f"{check.tests_of} on {check.against}")
-    yield from (f"cross-checks {_list_few(pairs)}: {why}" for why, pairs in whys.items())
-
-
-def _list_few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
-
-
-def list_unknown(found: Evaluation) -> tuple[str, ...]:
-    """Everything that was not known."""
-    return (*found.notes, *explain_unknown_tests(found))
+            pairs.setdefault(check.why, []).append(f"{check.tests_of} on {check.against}")
+    for why, names in pairs.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        unknown.append(f"cross-checks {', '.join(names[:3])}{more}: {why}")
+    return unknown
 
 
 UNKNOWN = "?"
-"""What stands for a value that is not known."""
 _MARKS = {"pass": "pass", "fail": "FAIL", "unknown": UNKNOWN}
 
 
@@ -88,13 +79,10 @@ class EvaluationRow:
 
 
 def build_gate_rows(found: Evaluation) -> tuple[EvaluationRow, ...]:
-    """The gates."""
-    each = [judge_gates(entry) for entry in found.entries]
+    columns = [[(gate, entry) for gate in judge_gates(entry)] for entry in found.entries]
     return tuple(
-        EvaluationRow(
-            some[0].title, tuple(_format_gate(gate, entry) for gate, entry in zip(some, found.entries, strict=True))
-        )
-        for some in zip(*each, strict=True)
+        EvaluationRow(row[0][0].title, tuple(_format_gate(gate, entry) for gate, entry in row))
+        for row in zip(*columns, strict=True)
     )
 
 
@@ -105,32 +93,25 @@ def _format_gate(gate: Gate, entry: CandidateFacts) -> str:
 
 
 def build_measure_rows(found: Evaluation) -> tuple[EvaluationRow, ...]:
-    """What they are measured by. Rows that nobody has a value for are left out, but for those that all ask for."""
-    rows = [EvaluationRow(title, tuple(_format_cell(show, entry) for entry in found.entries)) for title, show in _ROWS]
+    """Return the rows of `_ROWS` that somebody has a value for, and those of `_ALWAYS`."""
+    rows = [EvaluationRow(title, tuple(show(entry) or UNKNOWN for entry in found.entries)) for title, show in _ROWS]
     return tuple(row for row in rows if row.title in _ALWAYS or any(cell != UNKNOWN for cell in row.cells))
 
 
 def describe_run(entry: CandidateFacts) -> str:
-    """How its last run stands, in a word."""
+    """Return how the last run of a candidate ended, in a word."""
     if entry.running:
         return "running"
     if entry.outcome:
-        return {"met": "proven"}.get(get_status(entry.outcome), get_status(entry.outcome).replace("_", " "))
+        status = get_status(entry.outcome)
+        return "proven" if status == "met" else status.replace("_", " ")
     return "broken off" if entry.look or entry.at else "not started"
-
-
-def _format_cell(show: Callable[[CandidateFacts], str | None], entry: CandidateFacts) -> str:
-    return show(entry) or UNKNOWN
 
 
 def _format_cost(entry: CandidateFacts) -> str | None:
     if entry.cost is None:
         return f"over {amounts.format_dollars(entry.at_least)}" if entry.at_least else None
     return amounts.format_dollars(entry.cost)
-
-
-def _format_cost_status(entry: CandidateFacts) -> str | None:
-    return entry.cost_status if entry.iterations is not None else None
 
 
 def _format_tokens(entry: CandidateFacts) -> str | None:
@@ -146,22 +127,13 @@ def _format_thousands(number: int) -> str:
     return f"{number / 1000:.0f}k" if number < 10_000_000 else f"{number / 1_000_000:.0f}M"
 
 
-def _format_size(part: str) -> Callable[[CandidateFacts], str | None]:
-    def show(entry: CandidateFacts) -> str | None:
-        size: LineCount | None = getattr(entry.changed, part) if entry.changed else None
-        return None if size is None else str(size)
-
-    return show
-
-
 def _format_new_tests(entry: CandidateFacts) -> str | None:
     tests = entry.new_tests
     if tests is None or (tests.why and not tests.added):
         return None
-    red = (
-        str(len(tests.red_on_base)) if not tests.unknown else f"{len(tests.red_on_base)}+" if tests.red_on_base else "?"
-    )
-    return f"{len(tests.added)}, {red} red" if tests.added else "none"
+    red = len(tests.red_on_base)
+    known = f"{red}{'+' if tests.unknown else ''}" if red or not tests.unknown else "?"
+    return f"{len(tests.added)}, {known} red" if tests.added else "none"
 
 
 def _format_delta(number: int | None) -> str | None:
@@ -172,12 +144,8 @@ def _format_number(number: int | None) -> str | None:
     return None if number is None else str(number)
 
 
-def _format_count(of: str) -> Callable[[CandidateFacts], str | None]:
-    def show(entry: CandidateFacts) -> str | None:
-        found = getattr(entry.changed, of) if entry.changed else None
-        return None if found is None else str(len(found))
-
-    return show
+def _format_size(size: LineCount | None) -> str | None:
+    return None if size is None else str(size)
 
 
 _ROWS: tuple[tuple[str, Callable[[CandidateFacts], str | None]], ...] = (
@@ -185,13 +153,16 @@ _ROWS: tuple[tuple[str, Callable[[CandidateFacts], str | None]], ...] = (
     ("Iterations", lambda e: _format_number(e.iterations)),
     ("Time", lambda e: None if e.seconds is None else amounts.format_duration(e.seconds)),
     ("Cost", _format_cost),
-    ("Cost is", _format_cost_status),
+    ("Cost is", lambda e: e.cost_status if e.iterations is not None else None),
     ("Tokens in/out", _format_tokens),
-    ("Source diff", _format_size("source")),
-    ("Test diff", _format_size("tests")),
-    ("Other diff", _format_size("other")),
-    ("Files touched", _format_count("files")),
-    ("Outside the area", _format_count("outside")),
+    ("Source diff", lambda e: _format_size(e.changed.source) if e.changed else None),
+    ("Test diff", lambda e: _format_size(e.changed.tests) if e.changed else None),
+    ("Other diff", lambda e: _format_size(e.changed.other) if e.changed else None),
+    ("Files touched", lambda e: str(len(e.changed.files)) if e.changed else None),
+    (
+        "Outside the area",
+        lambda e: str(len(e.changed.outside)) if e.changed and e.changed.outside is not None else None,
+    ),
     ("New tests on base", _format_new_tests),
     ("Lint vs base", lambda e: _format_delta(e.delta("lint"))),
     ("Types vs base", lambda e: _format_delta(e.delta("types"))),
@@ -209,8 +180,8 @@ ABREAST = 4
 
 
 def render_evaluation(found: Evaluation, kept: str) -> str:
-    """All of it; `kept` says where it was written, or why not."""
-    lines = [_fold_line(f"Feature {found.subject.feature}: {found.subject.title}"), "", *_tables(found)]
+    """Return the evaluation in 80 columns; `kept` says where it was written, or why not."""
+    lines = [fold(f"Feature {found.subject.feature}: {found.subject.title}", COLUMNS), "", *_tables(found)]
     lines += [*_cross_checks(found), *_section("Dominance", [describe_dominance(pair) for pair in found.dominance])]
     lines += [*_section("Not known", list_unknown(found)), "", *wrap(describe_proposal(found), COLUMNS)]
     lines += [line for reason in found.proposal.reasons for line in _wrap(reason)]
@@ -235,7 +206,7 @@ def _line(title: str, cells: Sequence[str]) -> str:
 
 
 def _shorten(cell: str, width: int) -> str:
-    """What is too long loses its middle: labels of one agent differ at their end."""
+    """Cut the middle out of what is too long: labels of one agent differ at their end."""
     half = (width - 1) // 2
     return cell if len(cell) <= width else f"{cell[: width - 1 - half]}…{cell[-half:]}"
 
@@ -257,12 +228,8 @@ def _wrap(sentence: str) -> list[str]:
     return wrap(fold(sentence, 400), COLUMNS, initial_indent="  - ", subsequent_indent="    ")
 
 
-def _fold_line(line: str) -> str:
-    return fold(line, COLUMNS)
-
-
 def build_evaluation_document(found: Evaluation, path: str, commit: str, why: str) -> dict[str, object]:
-    """All of it; `path` and `commit` are where it was kept, `why` why it was not."""
+    """Return the evaluation for scripts. What is not known is null; `why` says why it was not written."""
     return {
         "id": found.subject.feature,
         "at": found.at or None,
@@ -286,7 +253,9 @@ def build_evaluation_document(found: Evaluation, path: str, commit: str, why: st
 
 
 def _build_candidate(entry: CandidateFacts, found: Evaluation) -> dict[str, object]:
-    said = next(each for each in found.strengths if each.label == entry.label)
+    words = next(each for each in found.strengths if each.label == entry.label)
+    change = asdict(entry.changed or ChangeMeasures())
+    del change["touched_tests"]
     return {
         "label": entry.label,
         "agent": entry.agent,
@@ -302,29 +271,13 @@ def _build_candidate(entry: CandidateFacts, found: Evaluation) -> dict[str, obje
         "cost": {"usd": entry.cost, "status": entry.cost_status, "at_least": entry.at_least},
         "tokens": asdict(entry.usage) if entry.usage else None,
         "tokens_unsaid": entry.silent,
-        "change": _build_change(entry.changed) if entry.changed else None,
+        "change": change if entry.changed else None,
         "lint_delta": entry.delta("lint"),
         "types_delta": entry.delta("types"),
         "new_tests": asdict(entry.new_tests) if entry.new_tests else None,
         "concerns": [asdict(concern) for concern in entry.concerns],
         "regressed": None if entry.regressed is None else list(entry.regressed),
         "measures": {measure.key: measure.value(entry) for measure in MEASURES},
-        "strengths": list(said.strengths),
-        "weaknesses": list(said.weaknesses),
+        "strengths": list(words.strengths),
+        "weaknesses": list(words.weaknesses),
     }
-
-
-def _build_change(changed: ChangeMeasures) -> dict[str, object]:
-    return {
-        "files": list(changed.files),
-        "source": _build_size(changed.source),
-        "tests": _build_size(changed.tests),
-        "other": _build_size(changed.other),
-        "outside": None if changed.outside is None else list(changed.outside),
-        "suppressions": changed.suppressions,
-        "branching": changed.branching,
-    }
-
-
-def _build_size(size: LineCount | None) -> dict[str, int] | None:
-    return asdict(size) if size else None

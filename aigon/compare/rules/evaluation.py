@@ -1,12 +1,12 @@
 """The whole of a comparison: the facts, the order, strengths and weaknesses, and a proposal with reasons."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference
 from aigon.compare.rules.gates import combine_gates, judge_gates
-from aigon.compare.rules.order import MEASURES, Dominance, Fall, Measure, Order, find_dominance, rank_candidates
+from aigon.compare.rules.order import MEASURES, Dominance, Fall, Order, find_dominance, rank_candidates
 from aigon.text.amounts import format_timestamp
 
 TITLES: Mapping[str, str] = {
@@ -34,13 +34,13 @@ class Proposal:
 
 
 def find_tied(entries: Sequence[CandidateFacts], found: Order) -> tuple[str, ...]:
-    """Those whom the order leaves on the first place, if they pass the gates and are several."""
+    """Return those on the first place, if they pass the gates and are several."""
     first = _find_first(entries, found)
     return first if len(first) > 1 else ()
 
 
 def propose_winner(entries: Sequence[CandidateFacts], found: Order, preferences: Sequence[Preference] = ()) -> Proposal:
-    """The proposal on at least one candidate. Only who passes every gate can be proposed."""
+    """Propose one of at least one candidate. Only a candidate that passes every gate can be proposed."""
     first, running = _find_first(entries, found), any(entry.running for entry in entries)
     if not first:
         return Proposal("nobody", so_far=running, reasons=tuple(_explain_nobody(entries)))
@@ -62,7 +62,7 @@ def _find_first(entries: Sequence[CandidateFacts], found: Order) -> tuple[str, .
 
 
 def _find_preferred(labels: Sequence[str], preferences: Sequence[Preference]) -> str:
-    """The one that is preferred to each of the others; "" where there is none."""
+    """Return the one that is preferred to each of the others, or ""."""
     won = {
         (p.one, p.other) if p.result == "one" else (p.other, p.one) for p in preferences if p.result in ("one", "other")
     }
@@ -70,7 +70,7 @@ def _find_preferred(labels: Sequence[str], preferences: Sequence[Preference]) ->
 
 
 def _explain_winner(found: Order, winner: str, number: int) -> tuple[str, str]:
-    """At which key it was left alone, and that in words."""
+    """Return the key at which the others fell, and a sentence on it."""
     if number == 1:
         return "alone", f"{winner} passes every gate, and there is nobody to compare it with"
     last = next((fall for fall in reversed(found.falls) if fall.better == (winner,)), None)
@@ -92,7 +92,7 @@ def _explain_nobody(entries: Sequence[CandidateFacts]) -> Iterator[str]:
 
 
 def _list_open_gates(entry: CandidateFacts) -> str:
-    """The gates that it does not pass, those that it fails first, in short."""
+    """Return the first two gates that it does not pass, failed ones before unknown ones."""
     left = sorted((g for g in judge_gates(entry) if g.result != "pass"), key=lambda gate: gate.result != "fail")
     words = dict.fromkeys(
         f"{gate.title}: {'' if gate.result == 'fail' else 'not known, '}{gate.why}" for gate in left[:2]
@@ -123,41 +123,37 @@ class CandidateStrengths:
 
 
 def list_strengths(entries: Sequence[CandidateFacts]) -> tuple[CandidateStrengths, ...]:
-    """One for each candidate, in their order."""
-    return tuple(
-        CandidateStrengths(e.label, tuple(_find_strengths(e, entries)), tuple(_find_weaknesses(e, entries)))
-        for e in entries
-    )
+    """Return what speaks for and against each, beside the others: gates, and the best and the worst of each measure."""
+    values = {
+        measure.key: {e.label: value for e in entries if (value := measure.value(e)) is not None}
+        for measure in MEASURES
+    }
+    passing = sum(combine_gates(entry) == "pass" for entry in entries)
+    return tuple(_list_own_strengths(entry, values, passing, len(entries)) for entry in entries)
 
 
-def _find_strengths(entry: CandidateFacts, entries: Sequence[CandidateFacts]) -> Iterator[str]:
+def _list_own_strengths(
+    entry: CandidateFacts, values: Mapping[str, Mapping[str, float]], passing: int, number: int
+) -> CandidateStrengths:
+    strengths: list[str] = []
     if combine_gates(entry) == "pass":
-        alone = sum(combine_gates(each) == "pass" for each in entries) == 1 and len(entries) > 1
-        yield "the only one that passes every gate" if alone else "passes every gate"
+        strengths.append("the only one that passes every gate" if passing == 1 < number else "passes every gate")
+    weaknesses = [
+        f"{gate.title}: {'no' if gate.result == 'fail' else 'not known'} ({gate.why})"
+        for gate in judge_gates(entry)
+        if gate.result != "pass"
+    ]
     for measure in MEASURES:
-        values = _collect_values(measure, entries)
-        mine = values.pop(entry.label, None)
-        if mine is not None and values and all(measure.ahead(mine, other) for other in values.values()):
-            yield f"{measure.best} ({measure.shown(mine)}; next: {measure.shown(_find_top(measure, values.values()))})"
-
-
-def _find_weaknesses(entry: CandidateFacts, entries: Sequence[CandidateFacts]) -> Iterator[str]:
-    for gate in judge_gates(entry):
-        if gate.result != "pass":
-            yield f"{gate.title}: {'no' if gate.result == 'fail' else 'not known'} ({gate.why})"
-    for measure in MEASURES:
-        values = _collect_values(measure, entries)
-        mine = values.pop(entry.label, None)
-        if mine is not None and values and all(measure.ahead(other, mine) for other in values.values()):
-            yield f"{measure.worst} ({measure.shown(mine)}; best: {measure.shown(_find_top(measure, values.values()))})"
-
-
-def _collect_values(measure: Measure, entries: Sequence[CandidateFacts]) -> dict[str, float]:
-    return {each.label: value for each in entries if (value := measure.value(each)) is not None}
-
-
-def _find_top(measure: Measure, values: Iterable[float]) -> float:
-    return min(values) if measure.better == "less" else max(values)
+        mine = values[measure.key].get(entry.label)
+        others = [value for label, value in values[measure.key].items() if label != entry.label]
+        if mine is None or not others:
+            continue
+        best = measure.shown(min(others) if measure.better == "less" else max(others))
+        if all(measure.ahead(mine, other) for other in others):
+            strengths.append(f"{measure.best} ({measure.shown(mine)}; next: {best})")
+        if all(measure.ahead(other, mine) for other in others):
+            weaknesses.append(f"{measure.worst} ({measure.shown(mine)}; best: {best})")
+    return CandidateStrengths(entry.label, tuple(strengths), tuple(weaknesses))
 
 
 FOLDER = "docs/specs/features/evaluations"
@@ -166,7 +162,7 @@ FOLDER = "docs/specs/features/evaluations"
 
 @dataclass(frozen=True, slots=True)
 class ComparedFeature:
-    """What is compared: the feature as people call it, its title, the area where changes are expected (globs)."""
+    """The feature as people call it, its title, and globs of where changes are expected."""
 
     feature: str
     title: str
@@ -174,7 +170,7 @@ class ComparedFeature:
 
     @property
     def path(self) -> str:
-        """The file of its evaluation."""
+        """Return the path of its evaluation."""
         return f"{FOLDER}/feature-{self.feature}-eval.md"
 
 
@@ -194,17 +190,17 @@ class Evaluation:
 
     @property
     def at(self) -> str:
-        """When the newest fact was seen: the same facts make the same file, whenever it is written."""
+        """Return when the newest fact was seen: the same facts make the same file, whenever it is written."""
         return format_timestamp(max((entry.at for entry in self.entries), default=""))
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """The commits that the candidates began from; one, unless somebody began anew."""
+        """Return the commits that the candidates began from; one, unless somebody began anew."""
         return tuple(dict.fromkeys(entry.base for entry in self.entries if entry.base))
 
 
 def _add_advice(made: Proposal, checks: Sequence[CrossCheck]) -> Proposal:
-    """The proposal with what a person should look at before taking it: new tests of others that fail on it."""
+    """Add what a person should check before accepting it: new tests of others that fail on it."""
     against = [check for check in checks if check.failed and check.against in (made.winner, *made.tied)]
     said = (f"to look at: {c.against} fails {len(c.failed)} of the new tests of {c.tests_of}" for c in against)
     return replace(made, reasons=(*made.reasons, *said))
@@ -217,7 +213,7 @@ def build_evaluation(
     preferences: Sequence[Preference] = (),
     notes: Sequence[str] = (),
 ) -> Evaluation:
-    """What follows from the facts on at least one candidate."""
+    """Return what follows from the facts on at least one candidate."""
     found = rank_candidates(entries)
     places = {label: place for place, labels in enumerate(found.places) for label in labels}
     sorted_ = tuple(sorted(entries, key=lambda entry: places[entry.label]))

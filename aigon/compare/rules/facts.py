@@ -25,12 +25,7 @@ class LineCount:
 
     @property
     def lines(self) -> int:
-        """Both together."""
         return self.added + self.removed
-
-    def and_(self, other: "LineCount") -> "LineCount":
-        """Both changes together."""
-        return LineCount(self.added + other.added, self.removed + other.removed)
 
     def __str__(self) -> str:
         return f"+{self.added} -{self.removed}"
@@ -46,7 +41,7 @@ _COUNTED: dict[Family, str] = {
 
 
 def count_added_branches(edits: Iterable[Edit]) -> int | None:
-    """How many more branches the code has after these edits; None where a file of it cannot be read."""
+    """Return how many more branches the code has after these edits; None if a file is too long."""
     total = 0
     for edit in edits:
         before, after = count_branches(edit.path, edit.before), count_branches(edit.path, edit.after)
@@ -57,7 +52,7 @@ def count_added_branches(edits: Iterable[Edit]) -> int | None:
 
 
 def count_branches(path: str, text: str | None) -> int | None:
-    """The branches in a text; 0 for a file that is not there or is no code, None for one that is too long."""
+    """Count the branches in a text; 0 if the file does not exist or is no code, None if it is too long."""
     if text is None or not is_code(path) or family(path) not in _COUNTED:
         return 0
     if len(text) > LONGEST:
@@ -89,7 +84,7 @@ class ChangeMeasures:
 
 
 def measure_change(diffs: Sequence[FileDiff], edits: Edits, expected: Sequence[str]) -> ChangeMeasures:
-    """The measures of a change. `edits` are the same files as text, `expected` patterns of paths."""
+    """Measure a change. `edits` are the same files as text, `expected` patterns of paths."""
     parts = {edit.path: _classify(edit) for edit in edits.files}
     sizes = {
         part: _count_lines(d for d in diffs if parts.get(d.path, "other") == part)
@@ -109,21 +104,21 @@ def measure_change(diffs: Sequence[FileDiff], edits: Edits, expected: Sequence[s
 
 
 def _touches_tests(edit: Edit) -> bool:
-    """Whether tests of the base could come to something else by it; a new test beside them changes none."""
+    """Return whether tests of the base could end differently; a new test beside them changes none."""
     if edit.part == "config":
         return True
     return edit.part == "tests" and (edit.before is not None or edit.path.rpartition("/")[2] in _SHARED)
 
 
 def _classify(edit: Edit) -> str:
-    """Code that lies among prose and data is source, too: it can be imported."""
+    # Code among prose and data is source, too: it can be imported.
     if edit.part == "tests":
         return "tests"
     return "source" if edit.part == "product" or (is_code(edit.path) and edit.part == "other") else "other"
 
 
 def _count_lines(diffs: Iterable[FileDiff]) -> LineCount | None:
-    """Binary files have no lines; of one that is too large they are not known."""
+    # Binary files have no lines; those of a file that is too large are not known.
     signs = []
     for diff in diffs:
         if diff.large:
@@ -174,7 +169,6 @@ class CrossCheck:
 
     @property
     def known(self) -> bool:
-        """Whether it ran at all."""
         return not self.why and bool(self.passed or self.failed or self.errors)
 
 
@@ -238,28 +232,27 @@ class CandidateFacts:
 
     @property
     def fresh(self) -> bool:
-        """Whether the last look is about what the branch holds now."""
+        """Return whether the last assessment is about what the branch holds now."""
         return bool(self.look and self.tip and self.looked == self.tip)
 
     @property
     def reviews(self) -> tuple[Concern, ...]:
-        """What a person has to look at."""
+        """Return what a person has to review."""
         return tuple(concern for concern in self.concerns if concern.level == "review")
 
     @property
     def proven(self) -> int | None:
-        """Criteria that the last look has proven."""
+        """Count the criteria that the last assessment has proven."""
         return sum(v.status == "met" for v in self.look.verdicts) if self.look else None
 
     def delta(self, role: Role) -> int | None:
-        """How many more problems the checks of a role name at the last look than on the base; None where either is
-        not known."""
+        """Return how many more problems the checks of a role name now than on the base; None if either is unknown."""
         before, after = count_problems(self.first, role), count_problems(self.look, role)
         return None if before is None or after is None else after - before
 
 
 def count_problems(look: IterationFinished | None, role: Role) -> int | None:
-    """The problems, warnings too, that the checks of a role named in a look; None where that is not known."""
+    """Count the problems, warnings too, that the checks of a role name; None if that is not known."""
     found = [_count_named(finding) for finding in _select_findings(look, role)]
     return sum(n for n in found if n is not None) if found and None not in found else None
 
@@ -269,7 +262,7 @@ def _select_findings(look: IterationFinished | None, role: Role) -> Iterator[Fin
 
 
 def _count_named(finding: Finding) -> int | None:
-    """A check that is red and names nothing, or that could not run, says nothing on how many there are."""
+    # A check that failed and names nothing, or could not run, does not say how many there are.
     if finding.status == "pass" or (finding.status == "fail" and finding.problems):
         return len(finding.problems)
     return None

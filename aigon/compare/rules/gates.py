@@ -1,6 +1,6 @@
 """The gates: what a candidate has to show before anything else of it counts. What is not known does not pass."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,13 +27,13 @@ class Gate:
 
 
 def judge_gates(entry: CandidateFacts) -> tuple[Gate, ...]:
-    """All gates of a candidate, in the order in which they are shown. They are the same for everybody."""
+    """Return all gates of a candidate, in the order in which they are shown."""
     stale = _stale(entry)
     return tuple(Gate(key, title, *(stale or judge(entry))) for key, title, judge in _GATES)
 
 
 def combine_gates(entry: CandidateFacts) -> GateResult:
-    """All gates as one: one that fails, else one that is not known, else a pass."""
+    """Return all gates as one: fail if one fails, else unknown if one is, else pass."""
     results = [gate.result for gate in judge_gates(entry)]
     return "fail" if "fail" in results else "unknown" if "unknown" in results else "pass"
 
@@ -42,7 +42,7 @@ _Judged = tuple[GateResult, str]
 
 
 def _stale(entry: CandidateFacts) -> _Judged | None:
-    """The branch is not what was looked at: nothing that was seen holds for it."""
+    # If the branch is not what was assessed, nothing that was found holds for it.
     if entry.look is None:
         return "unknown", "not looked at yet"
     if not entry.tip:
@@ -131,8 +131,3 @@ _GATES: tuple[tuple[str, str, Callable[[CandidateFacts], _Judged]], ...] = (
     ("base-tests", "Base's tests kept", _base_tests),
     ("outcome", "Run ended as proven", _ended),
 )
-
-
-def titles() -> Iterator[tuple[str, str]]:
-    """Key and title of every gate."""
-    yield from ((key, title) for key, title, _ in _GATES)

@@ -1,19 +1,18 @@
 """The measures after the gates, the order that they make, and who dominates whom."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal
 
 from aigon.compare.rules.facts import CandidateFacts
 from aigon.compare.rules.gates import GateResult, combine_gates
 from aigon.text import amounts
 
-Better = Literal["less", "more"]
-
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number of a candidate. `best` says of one that it has the best value of all, `worst` the worst.
+    """One number of a candidate, None if it is not known. `best` and `worst` are said of extreme values.
 
     Values that differ by at most `slack`, or by the `share` of the better one, are equal: what varies from one run to
     the next decides nothing. `shown` writes a value for people.
@@ -24,7 +23,7 @@ class Measure:
     value: Callable[[CandidateFacts], float | None]
     best: str
     worst: str
-    better: Better = "less"
+    better: Literal["less", "more"] = "less"
     slack: float = 0.0
     share: float = 0.0
     shown: Callable[[float], str] = lambda value: f"{value:g}"
@@ -43,16 +42,8 @@ def _format_signed(value: float) -> str:
     return f"{value:+g}" if value else "0"
 
 
-def _measure_lines(part: str) -> Callable[[CandidateFacts], float | None]:
-    def lines(entry: CandidateFacts) -> float | None:
-        size = getattr(entry.changed, part) if entry.changed else None
-        return size.lines if size is not None else None
-
-    return lines
-
-
 def _measure_new_tests(entry: CandidateFacts) -> float | None:
-    """Whether it brought a test that the base fails; how many of them says more about how tests are cut."""
+    """Return whether it brought a test that the base fails. How many says more about how tests are cut."""
     tests = entry.new_tests
     if tests is None or (not tests.red_on_base and (tests.why or tests.unknown)):
         return None
@@ -65,83 +56,33 @@ def _count_outside(entry: CandidateFacts) -> float | None:
 
 
 def _count_concerns(entry: CandidateFacts) -> float | None:
-    """Suppressions are a measure of their own, and are not counted twice."""
+    """Count all but suppressions, which are a measure of their own."""
     return len([c for c in entry.concerns if c.rule != "suppressions"]) if entry.look else None
 
 
 MEASURES = (
     Measure("concerns", "Integrity notes", _count_concerns, "the fewest integrity notes", "the most integrity notes"),
-    Measure(
-        "outside",
-        "Files outside the area",
-        _count_outside,
-        "the fewest files outside the expected area",
-        "the most files outside the expected area",
-    ),
-    Measure(
-        "suppressions",
-        "Suppressions added",
-        lambda e: e.changed.suppressions if e.changed else None,
-        "the fewest suppressions of checkers",
-        "the most suppressions of checkers",
-        shown=_format_signed,
-    ),
-    Measure(
-        "new-tests",
-        "A new test red on base",
-        _measure_new_tests,
-        "a new test that is red on the base",
-        "no new test that is red on the base",
-        "more",
-        shown=lambda value: "yes" if value else "no",
-    ),
-    Measure(
-        "lint",
-        "Lint problems",
-        lambda e: e.delta("lint"),
-        "the fewest lint problems",
-        "the most lint problems",
-        shown=_format_signed,
-    ),
-    Measure(
-        "types",
-        "Type problems",
-        lambda e: e.delta("types"),
-        "the fewest type problems",
-        "the most type problems",
-        shown=_format_signed,
-    ),
-    Measure(
-        "branching",
-        "Branches added",
-        lambda e: e.changed.branching if e.changed else None,
-        "the least branching added",
-        "the most branching added",
-        slack=2,
-        share=0.25,
-        shown=_format_signed,
-    ),
-    Measure(
-        "source",
-        "Source diff",
-        _measure_lines("source"),
-        "the smallest source diff",
-        "the largest source diff",
-        slack=3,
-        share=0.25,
-        shown=lambda value: f"{value:g} line{'' if value == 1 else 's'}",
-    ),
-    Measure(
-        "iterations", "Iterations", lambda e: e.iterations, "the fewest iterations", "the most iterations"
-    ),
-    Measure(
-        "cost", "Cost", lambda e: e.cost, "the lowest cost", "the highest cost", slack=0.01, share=0.25,
-        shown=amounts.format_dollars,
-    ),
-    Measure(
-        "seconds", "Time", lambda e: e.seconds, "the shortest time", "the longest time", slack=30, share=0.5,
-        shown=amounts.format_duration,
-    ),
+    Measure("outside", "Files outside the area", _count_outside,
+            "the fewest files outside the expected area", "the most files outside the expected area"),
+    Measure("suppressions", "Suppressions added", lambda e: e.changed.suppressions if e.changed else None,
+            "the fewest suppressions of checkers", "the most suppressions of checkers", shown=_format_signed),
+    Measure("new-tests", "A new test red on base", _measure_new_tests,
+            "a new test that is red on the base", "no new test that is red on the base", "more",
+            shown=lambda value: "yes" if value else "no"),
+    Measure("lint", "Lint problems", lambda e: e.delta("lint"),
+            "the fewest lint problems", "the most lint problems", shown=_format_signed),
+    Measure("types", "Type problems", lambda e: e.delta("types"),
+            "the fewest type problems", "the most type problems", shown=_format_signed),
+    Measure("branching", "Branches added", lambda e: e.changed.branching if e.changed else None,
+            "the least branching added", "the most branching added", slack=2, share=0.25, shown=_format_signed),
+    Measure("source", "Source diff", lambda e: e.changed.source.lines if e.changed and e.changed.source else None,
+            "the smallest source diff", "the largest source diff", slack=3, share=0.25,
+            shown=lambda value: f"{value:g} line{'' if value == 1 else 's'}"),
+    Measure("iterations", "Iterations", lambda e: e.iterations, "the fewest iterations", "the most iterations"),
+    Measure("cost", "Cost", lambda e: e.cost, "the lowest cost", "the highest cost", slack=0.01, share=0.25,
+            shown=amounts.format_dollars),
+    Measure("seconds", "Time", lambda e: e.seconds, "the shortest time", "the longest time", slack=30, share=0.5,
+            shown=amounts.format_duration),
 )  # fmt: skip
 """In the order in which they decide, after the gates: what a person would have to look at, then what others will have
 to read and keep, then what it took. How little code there is to maintain comes before what it cost once."""
@@ -173,51 +114,44 @@ class Order:
 
 
 def rank_candidates(entries: Sequence[CandidateFacts]) -> Order:
-    """The order of candidates with different labels."""
+    """Return the order of candidates with different labels."""
     places: list[tuple[str, ...]] = []
     falls: dict[str, Fall] = {}
-    left = list(entries)
-    while left:
-        best, fell = _find_best(left)
+    remaining = list(entries)
+    while remaining:
+        best, fell = _find_best(remaining)
         for fall in fell:
             falls.setdefault(fall.label, fall)
         places.append(tuple(entry.label for entry in best))
-        left = [entry for entry in left if entry not in best]
+        remaining = [entry for entry in remaining if entry not in best]
     return Order(tuple(places), tuple(falls.values()))
 
 
 def _find_best(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    left, falls = _compare_gates(entries)
+    """Return those that nobody is ahead of, and where the others fell."""
+    remaining, falls = _compare_gates(entries)
     for measure in MEASURES:
-        if len(left) == 1:
+        if len(remaining) == 1:
             break
-        left, fell = _compare_measure(measure, left)
+        remaining, fell = _compare_measure(measure, remaining)
         falls += fell
-    return left, falls
+    return remaining, falls
 
 
 def _compare_gates(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    """Those whose gates stand best; where not all pass, the ones that have most criteria proven."""
-    ranks = {entry.label: RANKS[combine_gates(entry)] for entry in entries}
-    top = min(ranks.values())
-    left = [entry for entry in entries if ranks[entry.label] == top]
-    ahead = tuple(entry.label for entry in left)
-    falls = [
-        Fall(entry.label, "gates", ahead, combine_gates(entry), combine_gates(left[0]))
-        for entry in entries
-        if ranks[entry.label] > top
-    ]
-    if top == 0:
-        return left, falls
-    return _compare_criteria(left, falls)
-
-
-def _compare_criteria(entries: list[CandidateFacts], falls: list[Fall]) -> tuple[list[CandidateFacts], list[Fall]]:
-    most = max(entry.proven or 0 for entry in entries)
-    left = [entry for entry in entries if (entry.proven or 0) == most]
-    ahead = tuple(entry.label for entry in left)
-    behind = [entry for entry in entries if (entry.proven or 0) < most]
-    return left, [*falls, *(Fall(e.label, "criteria", ahead, str(e.proven or 0), str(most)) for e in behind)]
+    """Keep those with the best gates. Unless these pass, keep only those with most criteria proven."""
+    gates = {entry.label: combine_gates(entry) for entry in entries}
+    top = min(gates.values(), key=lambda result: RANKS[result])
+    remaining = [entry for entry in entries if gates[entry.label] == top]
+    ahead = tuple(entry.label for entry in remaining)
+    falls = [Fall(label, "gates", ahead, result, top) for label, result in gates.items() if result != top]
+    if top == "pass":
+        return remaining, falls
+    most = max(entry.proven or 0 for entry in remaining)
+    first = [entry for entry in remaining if (entry.proven or 0) == most]
+    ahead = tuple(entry.label for entry in first)
+    behind = [entry for entry in remaining if entry not in first]
+    return first, [*falls, *(Fall(e.label, "criteria", ahead, str(e.proven or 0), str(most)) for e in behind)]
 
 
 def _compare_measure(measure: Measure, entries: list[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
@@ -247,15 +181,9 @@ class Dominance:
 
 
 def find_dominance(entries: Sequence[CandidateFacts]) -> tuple[Dominance, ...]:
-    """All pairs in which one dominates the other. As good is what the measures take for equal."""
-    return tuple(_find_pairs(entries))
-
-
-def _find_pairs(entries: Sequence[CandidateFacts]) -> Iterator[Dominance]:
-    for one in entries:
-        for other in entries:
-            if one is not other and (found := _compare_two(one, other)):
-                yield found
+    """Return all pairs in which one dominates the other. As good is what the measures take for equal."""
+    pairs = (_compare_two(one, other) for one, other in permutations(entries, 2))
+    return tuple(pair for pair in pairs if pair)
 
 
 def _compare_two(one: CandidateFacts, other: CandidateFacts) -> Dominance | None:
@@ -272,8 +200,8 @@ def _compare_two(one: CandidateFacts, other: CandidateFacts) -> Dominance | None
         elif measure.ahead(mine, theirs):
             better.append(measure.key)
     # Only what both have been measured by says anything: better at the gates alone is what the order says already.
-    return Dominance(one.label, other.label, tuple(better), tuple(unknown)) if better and _is_known(unknown) else None
-
-
-def _is_known(unknown: Sequence[str]) -> bool:
-    return len(unknown) < len(MEASURES)
+    return (
+        Dominance(one.label, other.label, tuple(better), tuple(unknown))
+        if better and len(unknown) < len(MEASURES)
+        else None
+    )
