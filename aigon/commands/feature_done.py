@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, here, json_option, verify_option
+from aigon.views.report.gather import markdown
 
 if TYPE_CHECKING:
     from aigon.done.request import DoneRequest, DoneResult, MergeMethod, Retirement
@@ -54,7 +55,7 @@ def command(
         feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force, verify=verify
     )
     with here() as checkout:
-        done = finish_feature(checkout, request, [LineSink(sys.stderr)])
+        done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=markdown)
     answer(_document(done), _text(done, request), as_json)
     return 0
 

@@ -1,6 +1,6 @@
 """Cancel a feature that will not be built, and reopen one that is cancelled or done. Nothing is lost by either."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
 from aigon.run.feature_stages import require_committing
 from aigon.spec import files
-from aigon.spec.features import ROOT, Feature
+from aigon.spec.features import ROOT, Feature, Stage
 from aigon.spec.files import moved_to_stage
 from aigon.worktrees.cleanup import remove_safely
 
@@ -41,60 +41,65 @@ class StageChange:
 def cancel_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     """Move the spec of a feature to the stage `cancelled`, and remove its worktrees; its branches and records stay.
 
-    Raises AigonError, the feature as it was: 2 if it is over already, 7 while a loop works on it, and if a worktree or
-    the commit is refused.
+    Raises AigonError and leaves the feature as it was: 2 if it is over already, 7 while a loop works on it, and if a
+    worktree or the commit is refused.
     """
-    place = locate_spec(main.root, main.common_dir, wanted)
-    feature = place.feature
+    location = locate_spec(main.root, main.common_dir, wanted)
+    feature = location.feature
     if feature.stage in ("cancelled", "done"):
         hint = f"aigon reopen {feature.name_for_people} takes it up again"
         raise usage(f"Feature {feature.name_for_people} is {feature.stage} already", where=feature.path, hint=hint)
-    _require_own_folder(feature)
-    how = require_committing(main, how)
-    parked = _parked_refs(main)
-    with _alone_with(main, feature) as works:
-        _remove_worktrees(main, works)
-        with _spec_here(main, place) as here, moved_to_stage(main.root, here, "cancelled") as (moved, paths):
-            commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): cancel {feature.slug}", how)
-    there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
-    return StageChange(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
+    return _change_stage(main, location, "cancel", "cancelled", how, lambda works: _remove_worktrees(main, works))
 
 
 def reopen_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     """Move the spec of a feature that is over back to the backlog, or to the inbox if it has no ID.
 
-    A cancelled one continues on its branch. One that was done begins anew at HEAD: its merged branches are parked, and
-    its records are put aside. Raises AigonError: 2 if it is not over, 7 if that or the commit is refused.
+    A cancelled one continues on its branch. One that was done begins anew at HEAD: its merged branches are saved
+    aside, and so are its records. Raises AigonError: 2 if it is not over, 7 if that or the commit is refused.
     """
-    feature = locate_spec(main.root, main.common_dir, wanted).feature
+    location = locate_spec(main.root, main.common_dir, wanted)
+    feature = location.feature
     if feature.stage not in OPENABLE:
         name = feature.name_for_people
         hint = f"aigon feature-implement {name} --loop"
         raise usage(f"Feature {name} is open: it is in the stage {feature.stage}", where=feature.path, hint=hint)
-    _require_own_folder(feature)
-    how = require_committing(main, how)
-    parked = _parked_refs(main)
-    with _alone_with(main, feature) as works:
+
+    def clear(works: Sequence[Candidate]) -> None:
         if feature.stage == "done":
             _remove_worktrees(main, works)
-            for name in _branches(feature, works):
-                _park_branch(main, feature, name)
-            _put_records_aside(main, feature, works)
-        with moved_to_stage(main.root, feature, "backlog" if feature.id else "inbox") as (moved, paths):
-            commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): reopen {feature.slug}", how)
-    there = tuple(name for name in _branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
-    return StageChange(moved, there, tuple(ref for ref in _parked_refs(main) if ref not in parked))
+            _save_branches_aside(main, feature, works)
+            _save_records_aside(main, feature, works)
+
+    return _change_stage(main, location, "reopen", "backlog" if feature.id else "inbox", how, clear)
 
 
-def _require_own_folder(feature: Feature) -> None:
+def _change_stage(
+    main: Checkout,
+    location: SpecLocation,
+    verb: str,
+    stage: Stage,
+    how: Committing,
+    clear: Callable[[Sequence[Candidate]], None],
+) -> StageChange:
+    """Call `clear` while no loop can work on the feature, then move its spec and commit that."""
+    feature = location.feature
     if not feature.path.startswith(f"{ROOT}/"):
         hint = "Move or delete it yourself: aigon keeps no stage for it"
         raise usage(f"The spec is kept outside of {ROOT}/", where=feature.path, hint=hint)
+    how = require_committing(main, how)
+    earlier = _list_saved(main)
+    with _alone_with(main, feature) as works:
+        clear(works)
+        with _spec_here(main, location) as here, moved_to_stage(main.root, here, stage) as (moved, paths):
+            commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): {verb} {feature.slug}", how)
+    branches = tuple(name for name in _list_branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
+    return StageChange(moved, branches, tuple(ref for ref in _list_saved(main) if ref not in earlier))
 
 
 @contextmanager
 def _alone_with(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, ...]]:
-    """Hold the locks of every loop on the feature; yields its candidates. Raises AigonError (exit 7) if one runs."""
+    """Hold the locks of every loop on the feature and yield its candidates. Raises AigonError (exit 7) if one runs."""
     home, name = ensure_home(main.common_dir), feature.name_for_people
     works = records.find_candidates(home, name)
     places = [home / "locks" / f"arena-{name}.lock", *(loop_lock(home, name, each.label) for each in works)]
@@ -109,7 +114,7 @@ def _alone_with(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, .
 
 
 def _remove_worktrees(main: Checkout, works: Sequence[Candidate]) -> None:
-    """Remove the worktrees, what they hold parked. Raises AigonError (exit 7) if one has to stay."""
+    """Remove the worktrees and save aside what they hold. Raises AigonError (exit 7) if one has to stay."""
     for each in works:
         if reason := remove_safely(main, each, park=True):
             raise environment(
@@ -136,19 +141,20 @@ def _spec_here(main: Checkout, place: SpecLocation) -> Iterator[Feature]:
         raise
 
 
-def _branches(feature: Feature, works: Sequence[Candidate]) -> tuple[str, ...]:
+def _list_branches(feature: Feature, works: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([feature.name, *(each.branch for each in works)]))
 
 
-def _park_branch(main: Checkout, feature: Feature, name: str) -> None:
-    """Keep the tip of a branch under a ref, and remove the branch. Raises AigonError (exit 7)."""
-    if tip := main.commit_of(f"refs/heads/{name}"):
-        main.git("update-ref", f"{SAVED_ASIDE}feature-{feature.name_for_people}/{name}-{tip[:10]}", tip)
-        main.git("update-ref", "-d", f"refs/heads/{name}", tip)
+def _save_branches_aside(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:
+    """Keep the tip of each branch under a ref, and delete the branch. Raises AigonError (exit 7)."""
+    for name in _list_branches(feature, works):
+        if tip := main.commit_of(f"refs/heads/{name}"):
+            main.git("update-ref", f"{SAVED_ASIDE}feature-{feature.name_for_people}/{name}-{tip[:10]}", tip)
+            main.git("update-ref", "-d", f"refs/heads/{name}", tip)
 
 
-def _put_records_aside(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:
-    """Let the next run begin anew: what earlier ones left is kept in a folder of its own."""
+def _save_records_aside(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:
+    """Move the records of earlier runs to a folder of their own, so that the next run begins anew."""
     home = ensure_home(main.common_dir)
     aside = home / CLOSED / new_run_id()
     for label in ("", *(each.label for each in works)):
@@ -159,5 +165,5 @@ def _put_records_aside(main: Checkout, feature: Feature, works: Sequence[Candida
         (main.root / feature.state_file(label)).unlink(missing_ok=True)
 
 
-def _parked_refs(main: Checkout) -> list[str]:
+def _list_saved(main: Checkout) -> list[str]:
     return [row["ref"] for row in list_parked(main)]

@@ -17,7 +17,7 @@ MARK = "without-branch"
 
 @contextmanager
 def open_branch(main: Checkout, branch: str) -> Iterator[Checkout]:
-    """The worktree that has `branch`; else the main checkout, switched to it and back where something goes wrong."""
+    """Yield the worktree that has `branch`, or else the main checkout after switching to it."""
     other = main.checked_out_elsewhere(branch)
     if other and Path(other).is_dir():
         with Checkout.open(Path(other)) as place:
@@ -30,7 +30,7 @@ def open_branch(main: Checkout, branch: str) -> Iterator[Checkout]:
 
 @contextmanager
 def detached_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
-    """`place`, which has `branch`, with `commit` checked out: no branch moves before that is known to be good."""
+    """Check out `commit` in `place`, and then `branch` again: no branch moves before the commit is known to be good."""
     if changed := place.changed():
         where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
         raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")
@@ -46,7 +46,7 @@ def detached_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
 
 
 def switch_back(place: Checkout, branch: str) -> None:
-    """Check out `branch` again. What checks changed in files that git knows is parked first."""
+    """Check out `branch` again. What checks changed in tracked files is saved aside first."""
     try:
         place.git(*NO_HOOKS, "switch", "-q", "--ignore-other-worktrees", branch)
     except AigonError:
@@ -54,16 +54,15 @@ def switch_back(place: Checkout, branch: str) -> None:
         place.git(*NO_HOOKS, "switch", "-q", "--ignore-other-worktrees", branch)
 
 
-def save_changes_aside(place: Checkout, name: str) -> str:
-    """Park what is not committed in files that git knows, and make them as HEAD has them; the ref, "" for nothing."""
-    commit = place.git(*NO_HOOKS, "stash", "create", "left by feature-done")
-    ref = save_commit_aside(place, name, commit) if commit else ""
+def save_changes_aside(place: Checkout, name: str) -> None:
+    """Save aside what is not committed in tracked files, and reset them to HEAD."""
+    if commit := place.git(*NO_HOOKS, "stash", "create", "left by feature-done"):
+        save_commit_aside(place, name, commit)
     place.git(*NO_HOOKS, "reset", "-q", "--hard")
-    return ref
 
 
 def save_commit_aside(checkout: Checkout, name: str, commit: str) -> str:
-    """Keep a commit under a ref of aigon's own; the ref."""
+    """Keep a commit under a ref of aigon's own, and return the ref."""
     ref = f"refs/aigon/parked/{name}/{commit[:12]}"
     checkout.git("update-ref", ref, commit)
     return ref
@@ -101,18 +100,17 @@ class UnfinishedMerge:
 
 
 def note_merge(home: Path, unfinished: UnfinishedMerge) -> None:
-    """Write down that it begins, or how far it is."""
     write_atomic(home / FILE, json.dumps(asdict(unfinished)).encode() + b"\n")
 
 
 def note_tree(home: Path, tree: str) -> None:
-    """Add to the note what the merge came to."""
+    """Add to the note the tree that the merge came to."""
     if found := read_note(home):
         note_merge(home, replace(found, tree=tree))
 
 
 def read_note(home: Path) -> UnfinishedMerge | None:
-    """What was noted; None where nothing broke off. Damaged, it is taken for absent."""
+    """Return the note; None if no merge broke off, or if the note is damaged."""
     try:
         return UnfinishedMerge(**json.loads((home / FILE).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
@@ -120,14 +118,13 @@ def read_note(home: Path) -> UnfinishedMerge | None:
 
 
 def forget_merge(home: Path) -> None:
-    """It is over."""
     (home / FILE).unlink(missing_ok=True)
 
 
 def settle_merge(main: Checkout, home: Path) -> UnfinishedMerge | None:
-    """Put back what a merge left that broke off. The note where it was done already, but for what comes after it.
+    """Put back what a merge that broke off has left. If the target has it already, return the note instead.
 
-    Raises AigonError (exit 7) where a person changed files since.
+    Raises AigonError (exit 7) if a person changed files since.
     """
     found = read_note(home)
     if found is None:
@@ -144,7 +141,7 @@ def settle_merge(main: Checkout, home: Path) -> UnfinishedMerge | None:
 
 
 def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
-    """Files and index as the target has them: what else the index holds is parked."""
+    """Reset files and index to the target; what else the index holds is saved aside."""
     if main.branch != found.target or not (main.changed() or main.under_way() == "merge"):
         return
     tree = main.ask("write-tree")
@@ -159,7 +156,7 @@ def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
 
 
 def _restore_worktrees(main: Checkout, found: UnfinishedMerge) -> None:
-    """A rebase, or a commit that was looked at, left the worktree without its branch."""
+    """Check out the branch again wherever a rebase or a proof took it away."""
     for block in main.git("worktree", "list", "--porcelain").split("\n\n"):
         path = Path(block.partition("\n")[0].removeprefix("worktree "))
         if path.is_dir() and path.resolve() != main.root:

@@ -26,10 +26,7 @@ from aigon.text.quoting import fold
 
 @dataclass(frozen=True, slots=True)
 class ChosenWork:
-    """The work that is to be merged: the feature by its name for people, the branch, aigon's records of it.
-
-    `candidate` says whose worktree it was made in; None in solo mode.
-    """
+    """The work that is to be merged. `name` is the feature's name for people; `candidate` is None in solo mode."""
 
     name: str
     branch: str
@@ -39,32 +36,32 @@ class ChosenWork:
 
     @property
     def label(self) -> str:
-        """What tells it from others of the feature; "" in solo mode."""
+        """Return the candidate's label; "" in solo mode."""
         return self.candidate.label if self.candidate else ""
 
     def resume(self, main: Checkout) -> str:
-        """The command that lets its agent continue, or begin."""
+        """Return the command that lets its agent continue, or begin."""
         begun = self.records.journal.exists()
         if not begun and not self.candidate:
             return build_loop_command(main.root, self.name)
         return format_run_command(self.name, self.label, "--resume" if begun else "--loop")
 
     def bring(self, target: str) -> str:
-        """The command that merges `target` into it, for a person to bring both together."""
+        """Return the command by which a person merges `target` into it."""
         path = self.candidate.path if self.candidate else ""
         go = f"cd {shlex.quote(path)}" if path and Path(path).is_dir() else f"git switch {self.branch}"
         return f"{go} && git merge {target}"
 
     @property
     def again(self) -> str:
-        """The command that merges it."""
+        """Return the command that merges it."""
         return f"aigon feature-done {self.name} {self.label}".rstrip()
 
 
 def choose_work(main: Checkout, request: DoneRequest, here: Candidate | None) -> ChosenWork:
-    """What is to be merged; `here` is whose worktree the person stands in.
+    """Return what is to be merged; `here` is the candidate whose worktree the person is in.
 
-    Raises AigonError: 2 for an agent without a worktree, 3 where none of several is proven, 4 where several are.
+    Raises AigonError: 2 for an agent without a worktree, 3 if none of several is proven, 4 if several are.
     """
     home = ensure_home(main.common_dir)
     found = list_known_candidates(main, request.wanted)
@@ -78,13 +75,12 @@ def choose_work(main: Checkout, request: DoneRequest, here: Candidate | None) ->
 
 
 def open_work(home: Path, candidate: Candidate) -> ChosenWork:
-    """A candidate's work."""
     records = candidate_records(home, candidate)
     return ChosenWork(candidate.feature, candidate.branch, home, records, candidate)
 
 
 def _refuse_done_feature(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> None:
-    """All candidates of a feature began in one place. Once it is merged, their branches may be gone."""
+    # All candidates of a feature began in one place. Once it is merged, their branches may be gone.
     assert chosen.candidate is not None
     origin = chosen.records.origin()
     named = Feature(chosen.name, chosen.candidate.slug, "", "")
@@ -94,7 +90,7 @@ def _refuse_done_feature(main: Checkout, chosen: ChosenWork, request: DoneReques
 
 
 def _choose_solo(main: Checkout, home: Path, wanted: str) -> ChosenWork:
-    """By its branch where it has one: its spec may stand only there."""
+    # The spec may be on the feature's branch only.
     own = branch.find_branch(main, wanted)
     feature = (parse_feature_path(f"/{own}.md") if own else None) or files.locate_feature(main.root, wanted)
     if main.commit_of(f"refs/heads/{feature.name}") is None:
@@ -115,7 +111,7 @@ def _choose_candidate(
 
 
 def resolve_agent(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candidate:
-    """The candidate that a person means. Raises AigonError (exit 2) with those there are."""
+    """Return the candidate that a person means. Raises AigonError (exit 2) that lists the candidates."""
     with suppress(AigonError):  # the name of no agent may still be a label
         each = resolve_agents(main, [wanted])[0]
         if one := find_candidate(found, each.name) or find_candidate(found, each.label):
@@ -127,7 +123,7 @@ def resolve_agent(main: Checkout, found: Sequence[Candidate], wanted: str) -> Ca
 
 
 def _choose_proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Candidate:
-    """The only one that is proven. What somebody wrote about them is no evidence, so of several a person takes one."""
+    """Return the only one that is proven. An evaluation is no evidence, so of several a person chooses."""
     how = {each.label: read_proof(main, open_work(home, each).records, each.branch) for each in found}
     proven = [each for each in found if how[each.label].proven]
     if len(proven) == 1:
@@ -150,7 +146,7 @@ def _choose_proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Ca
 
 
 def _suggest_comparison(main: Checkout, home: Path, name: str, tips: Mapping[str, str]) -> str:
-    """Where a person finds how they compare, and whom the comparison proposed."""
+    """Return where a person finds how they compare, and whom the comparison proposed."""
     file = f"{ROOT}/evaluations/feature-{name}-eval.md"
     found = recall_proposal(home, name, tips)
     said = f"{found.label} was proposed by " if found and found.kind == "winner" else "compare: "
@@ -173,7 +169,7 @@ class BranchProof:
 
 
 def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
-    """By the journal: the state file lies where an agent can write it. A damaged journal proves nothing."""
+    """Read the journal, since an agent can write the state file. A damaged journal proves nothing."""
     tip = main.commit_of(f"refs/heads/{branch}") or ""
     try:
         events = records.events() if records.journal.exists() else []
@@ -197,12 +193,12 @@ def _explain_unproven(state: State) -> str:
 
 
 def _find_last_commit(events: list[Event]) -> str:
-    """The commit that the last outcome speaks of."""
+    """Return the commit that the last outcome is about."""
     return next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
 
 
 def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:
-    """Whether `tip` is the commit by which aigon moves a spec to done, byte for byte, and nothing else."""
+    """Return whether `tip` is the commit by which aigon moves a spec to done, byte for byte, and nothing else."""
     if not proven or main.ask("rev-list", "--parents", "-1", tip) != f"{tip} {proven}":
         return False
     rows = [
@@ -217,7 +213,7 @@ def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:
 
 
 def find_spec(main: Checkout, commit: str, name: str, wanted: str) -> Feature:
-    """The feature as `commit` has it; a spec that lies outside of aigon's folders, as the checkout has it."""
+    """Return the feature as `commit` has it; if the spec is outside of aigon's folders, as the checkout has it."""
     listed = main.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", f"{ROOT}/").split("\0")
     paths = [path for path in listed if path and path.split("/")[-2] not in files.NOT_STAGES]
     try:
@@ -227,20 +223,20 @@ def find_spec(main: Checkout, commit: str, name: str, wanted: str) -> Feature:
 
 
 def is_done(main: Checkout, commit: str, feature: Feature) -> bool:
-    """Whether `commit` has the spec in the stage done."""
+    """Return whether `commit` has the spec in the stage done."""
     return _is_in_root(feature) and main.ask("cat-file", "-e", f"{commit}:{feature.at('done')}") is not None
 
 
 def refuse_done(main: Checkout, commit: str, feature: Feature, hint: str = "") -> None:
-    """Raise AigonError (exit 2) where `commit` has the spec in the stage done: there is nothing left to merge."""
+    """Raise AigonError (exit 2) if `commit` has the spec in the stage done: there is nothing left to merge."""
     if is_done(main, commit, feature):
         raise usage(f"Feature {feature.name_for_people} is done already", where=feature.at("done"), hint=hint)
 
 
 def commit_done(main: Checkout, tip: str, feature: Feature) -> tuple[Feature, str]:
-    """The feature in its last stage, and a commit on `tip` that moves its spec there; no ref moves, no file changes.
+    """Return the feature in its last stage, and a commit on `tip` that moves its spec there. No ref or file changes.
 
-    `tip` itself where there is nothing to move. Raises AigonError (exit 2) when another spec stands in the way.
+    If there is nothing to move, the commit is `tip`. Raises AigonError (exit 2) if another spec is in the way.
     """
     if not _is_in_root(feature) or feature.stage == "done":
         return feature, tip

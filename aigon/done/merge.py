@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from aigon.done.checkouts import move_branch, save_changes_aside
@@ -23,6 +23,8 @@ IN_PLACE = ("-c", "merge.directoryRenames=false")
 """A spec that goes to done takes no other along: git holds the folder for renamed where it was the only one there."""
 SHOWN = 10
 """Paths with conflicts that a message names."""
+TITLE = 120
+"""Characters of a title that forges show whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,42 +49,40 @@ class Landing:
 
 
 Prove = Callable[[Checkout, Landing], None]
-"""Runs everything on the files of a checkout. Raises AigonError where that is not proven."""
-Tried = Callable[[str], None]
-"""Is told the tree that a merge tried out came to."""
+"""Runs everything on the files of a checkout. Raises AigonError if that is not proven."""
+Report = Callable[[Checkout, str], str]
+"""Returns the report on a feature as Markdown. Raises AigonError if there is none."""
 
 
 def merge_tip(
-    landing: Landing, message: str, prove: Prove, tried: Tried, *, squash: bool, verify: bool
+    landing: Landing, message: str, prove: Prove, note_tree: Callable[[str], None], *, squash: bool, verify: bool
 ) -> tuple[str, bool]:
-    """The commit on the target, and whether the result had to be proven anew. Without `verify` no hook may refuse it.
+    """Return the commit on the target, and whether the result had to be proven anew.
 
-    Raises AigonError, with everything as it was: 3 where it is not proven, 7 for conflicts or a hook's refusal.
+    `note_tree` is given the tree that the merge came to when it was tried. Raises AigonError, with everything as it
+    was: 3 if the result is not proven, 7 for conflicts or a hook's refusal.
     """
     branch.enter_branch(landing.main, landing.target)
     tree, anew = landing.tree(landing.tip), False
     if not landing.settled:
         with _try_merge(landing) as tree:
-            tried(tree)
+            note_tree(tree)
             anew = not is_same_but_for_features(landing.main, tree, landing.tip, landing.feature.path)
             if anew:
                 prove(landing.main, landing)
     if verify and not squash:
         require_pre_commit(landing)
+    main, options = landing.main, (*no_verify_options(verify), "-m", message)
     with restored_on_error(landing):
         if squash:
-            _squash(landing, message, verify)
+            main.git_with_hooks(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
+            if main.git("write-tree") != landing.tree(landing.onto):
+                main.git_with_hooks("commit", "-q", *options)
         else:
-            options = ("--no-ff", *no_verify_options(verify), "-m", message)
-            landing.main.git_with_hooks(*IN_PLACE, "merge", *options, landing.tip)
-        _require_tree(landing, tree)
-    return str(landing.main.head), anew
-
-
-def _squash(landing: Landing, message: str, verify: bool) -> None:
-    landing.main.git_with_hooks(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
-    if landing.main.git("write-tree") != landing.tree(landing.onto):
-        landing.main.git_with_hooks("commit", "-q", *no_verify_options(verify), "-m", message)
+            main.git_with_hooks(*IN_PLACE, "merge", "--no-ff", *options, landing.tip)
+        if landing.tree("HEAD") != tree:
+            raise _explain_change(landing)
+    return str(main.head), anew
 
 
 def no_verify_options(verify: bool) -> tuple[str, ...]:
@@ -105,12 +105,6 @@ def require_pre_commit(landing: Landing) -> None:
             raise _explain_change(landing)
 
 
-def _require_tree(landing: Landing, tree: str) -> None:
-    """Raise AigonError (exit 7) where another tree was committed than the one that is proven."""
-    if landing.tree("HEAD") != tree:
-        raise _explain_change(landing)
-
-
 def _explain_change(landing: Landing) -> AigonError:
     what = "A hook changed what was to be committed, and that is not what was proven"
     return environment(what, where=landing.target, hint="Let the hook only look, then run it again")
@@ -118,39 +112,39 @@ def _explain_change(landing: Landing) -> AigonError:
 
 @contextmanager
 def _try_merge(landing: Landing) -> Iterator[str]:
-    """Files and index as the merge would make them, for as long as the context lasts; their tree."""
+    """Yield the tree of the merge, with files and index as it would make them, and put them back."""
     try:
         with restored_on_error(landing):
             landing.main.git(*NO_HOOKS, *IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
         yield landing.main.git("write-tree")
     finally:
-        put_back(landing)
+        _put_back(landing)
 
 
 @contextmanager
 def restored_on_error(landing: Landing) -> Iterator[None]:
-    """The target as it was where something goes wrong in here; an error of git's says what, and what to do."""
+    """Put the target back if something goes wrong in here. An error of git's becomes one that says what to do."""
     try:
         yield
     except AigonError as error:
         conflicts = list_conflicts(landing.main)
         refused = bool(landing.main.under_way() or landing.main.changed()) and not conflicts
-        put_back(landing)
+        _put_back(landing)
         if not error.what.startswith("git "):
             raise
         raise (_explain_refusal(landing, error) if refused else explain_conflicts(landing, conflicts, error)) from None
     except BaseException:
-        put_back(landing)
+        _put_back(landing)
         raise
 
 
 def list_conflicts(checkout: Checkout) -> list[str]:
-    """Paths that a merge or a rebase could not bring together."""
+    """Return the paths that a merge or a rebase could not bring together."""
     return [path for path in (checkout.ask("diff", "--name-only", "--diff-filter=U", "-z") or "").split("\0") if path]
 
 
-def put_back(landing: Landing) -> None:
-    """Target, index and files as before the merge. What checks changed in files that git knows is parked first."""
+def _put_back(landing: Landing) -> None:
+    """Restore target, index and files. What checks changed in tracked files is saved aside first."""
     main = landing.main
     if main.head != landing.onto:
         main.ask(*NO_HOOKS, "reset", "-q", "--soft", landing.onto)
@@ -159,7 +153,7 @@ def put_back(landing: Landing) -> None:
 
 
 def explain_conflicts(landing: Landing, conflicts: list[str], error: AigonError) -> AigonError:
-    """Both sides changed the same: an agent, or a person, has to bring them together on the feature's branch."""
+    """Return an error that says how an agent or a person brings both sides together on the feature's branch."""
     chosen, target = landing.chosen, landing.target
     listed = ", ".join(fold(path, 200) for path in conflicts[:SHOWN]) or target
     resume = chosen.resume(landing.main)
@@ -177,23 +171,23 @@ def _explain_refusal(landing: Landing, error: AigonError) -> AigonError:
 
 
 def build_squash_message(landing: Landing) -> str:
-    """Subject, what is proven and by what, trailers: from the journal of the run that proved it."""
+    """Return subject, what is proven and by what, and trailers, from the journal of the run that proved it."""
     state, spec = _read_state(landing), _read_spec(landing)
     texts = {c.number: c.text for c in spec.criteria} if spec else {}
     verdicts = state.last.verdicts if state.last else ()
     return render_squash_message(
         feature_id=landing.chosen.name,
-        title=read_title(landing),
+        title=_read_title(landing),
         agent=state.started.agent if state.started else "",
         findings=state.last.findings if state.last else (),
         criteria=[(verdict, texts.get(verdict.criterion, "")) for verdict in verdicts],
     )
 
 
-def read_title(landing: Landing) -> str:
-    """What the spec calls the feature; its slug where that cannot be read."""
+def _read_title(landing: Landing) -> str:
+    """Return the title in the spec, or the slug if that cannot be read."""
     spec = _read_spec(landing)
-    return spec.title.removeprefix("Feature:").strip() or landing.feature.slug if spec else landing.feature.slug
+    return (spec.title.removeprefix("Feature:").strip() if spec else "") or landing.feature.slug
 
 
 def _read_spec(landing: Landing) -> Spec | None:
@@ -205,19 +199,15 @@ def _read_spec(landing: Landing) -> Spec | None:
 
 
 def _read_state(landing: Landing) -> State:
-    """Forced, there may be no record that can be read."""
+    # A forced merge may have no record that can be read.
     try:
         return replay(landing.chosen.records.each()) if landing.chosen.records.journal.exists() else State()
     except AigonError:
         return State()
 
 
-TITLE = 120
-"""Characters of a title that forges show whole."""
-
-
-def open_pull_request(landing: Landing, old: str, *, verify: bool) -> str:
-    """Push the branch and open a pull request for it; the address. One that is open already is only pushed to.
+def open_pull_request(landing: Landing, old: str, report: Report, *, verify: bool) -> str:
+    """Push the branch, open a pull request for it and return its address. One that is open is only pushed to.
 
     Raises AigonError (exit 7) with git's or gh's own words; before anything is pushed the branch is as it was.
     """
@@ -225,56 +215,31 @@ def open_pull_request(landing: Landing, old: str, *, verify: bool) -> str:
     forge.require_gh()
     remote = _find_remote(main, landing.target)
     listed = forge.run_gh(main.root, "pr", "list", "--head", branch, "--state", "open", "--json", "url")
-    body = render_body(landing)
-    _push_branch(landing, old, remote, verify)
-    if there := _parse_address(listed):
-        return there
-    title = fold(f"feat(feature-{landing.chosen.name}): {read_title(landing)}", TITLE)
-    said = forge.run_gh(
-        main.root,
-        *("pr", "create", "--head", branch, "--base", landing.target, "--title", title, "--body-file", "-"),
-        stdin=body,
-    )
-    return said.splitlines()[-1] if said else ""
-
-
-def _parse_address(listed: str) -> str:
     try:
-        found = json.loads(listed or "[]")
-        return str(found[0]["url"]) if found else ""
-    except (ValueError, KeyError, TypeError):
-        return ""
-
-
-def _push_branch(landing: Landing, old: str, remote: str, verify: bool) -> None:
-    """The branch with its spec in the last stage, here and on the remote; neither where that fails."""
-    branch = landing.chosen.branch
-    move_branch(landing.main, branch, landing.tip, old)
+        body = report(main, landing.chosen.name)
+    except AigonError as error:
+        body = f"There is no report on this feature: {fold(error.what)}.\n"
+    move_branch(main, branch, landing.tip, old)
     try:
-        landing.main.git_with_hooks(
-            "push", "-q", *no_verify_options(verify), remote, f"refs/heads/{branch}:refs/heads/{branch}"
-        )
+        refspec = f"refs/heads/{branch}:refs/heads/{branch}"
+        main.git_with_hooks("push", "-q", *no_verify_options(verify), remote, refspec)
     except AigonError:
-        move_branch(landing.main, branch, old, landing.tip)
+        move_branch(main, branch, old, landing.tip)
         raise
+    with suppress(ValueError, LookupError, TypeError):
+        return str(json.loads(listed or "[]")[0]["url"])
+    title = fold(f"feat(feature-{landing.chosen.name}): {_read_title(landing)}", TITLE)
+    options = ("--head", branch, "--base", landing.target, "--title", title, "--body-file", "-")
+    output = forge.run_gh(main.root, "pr", "create", *options, stdin=body)
+    return output.splitlines()[-1] if output else ""
 
 
 def _find_remote(main: Checkout, target: str) -> str:
-    """Where the target lives. Raises AigonError (exit 2) where nothing says so."""
+    """Return the remote of the target. Raises AigonError (exit 2) if nothing says which."""
     remotes = main.git("remote").splitlines()
-    named = main.config.get(f"branch.{target.lower()}.remote", "origin")
-    if named in remotes:
-        return named
+    configured = main.config.get(f"branch.{target.lower()}.remote", "origin")
+    if configured in remotes:
+        return configured
     if len(remotes) == 1:
         return remotes[0]
     raise usage("It is not known where to push to", where="--pr", hint=f"git branch -u REMOTE/{target} {target}")
-
-
-def render_body(landing: Landing) -> str:
-    """What a reader of the pull request sees: the report; where no run made one, what the commit is."""
-    from aigon.views.report.gather import markdown
-
-    try:
-        return markdown(landing.main, landing.chosen.name)
-    except AigonError as error:
-        return f"There is no report on this feature: {fold(error.what)}.\n"

@@ -33,7 +33,7 @@ from aigon.spec.features import ROOT, Feature
 
 @dataclass(frozen=True, slots=True)
 class ProofSubject:
-    """What is looked at: the files of `place`, as the work of `chosen` on what people had at the commit `base`."""
+    """What is assessed: the files of `place`, as the work of `chosen` on what people had at the commit `base`."""
 
     place: Checkout
     main: Path
@@ -43,7 +43,7 @@ class ProofSubject:
 
 
 def load_record(subject: ProofSubject, workspace: Workspace, job: Job) -> frozen.Frozen:
-    """What decides the feature, with what people did on the target since: their version of a file counts."""
+    """Return what decides the feature. If people changed a file on the target since, their version counts."""
     known = frozen.load(subject.chosen.records.frozen)
     root, base = subject.place.root, subject.base
     if known is None:
@@ -58,7 +58,7 @@ def load_record(subject: ProofSubject, workspace: Workspace, job: Job) -> frozen
 
 
 def select_checks(subject: ProofSubject, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
-    """The checks that are there, and those that the run had and the work took away; not what people changed."""
+    """Return the checks there are, and those that the work took away; not those that people changed."""
     if job.demand.skip_validation or ".aigon/config.json" in record.theirs:
         return job.checks
     known = frozen.load(subject.chosen.records.frozen)
@@ -74,18 +74,18 @@ NAMED = 3
 
 
 def is_same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bool:
-    """Whether two trees differ in nothing but aigon's own notes: specs, logs and evaluations of features.
+    """Return whether two trees differ only in aigon's notes: specs, logs and evaluations of features.
 
-    The feature's own `spec` is none of them: people may have asked for more on the target.
+    The feature's own `spec` is not among them: people may have asked for more on the target.
     """
     listed = main.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other).split("\0")
     return all(path.startswith(f"{ROOT}/") and path != spec for path in listed if path)
 
 
 def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> tuple[str, ...]:
-    """What speaks against the files as they are, by every check and criterion and the proof; none where it is proven.
+    """Run every check, criterion and the proof on the files, and return what is not proven.
 
-    Raises AigonError: 7 where something cannot be run, 130 or 143 where a person stopped it.
+    Raises AigonError: 7 if something cannot be run, 130 or 143 if a person stopped it.
     """
     options = Options(subject.chosen.name, skip_validation=_skipped_validation(subject), accept_passing=True)
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
@@ -109,7 +109,7 @@ def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> t
 
 @contextmanager
 def _scratch(home: Path) -> Iterator[Path]:
-    """A folder for the time of a proof: always the same one, so that the next aigon finds what a killed one left."""
+    """Yield a folder for a proof: always the same one, so that the next aigon finds what a killed one left."""
     clear_scratch(home)
     try:
         yield home / SCRATCH
@@ -125,7 +125,7 @@ def clear_scratch(home: Path) -> None:
 
 
 def _skipped_validation(subject: ProofSubject) -> bool:
-    """Whether the run that proved it did so without the checks: the merge rests on the same then."""
+    """Return whether the run that proved it skipped the checks: then the merge skips them too."""
     started = replay(subject.chosen.records.each()).started if subject.chosen.records.journal.exists() else None
     return bool(started and started.skip_validation)
 
@@ -138,7 +138,7 @@ def _explain_interrupt(stop: Stop) -> AigonError:
 def _open_world(
     subject: ProofSubject, prepared: Prepared, options: Options, folder: Path, stop: Stop
 ) -> tuple[World, Job, Snapshot]:
-    """A world whose git objects go into a temporary folder, with the record of what decides the feature."""
+    """Open a world whose git objects go into a temporary folder, with the record of what decides the feature."""
     place, chosen, base = subject.place, subject.chosen, subject.base
     workspace = Workspace(place, folder / "git", place.branch or "", objects=folder / "objects")
     mode = chosen.candidate.mode if chosen.candidate else "solo"
@@ -167,7 +167,7 @@ def _open_world(
 
 
 def _describe_open(job: Job, look: Assessment) -> Generator[str, None, None]:
-    """What is red or not met, a short sentence each."""
+    """Yield a short sentence for each check that failed and each criterion that is not proven."""
     for finding in look.findings:
         if finding.status != "pass" and finding.check not in job.demand.known_failures:
             problems = "; ".join(describe_first_problems(finding, NAMED))

@@ -22,7 +22,6 @@ from aigon.files.home import is_runtime
 from aigon.git.path_commits import clear_index
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check
-from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping, branch
 from aigon.job.options import Options
 from aigon.loop.commit_message import render_adoption_message as adopted_message
@@ -73,7 +72,7 @@ def fast_forward(landing: Landing, *, verify: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """A path, and the candidate whose version of it is wanted; `tip` is the last commit of that one."""
+    """A path, and the candidate whose version of it is wanted; `tip` is the last commit of that candidate."""
 
     whose: Candidate
     tip: str
@@ -92,7 +91,7 @@ class TreeFile:
 def parse_adoptions(
     main: Checkout, chosen: ChosenWork, others: Sequence[Candidate], texts: Sequence[str]
 ) -> tuple[Adoption, ...]:
-    """What `AGENT:PATH` mean. Raises AigonError (exit 2) for nobody, for nothing, and for aigon's own files."""
+    """Parse `AGENT:PATH`. Raises AigonError (exit 2) if there is no such agent or file."""
     if texts and not others:
         raise usage(f"There is nobody to adopt from: {chosen.branch} is the only work on this feature", where="--adopt")
     return tuple(_parse_adoption(main, others, text) for text in texts)
@@ -112,7 +111,7 @@ def _parse_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> A
 
 
 def _split_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> tuple[Candidate, str]:
-    """An agent's name may have a colon of its own: `claude:opus:src/x.py`."""
+    # An agent's name may have a colon of its own: `claude:opus:src/x.py`.
     for each in others:
         for name in (each.label, each.agent):
             if text.startswith(f"{name}:"):
@@ -123,69 +122,59 @@ def _split_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> t
     return resolve_agent(main, others, who), path
 
 
-def adopt_files(landing: Landing, asked: Sequence[Adoption], prove: Prove) -> Landing:
-    """The same with these files in a commit upon its tip, all of it proven; the branch does not move yet.
+def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -> Landing:
+    """Commit these files on top of the tip, and prove the result; the branch does not move yet.
 
-    Raises AigonError: 2 for what is not there or may not be taken, 3 where it is not proven: it is parked then.
+    Raises AigonError: 2 for what does not exist or may not be taken, 3 if it is not proven: it is saved aside then.
     """
-    entries = [(wish, _list_files(landing.main, wish)) for wish in asked]
-    commit = _commit_files(landing, entries)
+    files = [file for adoption in adoptions for file in _list_files(landing.main, adoption)]
+    commit = _commit_files(landing, adoptions, files)
     if commit == landing.tip:
         return landing
-    grown = replace(landing, tip=commit)
-    paths = [entry.path for _, some in entries for entry in some]
-    with open_branch(landing.main, landing.chosen.branch) as place, detached_head(place, landing.chosen.branch, commit):
-        _refuse_secrets(place, grown, paths)
+    grown, branch_name = replace(landing, tip=commit), landing.chosen.branch
+    with open_branch(landing.main, branch_name) as place, detached_head(place, branch_name, commit):
+        _refuse_secrets(place, grown, [file.path for file in files])
         try:
             prove(place, grown)
         except AigonError as error:
             if error.code == Exit.STOPPED:
-                raise _save_unproven(landing, asked, commit, error) from None
+                raise _save_unproven(landing, adoptions, commit, error) from None
             raise
     return grown
 
 
-def _list_files(main: Checkout, wish: Adoption) -> tuple[TreeFile, ...]:
-    """The files at a path. Raises AigonError (exit 2) where there are none, or aigon's own are among them."""
-    out = main.git("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", wish.tip, "--", wish.path)
-    rows = (row.partition("\t") for row in out.split("\0") if row)
-    split = ((head.split(), path) for head, _, path in rows)
-    found = tuple(TreeFile(head[0], head[2], path) for head, path in split)
-    where = f"--adopt {wish.whose.label}:{fold(wish.path)}"
-    if not found:
-        hint = f"git ls-tree -r --name-only {wish.whose.branch} lists what there is"
-        raise usage(f"{wish.whose.label} has no {fold(wish.path)}", where=where, hint=hint)
-    if own := [entry.path for entry in found if _is_runtime_path(entry.path)]:
-        raise usage(f"{fold(own[0])} is aigon's own, and is not adopted", where=where, hint="Name other files")
-    return found
+def _list_files(main: Checkout, adoption: Adoption) -> tuple[TreeFile, ...]:
+    """Return the files at a path. Raises AigonError (exit 2) if there are none, or if they include aigon's own."""
+    output = main.git("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", adoption.tip, "--", adoption.path)
+    rows = (row.partition("\t") for row in output.split("\0") if row)
+    files = tuple(TreeFile(head.split()[0], head.split()[2], path) for head, _, path in rows)
+    where = f"--adopt {adoption.whose.label}:{fold(adoption.path)}"
+    if not files:
+        hint = f"git ls-tree -r --name-only {adoption.whose.branch} lists what there is"
+        raise usage(f"{adoption.whose.label} has no {fold(adoption.path)}", where=where, hint=hint)
+    for file in files:
+        if file.path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(file.path):
+            what = f"{fold(file.path)} is aigon's own, and is not adopted"
+            raise usage(what, where=where, hint="Name other files")
+    return files
 
 
-def _is_runtime_path(path: str) -> bool:
-    return path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(path)
-
-
-def _commit_files(landing: Landing, entries: Sequence[tuple[Adoption, tuple[TreeFile, ...]]]) -> str:
-    """A commit of the tip's files with these in place; the tip itself where nothing differs."""
+def _commit_files(landing: Landing, adoptions: Sequence[Adoption], files: Sequence[TreeFile]) -> str:
+    """Return a commit of the tip's files with these in place, or the tip itself if nothing differs."""
     git = bookkeeping.open_own_git(landing.main)
     index = clear_index(git.directory / "index.adopting")
     git.run("read-tree", landing.tip, index=index)
-    lines = "".join(f"{e.mode} {e.sha}\t{e.path}\0" for _, some in entries for e in some)
-    git.run(
-        "update-index", "--replace", "-z", "--index-info", stdin=lines.encode("utf-8", "surrogateescape"), index=index
-    )
+    lines = "".join(f"{file.mode} {file.sha}\t{file.path}\0" for file in files).encode("utf-8", "surrogateescape")
+    git.run("update-index", "--replace", "-z", "--index-info", stdin=lines, index=index)
     tree = git.run("write-tree", index=index).decode().strip()
-    return (
-        landing.tip if tree == landing.tree(landing.tip) else _write_commit(git, landing, tree, [w for w, _ in entries])
-    )
-
-
-def _write_commit(git: TrustedGit, landing: Landing, tree: str, asked: Sequence[Adoption]) -> str:
-    said = adopted_message(landing.chosen.name, [(wish.whose.label, wish.tip, wish.path) for wish in asked])
-    return git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=said.encode()).decode().strip()
+    if tree == landing.tree(landing.tip):
+        return landing.tip
+    message = adopted_message(landing.chosen.name, [(each.whose.label, each.tip, each.path) for each in adoptions])
+    return git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=message.encode()).decode().strip()
 
 
 def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> None:
-    """Raise AigonError (exit 2) for what no checkpoint would hold."""
+    """Raise AigonError (exit 2) for what no iteration commit would hold."""
     options = Options(landing.chosen.name)
     prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
     git, base = bookkeeping.open_own_git(place), landing.onto
@@ -201,10 +190,10 @@ def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> 
         raise usage(found[0].sentence, where=f"--adopt {fold(found[0].path)}", hint=hint)
 
 
-def _save_unproven(landing: Landing, asked: Sequence[Adoption], commit: str, error: AigonError) -> AigonError:
-    """Nothing of it stays but what is parked."""
+def _save_unproven(landing: Landing, adoptions: Sequence[Adoption], commit: str, error: AigonError) -> AigonError:
+    """Save the commit aside, and return an error that says so."""
     ref = save_commit_aside(landing.main, landing.chosen.branch, commit)
-    names = ", ".join(f"{wish.whose.label}:{fold(wish.path, 80)}" for wish in asked)
+    names = ", ".join(f"{each.whose.label}:{fold(each.path, 80)}" for each in adoptions)
     what = f"With {names} adopted, {landing.chosen.branch} is not proven, so it was dropped and nothing was merged"
     hint = f"It is kept as {ref}. Without it: {landing.chosen.again}"
     return AigonError(what, where=error.where, hint=hint, code=Exit.STOPPED)

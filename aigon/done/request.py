@@ -16,8 +16,8 @@ MergeMethod = Literal["merge", "squash", "rebase"]
 
 @dataclass(frozen=True, slots=True)
 class DoneRequest:
-    """`wanted` and `agent` as typed ("" where none was named); `adopt` are `AGENT:PATH`; `into` the branch to merge
-    into, "" for where the feature began; without `verify` the person's hooks that may refuse are skipped.
+    """`wanted` and `agent` are as typed, `adopt` holds `AGENT:PATH`. `into` is the branch to merge into, "" for where
+    the feature began. Without `verify` the person's hooks that may refuse are skipped.
     """
 
     wanted: str
@@ -33,9 +33,9 @@ class DoneRequest:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says what was left alone.
+    """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says why something stays.
 
-    `removed` holds too if somebody had removed them before; `gone` names what this merge removed.
+    `removed` is also true if somebody had removed them before; `gone` names what this merge removed.
     """
 
     label: str
@@ -49,9 +49,9 @@ class Retirement:
 
 @dataclass(frozen=True, slots=True)
 class DoneResult:
-    """A feature that is merged, or (`url`) waits for it on the forge.
+    """A feature that is merged, or waits for it on the forge (`url`).
 
-    `proof` says what the merge rests on; `adopted` are paths with whose they were; `notes` what a person should know.
+    `proof` says what the merge rests on; `adopted` holds `LABEL:PATH`, and `notes` what a person should know.
     """
 
     feature: Feature
@@ -73,11 +73,11 @@ ARENA = "refs/aigon/arena/"
 
 
 def retire_candidate(main: Checkout, home: Path, candidate: Candidate, *, keep: bool) -> Retirement:
-    """What becomes of one that was not merged: ref first, then worktree, then branch. Its loop is never disturbed."""
+    """Put away one that was not merged: ref first, then worktree, then branch. A running loop is never disturbed."""
     tip = main.commit_of(f"refs/heads/{candidate.branch}")
-    if is_running(home, candidate):
+    if is_locked(loop_lock(home, candidate.feature, candidate.label)):
         return Retirement(candidate.label, candidate.branch, worktree=candidate.path, why="its loop still runs")
-    ref = keep_commit(main, candidate, tip)
+    ref = _keep_commit(main, candidate, tip)
     gone, why = _remove_worktree(main, candidate, keep)
     if why:
         return Retirement(candidate.label, candidate.branch, ref, candidate.path, why=why)
@@ -89,20 +89,15 @@ def retire_candidate(main: Checkout, home: Path, candidate: Candidate, *, keep: 
 
 
 def retire_winner(main: Checkout, candidate: Candidate, *, keep: bool) -> Retirement:
-    """What becomes of the one that was merged: its branch stays, as in solo mode."""
+    """Put away the worktree of the one that was merged: its branch stays, as in solo mode."""
     gone, why = _remove_worktree(main, candidate, keep)
     return Retirement(candidate.label, candidate.branch, worktree=candidate.path, removed=not why, why=why, gone=gone)
 
 
-def is_running(home: Path, candidate: Candidate) -> bool:
-    """Whether somebody holds the lock on a candidate's loop."""
-    return bool(is_locked(loop_lock(home, candidate.feature, candidate.label)))
+def _keep_commit(main: Checkout, candidate: Candidate, tip: str | None) -> str:
+    """Keep a commit of a candidate under a ref, numbered if another commit has the name, and return the ref.
 
-
-def keep_commit(main: Checkout, candidate: Candidate, tip: str | None) -> str:
-    """The ref that keeps a commit of a candidate, numbered where another one has its name.
-
-    Without a commit (its branch is gone) the one that was made before; "" where none was.
+    If the branch is gone, return the ref of an earlier call, or "".
     """
     name, number = f"{ARENA}{candidate.feature}/{candidate.label}", 1
     ref = name
