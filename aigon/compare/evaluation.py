@@ -10,22 +10,20 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from aigon.compare.entry import Contest, Contestant, gather_facts, list_own_files
-from aigon.compare.new_tests import Bench, find_new_tests
+from aigon.compare.new_tests import Bench, find_new_tests, run_cross_checks
 from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation, find_tied
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, NewTests, Preference
 from aigon.compare.rules.order import rank_candidates
 from aigon.config.loading import load_configuration, open_work_tree
-from aigon.config.models import Config, JudgeConfig
+from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
-from aigon.journal.records import Records, locate_records
+from aigon.journal.records import locate_records
 from aigon.judge.settings import choose_judge
-from aigon.model.candidates import Candidate
-from aigon.model.criteria import Spec
 from aigon.process.stop import Stop
 from aigon.spec import markdown
 from aigon.spec.features import Feature
@@ -71,52 +69,35 @@ def open_main_checkout(checkout: Checkout) -> Iterator[Checkout]:
 
 
 def _open_contest(main: Checkout, asked: EvaluationRequest) -> tuple[Contest, tuple[Contestant, ...]]:
-    config = _choose_judge(load_configuration(open_work_tree(main.root)), asked.judge)
-    feature, spec = _find_feature(main, asked.feature)
+    config = load_configuration(open_work_tree(main.root))
+    if asked.judge is not None:
+        judge = config.judge or JudgeConfig()
+        judge = judge.model_copy(update={"backend": choose_judge(judge, asked.judge)})
+        config = config.model_copy(update={"judge": judge})
+    location = locate_spec(main.root, main.common_dir, asked.feature)
+    feature, spec = location.feature, location.parse()
     contestants = _list_contestants(main, feature)
     wanted = (*config.evaluation.expected_paths, *markdown.read_strings(spec.frontmatter, "paths"))
-    subject = ComparedFeature(
-        feature.name_for_people, spec.title.removeprefix("Feature:").strip() or feature.slug, wanted
-    )
-    records = {each.label: each.records for each in contestants}
-    return Contest(main, config, feature, spec, subject, records), contestants
-
-
-def _find_feature(main: Checkout, wanted: str) -> tuple[Feature, Spec]:
-    """Return the feature and its spec, wherever it is worked on."""
-    place = locate_spec(main.root, main.common_dir, wanted)
-    return place.feature, place.parse()
-
-
-def _choose_judge(config: Config, name: str | None) -> Config:
-    """Return the configuration with the judge that was asked for. Raises AigonError (exit 2) if there is none such."""
-    if name is None:
-        return config
-    judge = (config.judge or JudgeConfig()).model_copy(
-        update={"backend": choose_judge(config.judge or JudgeConfig(), name)}
-    )
-    return config.model_copy(update={"judge": judge})
+    title = spec.title.removeprefix("Feature:").strip() or feature.slug
+    subject = ComparedFeature(feature.name_for_people, title, wanted)
+    by_label = {each.label: each.records for each in contestants}
+    return Contest(main, config, feature, spec, subject, by_label), contestants
 
 
 def _list_contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...]:
     """Return everybody with a worktree, or else the solo run. Raises AigonError (exit 2) if nobody has run."""
     home, name = find_home(main.common_dir), feature.name_for_people
-    listed = records.find_candidates(home, name)
-    found = [_build_contestant(feature, each, records.candidate_records(home, each)) for each in listed if home]
-    if not found and home:
-        found = [Contestant(SOLO, "", feature.name, locate_records(home, name), list_own_files(feature, ""))]
-    if not any(_has_run(each.records) for each in found):
+    contestants: list[Contestant] = []
+    if home:
+        for one in records.find_candidates(home, name):
+            own, recorded = list_own_files(feature, one.label), records.candidate_records(home, one)
+            contestants.append(Contestant(one.label, one.agent, one.branch, recorded, own))
+        solo = Contestant(SOLO, "", feature.name, locate_records(home, name), list_own_files(feature, ""))
+        contestants = contestants or [solo]
+    if not any(each.records.journals() for each in contestants):
         hint = f"aigon feature-implement {name} --loop --agent ONE --agent OTHER"
         raise usage(f"Nobody has run feature {name} yet, so there is nothing to compare", where=feature.path, hint=hint)
-    return tuple(found)
-
-
-def _build_contestant(feature: Feature, one: Candidate, records: Records) -> Contestant:
-    return Contestant(one.label, one.agent, one.branch, records, list_own_files(feature, one.label))
-
-
-def _has_run(records: Records) -> bool:
-    return bool(records.journals())
+    return tuple(contestants)
 
 
 def _note_bases(entries: tuple[CandidateFacts, ...]) -> tuple[str, ...]:
@@ -150,22 +131,17 @@ def add_new_tests(bench: Bench, entry: CandidateFacts) -> CandidateFacts:
 
 def cross_check_candidates(bench: Bench, entries: Sequence[CandidateFacts]) -> tuple[CrossCheck, ...]:
     """Run each one's new tests on the work of the others. No gate: names and places may differ for good reasons."""
-    some = [(entry.label, entry.tip, entry.new_tests) for entry in entries if entry.new_tests and entry.tip]
-    return _run_cross_checks(bench, some) if len(some) > 1 else ()
-
-
-def _run_cross_checks(bench: Bench, some: Sequence[tuple[str, str, NewTests]]) -> tuple[CrossCheck, ...]:
-    from aigon.compare.new_tests import run_cross_checks
-
-    return run_cross_checks(bench, some)
+    crossed = [(entry.label, entry.tip, entry.new_tests) for entry in entries if entry.new_tests and entry.tip]
+    return run_cross_checks(bench, crossed) if len(crossed) > 1 else ()
 
 
 def ask_preferences(bench: Bench, contest: Contest, entries: Sequence[CandidateFacts]) -> tuple[Preference, ...]:
     """Ask the judge which of each two it prefers; unknown without a judge."""
-    return tuple(_ask_preference(bench, contest, one, other) for one, other in combinations(entries, 2))
-
-
-def _ask_preference(bench: Bench, contest: Contest, one: CandidateFacts, other: CandidateFacts) -> Preference:
+    if len(entries) < 2:
+        return ()
     from aigon.compare.pairwise import compare_pair
 
-    return compare_pair(bench, (one.label, one.tip), (other.label, other.tip), contest.spec, one.base)
+    return tuple(
+        compare_pair(bench, (one.label, one.tip), (other.label, other.tip), contest.spec, one.base)
+        for one, other in combinations(entries, 2)
+    )

@@ -18,7 +18,7 @@ _PYTHON = re.compile(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?
 
 
 @dataclass(frozen=True, slots=True)
-class TestFiles:
+class PlacedTests:
     """Test files by the path that they get. `moved` has those whose path changes, `clash` those without a free path."""
 
     files: Mapping[str, TreeEntry]
@@ -37,7 +37,7 @@ class TestFiles:
 
 def place_files(
     files: Mapping[str, TreeEntry], base: Mapping[str, TreeEntry], there: Mapping[str, TreeEntry], label: str
-) -> TestFiles:
+) -> PlacedTests:
     """Place `files` of the candidate `label` among the files `there` of another one, which began as `base`.
 
     A file that the other one changed or added keeps its path: then a test file in Python gets a free name,
@@ -55,7 +55,7 @@ def place_files(
             placed[free], moved[path] = entry, free
         else:
             clash.append(path)
-    return TestFiles(placed, moved, tuple(clash))
+    return PlacedTests(placed, moved, tuple(clash))
 
 
 def _find_free_name(path: str, taken: set[str], label: str) -> str:
@@ -99,7 +99,21 @@ def find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
     A test counts as failed if it fails, or cannot even be loaded, on the base with the candidate's test files in it.
     """
     try:
-        return _find_new_tests(bench, label, base, tip)
+        files = list_test_files(bench, base, tip)
+        if not files:
+            return NewTests()
+        stand = bench.stand(label)
+        if not stand.job.checks:
+            return NewTests(why="no check of this project runs tests")
+        wanted = [(label, tip), (label, overlay_files(bench, base, files))]
+        if not all(_is_recorded(bench, label, check.name) for check in stand.job.checks):
+            wanted.append((label, base))
+        runs: list[tuple[CheckRun, ...]] = []
+        for run in bench.together(wanted):
+            if isinstance(run, AigonError):
+                raise run
+            runs.append(run)
+        return _compare_runs(bench, label, base, frozenset(files), runs)
     except AigonError as error:
         return NewTests(why=error.what)
 
@@ -112,26 +126,7 @@ def list_test_files(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
 
 
 def overlay_files(bench: Bench, tree: str, files: Mapping[str, TreeEntry]) -> str:
-    """`tree` with these files in it."""
     return objects.write_tree_with(bench.git, tree, {path: (entry.mode, entry.sha) for path, entry in files.items()})
-
-
-def _find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
-    files = list_test_files(bench, base, tip)
-    if not files:
-        return NewTests()
-    stand = bench.stand(label)
-    if not stand.job.checks:
-        return NewTests(why="no check of this project runs tests")
-    wanted = [(label, tip), (label, overlay_files(bench, base, files))]
-    if not all(_is_recorded(bench, label, check.name) for check in stand.job.checks):
-        wanted.append((label, base))
-    ran = bench.together(wanted)
-    for one in ran:
-        if isinstance(one, AigonError):
-            raise one
-    sights = [one for one in ran if not isinstance(one, AigonError)]
-    return _compare_runs(bench, label, base, frozenset(files), sights)
 
 
 def _is_recorded(bench: Bench, label: str, check: str) -> bool:
@@ -212,7 +207,7 @@ class _CrossRun:
     """One pair that can be run: the new tests, their files, and the tree with these in it."""
 
     new: NewTests
-    laid: TestFiles
+    laid: PlacedTests
     tree: str
 
 

@@ -47,27 +47,21 @@ CandidateTip = tuple[str, str]
 
 
 def compare_pair(bench: Bench, one: CandidateTip, other: CandidateTip, spec: Spec, base: str) -> Preference:
-    """Which of two candidates better fulfils the criteria of `spec`, by their changes from `base`; never raises.
+    """Return which of two candidates better fulfils the criteria of `spec`, by their changes from `base`; never raise.
 
-    Unknown, with the reason, where no judge is configured or can be asked, a change is too large to be shown whole, or
-    an answer is malformed, refused or late. `cost` is that of all calls.
+    Unknown, with the reason, if no judge is configured or can be asked, if a change is too large to be shown whole, or
+    if an answer is malformed, refused or late. `cost` is that of all calls.
     """
     try:
-        settings = _choose_judge(bench)
+        chosen = choose_judge(bench.config.judge or JudgeConfig(), None)
+        settings = None
+        if chosen not in (None, "none"):  # no judge is asked that nobody chose
+            settings = find_judge(bench.config, chosen, (), dict(os.environ), bench.checkout.root)
         if settings is None:
-            return _build_unknown(one, other, "no judge is configured")
+            return _build_unknown(one[0], other[0], "no judge is configured")
         return _compare_changes(bench, settings, one, other, spec, base)
     except AigonError as error:
-        return _build_unknown(one, other, f"{error.what}{f': {error.hint}' if error.hint else ''}")
-
-
-def _choose_judge(bench: Bench) -> JudgeSettings | None:
-    """The judge that was chosen; none is taken for it unasked. Raises AigonError where it cannot be asked."""
-    own = bench.config.judge or JudgeConfig()
-    chosen = choose_judge(own, None)
-    if chosen in (None, "none"):
-        return None
-    return find_judge(bench.config, chosen, (), dict(os.environ), bench.checkout.root)
+        return _build_unknown(one[0], other[0], f"{error.what}{f': {error.hint}' if error.hint else ''}")
 
 
 def _compare_changes(
@@ -82,19 +76,19 @@ def _compare_changes(
         if not shown.whole:
             size = sum(map(measure_diff, whole))
             said_ = f"the change of {label} is too large to be compared ({size:,} characters, {BUDGET:,} can be shown)"
-            return _build_unknown(one, other, said_)
+            return _build_unknown(one[0], other[0], said_)
     return _ask_both_orders(bench, settings, one[0], other[0], build_pair(spec, plain, views[0], views[1]))
 
 
 def _ask_both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str, pair: Pair) -> Preference:
-    turned = replace(pair, changes=(pair.changes[1], pair.changes[0]), mark=make_delimiter())
+    turned = replace(pair, changes=(pair.changes[1], pair.changes[0]), mark=secrets.token_hex(8))
     answers: list[JudgeAnswer] = []
     heard: list[Said] = []
     for each in (pair, turned):
         answers.append(ask_judge(settings, build_pair_question(each), bench.stop))
         found = answers[-1].failure or read_preference(each, answers[-1].text)
         if isinstance(found, str):
-            return _build_unknown((one, ""), (other, ""), found, answers)
+            return _build_unknown(one, other, found, answers)
         heard.append(found)
     return _combine_answers(one, other, heard, answers)
 
@@ -112,12 +106,12 @@ def _combine_answers(one: str, other: str, heard: Sequence[Said], answers: Seque
     return Preference(one, other, "tie", (why,), *_sum_costs(answers))
 
 
-def _build_unknown(one: CandidateTip, other: CandidateTip, why: str, answers: Sequence[JudgeAnswer] = ()) -> Preference:
-    return Preference(one[0], other[0], "unknown", (why,), *_sum_costs(answers))
+def _build_unknown(one: str, other: str, why: str, answers: Sequence[JudgeAnswer] = ()) -> Preference:
+    return Preference(one, other, "unknown", (why,), *_sum_costs(answers))
 
 
 def _sum_costs(answers: Sequence[JudgeAnswer]) -> tuple[float | None, CostStatus]:
-    """US dollars of all calls and how that is known; nothing where nobody was asked."""
+    """Return the US dollars of all calls, and how they are known."""
     costs = [answer.cost for answer in answers if answer.cost is not None]
     if len(costs) < len(answers):
         return None, "unknown"
@@ -126,7 +120,7 @@ def _sum_costs(answers: Sequence[JudgeAnswer]) -> tuple[float | None, CostStatus
 
 
 def ask_judge(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> JudgeAnswer:
-    """The answer, or that there was none in time or before somebody asked for the end. Never raises."""
+    """Ask in a thread, so that Ctrl+C does not wait for a model. Never raises: a failure is an answer."""
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     limit = time.monotonic() + settings.timeout + GRACE_SECONDS
     if not stop.look():
@@ -149,7 +143,7 @@ def _ask_backend(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswe
 
 
 def build_name_filter(bench: Bench, tips: Sequence[tuple[str, str]], base: str) -> Anonymizer:
-    """A function that takes both out of one line of text, as for every candidate of the comparison."""
+    """Return a function that takes names of candidates and credentials out of a line of text."""
     names = [name for label, records in bench.records.items() for name in _list_names(label, records)]
     names += [name for _, tip in tips for name in _list_authors(bench, base, tip)]
     without_names, redact = build_anonymizer(names), redaction.make_redactor(os.environ)
@@ -162,7 +156,7 @@ def build_name_filter(bench: Bench, tips: Sequence[tuple[str, str]], base: str) 
 
 
 def _list_names(label: str, records: Records) -> Iterator[str]:
-    """What a candidate, its agents, their models and its branch are called."""
+    """Yield the names of a candidate, its agents, their models and its branch."""
     yield label
     if candidate := records.candidate():
         agent, _, model = candidate.agent.partition(":")
@@ -183,7 +177,7 @@ def _read_journals(records: Records) -> Iterator[Sequence[Event]]:
 
 
 def _list_authors(bench: Bench, base: str, tip: str) -> Iterator[str]:
-    """Who made the commits, by name and address."""
+    """Yield names and addresses of those who made the commits."""
     code, out, _ = bench.git.attempt("log", "-z", "--format=%an%n%ae%n%cn%n%ce", f"{base}..{tip}")
     if code == 0:
         yield from {name for name in out.decode("utf-8", "replace").replace("\0", "\n").split("\n") if name}
@@ -194,31 +188,26 @@ OWN = (f"{ROOT}/", ".aigon/")
 
 
 def read_shown_change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]:
-    """What a candidate's commit changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
+    """Return what a candidate changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
     found = diff_trees(bench.git, base, tip, frozenset(), selection.is_hidden_by_name)
     return tuple(diff for diff in found if not diff.path.startswith(OWN))
 
 
 def show_change(files: Sequence[FileDiff], plain: Anonymizer, spec: Spec) -> ShownChange:
-    """A change as it is shown, which is no basis for a comparison where it is not whole."""
+    """Return a change as it is shown. If that is not the whole, it is no basis for a comparison."""
     return select_shown([anonymize_diff(diff, plain) for diff in files], spec.criteria)
 
 
 def build_pair(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownChange) -> Pair:
-    """What is compared, in this order, with delimiters that nobody could foresee."""
+    """Return what is compared, in this order, with delimiters that nobody could foresee."""
     text = _drop_frontmatter(spec.raw.decode("utf-8", "replace"))
     criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)
     template = find_resource("templates", "prompts", "pairwise.md").read_text(encoding="utf-8")
-    return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), make_delimiter(), template)
-
-
-def make_delimiter() -> str:
-    """What goes into the delimiters of one call."""
-    return secrets.token_hex(8)
+    return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), secrets.token_hex(8), template)
 
 
 def _drop_frontmatter(text: str) -> str:
-    """Settings of the feature, agents and models among them, are no part of what was asked for."""
+    # Settings of the feature, such as agents and models, are no part of what was asked for.
     lines = text.split("\n")
     if lines[0].strip() != "---":
         return text

@@ -60,7 +60,7 @@ def print_board(columns: Sequence[Column], stream: TextIO, width: int | None = N
 
 
 def _band(columns: Sequence[Column], width: int) -> RenderableType:
-    """Some columns side by side."""
+    """Return some columns side by side."""
     grid = Table.grid(padding=0)
     for _ in columns:
         grid.add_column(width=width, vertical="top")
@@ -98,7 +98,7 @@ def _lines(card: Card) -> Iterator[Text]:
 
 
 def _criteria(card: Card) -> Text:
-    """What is proven; without a look at it only what the boxes claim."""
+    """Return what is proven; without an assessment only what the boxes claim."""
     if card.proven is not None and card.total is not None:
         whole = card.total > 0 and card.proven == card.total
         return Text(f"{card.proven}/{card.total} proven", style="green" if whole else "cyan")
@@ -117,7 +117,7 @@ def _all_proven(lanes: Sequence[CardLane]) -> Text:
 
 
 def _lane(lane: CardLane) -> Iterator[Text]:
-    """A line for an agent of several: what it does, or how it ended."""
+    """Yield what an agent of several does, or how it ended."""
     label = fold(lane.label, 40)
     if lane.working:
         yield from _loop(lane.working, label)
@@ -144,7 +144,7 @@ def _end(end: RunEnd) -> Text:
 
 
 def _reason(end: RunEnd) -> str:
-    """Why, less the words in which the status says it already."""
+    """Return why, without the words in which the status says it already."""
     for begins in ("Needs a human: ", "Refused: ", "Stopped by the guard "):
         end_ = end.reason.removeprefix(begins)
         if end_ != end.reason:
@@ -170,7 +170,7 @@ def _resumes(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _moment(at: str) -> str:
-    """The time of day of something today, the day of anything before; by this machine's clock."""
+    """Return the time of day of something today, and the day of anything before; by this machine's clock."""
     try:
         then = datetime.fromisoformat(at).astimezone()
     except ValueError:

@@ -14,7 +14,7 @@ _INDENT = "      "
 
 
 def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
-    """Everything as data. States are `ready`, `not_ready`, `not_installed`; credentials are names, never values."""
+    """Return everything as data. Credentials are names, never values."""
     return {
         "exit_code": int(found.exit_code),
         "agent": {"name": found.taken or None, "why": found.choice},
@@ -38,7 +38,7 @@ def _fact(fact: MachineFact) -> dict[str, object]:
 
 
 def render_diagnosis(found: Diagnosis) -> str:
-    """A table of the agents that are here, the others with how to get them, then the machine."""
+    """Return a table of the agents that are installed, the others with how to get them, then the machine."""
     here = sorted((a for a in found.agents if a.state != "not installed"), key=lambda agent: agent.state != "ready")
     away = [agent for agent in found.agents if agent.state == "not installed"]
     lines = [
@@ -83,7 +83,7 @@ def _facts(fact: MachineFact) -> Iterator[str]:
 
 
 def _wrapped(words: str, first: str, others: str | None = None) -> list[str]:
-    """Lines of at most 80 columns; what has no blank in it (a path, an address) stays whole."""
+    """Return lines of at most 80 columns; what has no blank in it (a path, an address) stays whole."""
     return textwrap.wrap(
         _clean(words, blanks=True),
         WIDTH,
@@ -95,25 +95,24 @@ def _wrapped(words: str, first: str, others: str | None = None) -> list[str]:
 
 
 def _path(path: str, width: int) -> str:
-    """A path (or a word) in so many columns, its end where it is too long."""
+    """Return a path (or a word) in so many columns, its end if it is too long."""
     shown = _clean(_home(path))
     return shown if len(shown) <= width else f"…{shown[-width + 1 :]}"
 
 
 def _home(words: str) -> str:
-    """The person's home as `~`."""
+    """Return the words with the person's home as `~`."""
     home = str(Path.home())
     return re.sub(rf"^(\(?){re.escape(home)}(?=/)", r"\1~", words) if home != "/" else words
 
 
 def _clean(words: str, *, blanks: bool = False) -> str:
-    """Without what could move the cursor: names and hints come from files, too."""
+    """Return the words without what could move the cursor: names and hints come from files, too."""
     kept = "".join(char if char.isprintable() else " " for char in strip_escapes(words))
     return kept if blanks else " ".join(kept.split())
 
 
 def build_repair_document(done: RepairReport) -> dict[str, object]:
-    """Everything as data."""
     return {
         "exit_code": int(done.exit_code),
         "repaired": [{**asdict(each), "kept_as": each.kept_as or None} for each in done.repaired],
@@ -123,7 +122,7 @@ def build_repair_document(done: RepairReport) -> dict[str, object]:
 
 
 def render_repair(done: RepairReport) -> str:
-    """A paragraph per file; one sentence where nothing was to do."""
+    """Return a paragraph per file, or one sentence if there was nothing to do."""
     return "\n".join(_render_repairs(done)) or "Everything is sound: nothing was to do."
 
 

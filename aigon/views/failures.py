@@ -33,7 +33,7 @@ class Failures:
 
 
 def read_failures(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]) -> Failures:
-    """The failure log of `journals`, oldest first. One that cannot be read is named, and hinders nothing."""
+    """Return the failure log of `journals`, oldest first. A journal that cannot be read is listed in `unread`."""
     runs, unread = [], []
     for journal in journals:
         try:
@@ -44,7 +44,6 @@ def read_failures(feature: Feature, journals: Sequence[Path], events: Callable[[
 
 
 def build_failures_document(found: Failures) -> dict[str, object]:
-    """The log as data."""
     return {
         "feature": {"id": found.feature.id or None, "slug": found.feature.slug, "spec": found.feature.path},
         "attempts": found.attempts,
@@ -94,16 +93,17 @@ def _document(failed: FailedAttempt) -> dict[str, object]:
 
 
 def _lines_of(change: FileChange) -> dict[str, int | None]:
-    """The lines added and removed; None where git counts none (binary)."""
+    """Return the lines added and removed; None if git counts none (binary)."""
     added, removed = ((number if number >= 0 else None) for number in (change.added, change.removed))
     return {"added": added, "removed": removed}
 
 
 def render_failures(found: Failures) -> str:
-    """The log for people."""
     lines = [_head(found), *(line for failed in found.failed for line in _lines(failed))]
     for name, numbers in _repeated(found.failed).items():
-        lines.append(f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {_joined(numbers)}")
+        lines.append(
+            f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {', '.join(map(str, numbers))}"
+        )
     return "\n".join([*lines, *(f"Not read: {fold(each, 300)}" for each in found.unread)])
 
 
@@ -146,10 +146,6 @@ def _reasons(attempt: Attempt) -> list[str]:
 
 
 def _repeated(failed: Sequence[FailedAttempt]) -> dict[str, list[int]]:
-    """The numbers of the attempts with the same failure, where there is more than one."""
+    """Return the numbers of the attempts with the same failure, by its fingerprint."""
     names = dict.fromkeys(each.attempt.fingerprint for each in failed if each.times > 1)
     return {name: [each.number for each in failed if each.attempt.fingerprint == name] for name in names}
-
-
-def _joined(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))

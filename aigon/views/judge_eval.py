@@ -9,7 +9,6 @@ from aigon.text import amounts
 
 
 def build_accuracy_document(found: Evaluation) -> dict[str, object]:
-    """Everything as data."""
     calls = found.calls
     usage = calls.usage
     return {
@@ -49,7 +48,7 @@ def _criterion(one: LabelledVerdict) -> dict[str, object]:
 
 
 def render_accuracy(found: Evaluation, verbose: bool = False) -> str:
-    """The figures, every false tick, and with `verbose` a line per case and what else was not right."""
+    """Return the figures and every false tick; if `verbose`, a line per case and every other mistake."""
     table = [*_table(found.judged), ""] if verbose else []
     return "\n".join([*table, *_figures(found), *_wrong(found, verbose)])
 
@@ -85,7 +84,7 @@ def _tokens(usage: Usage) -> str:
 
 
 def _cost(calls: Calls) -> str:
-    """A sum that is not the whole says so."""
+    # If some calls did not tell their cost, say so.
     if calls.cost is None or not calls.unsaid:
         return format_cost(calls.cost, calls.cost_status)
     return f"at least {amounts.format_dollars(calls.cost)}; {calls.unsaid} calls did not say"
@@ -101,7 +100,7 @@ def _wrong(found: Evaluation, verbose: bool) -> Iterator[str]:
 
 
 def _table(judged: Sequence[JudgedCase]) -> Iterator[str]:
-    """A line per case and round; the round is named where there are several."""
+    """Yield a line per case and round; the round is named if there are several."""
     several = any(each.round > 1 for each in judged)
     names = [f"{each.case} ({each.round})" if several else each.case for each in judged]
     width = max(map(len, ["case", *names]))

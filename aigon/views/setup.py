@@ -8,7 +8,6 @@ from aigon.model.agent_types import CommandFileResult
 
 
 def build_installation_document(found: Sequence[CommandFileResult], dry_run: bool) -> dict[str, object]:
-    """Everything as data."""
     return {
         "dry_run": dry_run,
         "changed": any(one.wrote for one in found),
@@ -17,7 +16,6 @@ def build_installation_document(found: Sequence[CommandFileResult], dry_run: boo
 
 
 def build_command_document(one: CommandFileResult) -> dict[str, object]:
-    """One file."""
     return {
         "agent": one.agent,
         "command": one.command,
@@ -30,7 +28,7 @@ def build_command_document(one: CommandFileResult) -> dict[str, object]:
 
 
 def render_installation(found: Sequence[CommandFileResult], titles: Mapping[str, str], dry_run: bool) -> str:
-    """A heading per agent, a line per file."""
+    """Return a heading per agent and a line per file."""
     lines = []
     for agent, files in groupby(found, key=lambda one: one.agent):
         each = list(files)
@@ -40,7 +38,7 @@ def render_installation(found: Sequence[CommandFileResult], titles: Mapping[str,
 
 
 def describe_command_file(one: CommandFileResult, dry_run: bool = False) -> str:
-    """What became of one file, in a line."""
+    """Return what became of a file, in a line."""
     match one.state:
         case "new":
             return f"{'Would write' if dry_run else 'Wrote'} {one.path}"
@@ -63,13 +61,12 @@ WIDEST = 46
 
 
 def render_config(rows: Iterable[ConfigRow], *, origin: bool) -> str:
-    """`key = value` as JSON on a line each, with `origin` in a column behind them."""
+    """Return `key = value` as JSON on a line each, with `origin` in a column behind them."""
     lines = [(f"{key} = {json.dumps(value, ensure_ascii=False)}", where) for key, value, where in rows]
     if not origin:
         return "\n".join(line for line, _ in lines)
     width = min(max(len(line) for line, _ in lines), WIDEST)
-    return "\n".join(_beside(line, where, width) for line, where in lines)
-
-
-def _beside(line: str, where: str, width: int) -> str:
-    return f"{line:<{width}}  {where}" if len(line) <= width else f"{line}\n{'':<{width}}  {where}"
+    return "\n".join(
+        f"{line:<{width}}  {where}" if len(line) <= width else f"{line}\n{'':<{width}}  {where}"
+        for line, where in lines
+    )

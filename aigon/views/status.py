@@ -37,27 +37,27 @@ class RunStatus:
 
     @property
     def best(self) -> State | None:
-        """The best checkpoint, where the branch does not stand there."""
+        """Return the best iteration commit, unless the branch is there."""
         found = self.state.get("best") if self.state else None
         return found if isinstance(found, dict) and not found.get("latest", True) else None
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateStatus:
-    """An agent that has a worktree of its own, and how far it is; `there` says whether that folder is.
+    """An agent with a worktree of its own. `there` says whether that folder exists.
 
-    `done`: the feature is merged, and its branch perhaps gone.
+    If the feature is `done`, it is merged, and the branch may be gone.
     """
 
     candidate: Candidate
-    standing: RunStatus
+    run: RunStatus
     there: bool
     done: bool = False
 
     @property
     def next_command(self) -> str:
-        """What a person types to let it go on; "" while it works, and where everything is proven or merged."""
-        who, status = self.candidate, self.standing.status
+        """Return the command that continues it; "" while it works, and if everything is proven or merged."""
+        who, status = self.candidate, self.run.status
         if self.done or status in ("running", "met"):
             return ""
         if status == "not_started":
@@ -71,17 +71,17 @@ class FeatureStatus:
 
     feature: Feature
     title: str
-    standing: RunStatus
+    run: RunStatus
     lanes: tuple[CandidateStatus, ...] = ()
 
 
 def read_feature_status(
     root: Path, feature: Feature, title: str, home: Path | None, candidates: Sequence[Candidate] = (), main: str = ""
 ) -> FeatureStatus:
-    """A feature's row; `home` is aigon's folder for the repository, where there is one.
+    """Return how far a feature is; `home` is aigon's folder for the repository, if there is one.
 
-    `candidates` are those of the feature, whose state is in the `main` checkout. Raises AigonError (exit 7) for a state
-    that cannot be read or is from a newer version.
+    The state of its `candidates` is in the `main` checkout. Raises AigonError (exit 7) for a state that cannot be read
+    or is from a newer version.
     """
     there, done = Path(main) if main else root, feature.stage == "done"
     lanes = [
@@ -108,7 +108,7 @@ def _read_run_status(path: Path, home: Path | None) -> RunStatus:
 
 
 def build_status_document(rows: Sequence[FeatureStatus]) -> dict[str, object]:
-    """All rows as data. `best` is None where the branch stands at its best checkpoint."""
+    """Return all features as data. `best` is None if the branch is at its best iteration commit."""
     return {
         "features": [
             {
@@ -117,9 +117,9 @@ def build_status_document(rows: Sequence[FeatureStatus]) -> dict[str, object]:
                 "title": row.title,
                 "stage": row.feature.stage,
                 "spec": row.feature.path,
-                "running": row.standing.running,
-                "state": row.standing.state,
-                "best": row.standing.best,
+                "running": row.run.running,
+                "state": row.run.state,
+                "best": row.run.best,
                 "candidates": [_build_candidate_document(lane) for lane in row.lanes],
             }
             for row in rows
@@ -128,7 +128,7 @@ def build_status_document(rows: Sequence[FeatureStatus]) -> dict[str, object]:
 
 
 def _build_candidate_document(lane: CandidateStatus) -> dict[str, object]:
-    who, standing = lane.candidate, lane.standing
+    who, run = lane.candidate, lane.run
     return {
         "label": who.label,
         "agent": who.agent,
@@ -136,11 +136,11 @@ def _build_candidate_document(lane: CandidateStatus) -> dict[str, object]:
         "branch": who.branch,
         "worktree": who.path,
         "worktree_there": lane.there,
-        "status": standing.status,
-        "running": standing.running,
-        "best": standing.best,
+        "status": run.status,
+        "running": run.running,
+        "best": run.best,
         "next": lane.next_command or None,
-        "state": standing.state,
+        "state": run.state,
     }
 
 
@@ -149,7 +149,7 @@ _LONGEST = 400
 
 
 def render_status(rows: Sequence[FeatureStatus], *, detailed: bool) -> str:
-    """A line per feature; for a single one its criteria, checks and agents too."""
+    """Return a line per feature; if `detailed`, its criteria, checks and agents too."""
     if not rows:
         return "There are no features yet. Write one: aigon feature-create NAME"
     lines = [line for row in rows for line in (_render_feature(row), *(_render_details(row) if detailed else ()))]
@@ -163,51 +163,51 @@ def _render_feature(row: FeatureStatus) -> str:
 
 def _describe_runs(row: FeatureStatus) -> Iterator[str]:
     resume = f"aigon feature-implement {row.feature.name_for_people} --resume"
-    if row.standing.state or not row.lanes:
-        yield _describe_run(row.standing, resume)
+    if row.run.state or not row.lanes:
+        yield _describe_run(row.run, resume)
     if len(row.lanes) == 1 and row.lanes[0].candidate.mode == "worktree":
-        yield f"{row.lanes[0].candidate.label}: {_describe_run(row.lanes[0].standing)}"
+        yield f"{row.lanes[0].candidate.label}: {_describe_run(row.lanes[0].run)}"
     elif row.lanes:
         yield _describe_arena(row.lanes)
 
 
 def _describe_arena(lanes: Sequence[CandidateStatus]) -> str:
     """`arena: 3 agents, 1 proven, 2 running`."""
-    found = [lane.standing.status for lane in lanes]
+    found = [lane.run.status for lane in lanes]
     words = {"met": "proven", "running": "running", "broken_off": "broken off"}
     counted = [f"{found.count(status)} {word}" for status, word in words.items() if status in found]
     return ", ".join([f"arena: {len(lanes)} agent{'s' if len(lanes) > 1 else ''}", *(counted or ["0 proven"])])
 
 
-def _describe_run(standing: RunStatus, resume: str = "") -> str:
-    state = standing.state
+def _describe_run(run: RunStatus, resume: str = "") -> str:
+    state = run.state
     if state is None:
         return "not started"
-    status = describe_status(standing.status) + (f"; {resume}" if resume and standing.status == "broken_off" else "")
+    status = describe_status(run.status) + (f"; {resume}" if resume and run.status == "broken_off" else "")
     return f"{status}, {state['criteria_met']}/{state['criteria_total']} criteria, iteration {state['iteration']}"
 
 
 def _render_details(row: FeatureStatus) -> Iterator[str]:
     yield f"      spec: {row.feature.path}"
-    if state := row.standing.state:
+    if state := row.run.state:
         yield f"      branch: {state['branch']}"
         yield f"      log: {row.feature.log()}"
-        yield from _explain_end(row.standing, state, " " * 6)
+        yield from _explain_end(row.run, state, " " * 6)
         yield from (f"      check {c['name']}: {c['status']} ({fold(c['summary'], _LONGEST)})" for c in state["checks"])
         yield from (_render_criterion(criterion) for criterion in state["criteria"])
     for lane in row.lanes:
         yield from _render_candidate(row, lane)
 
 
-def _explain_end(standing: RunStatus, state: State, indent: str) -> Iterator[str]:
-    """Why it stopped, and where the branch stands, where that is not where it is best."""
+def _explain_end(run: RunStatus, state: State, indent: str) -> Iterator[str]:
+    """Yield why it stopped, and the best iteration commit if the branch is not there."""
     if state.get("stop_reason"):
         yield f"{indent}{fold(state['stop_reason'], _LONGEST)}"
     if went := state.get("rolled_back"):
         undone = ", ".join(map(str, went["undone"]))
         back = f"went back to {_name_iteration(went['number'])}"
         yield f"{indent}{back}; what came after it ({undone}) is parked as {went['ref']}"
-    if best := standing.best:
+    if best := run.best:
         far = f"{best['criteria_met']} of {best['criteria_total']} proven"
         yield f"{indent}best checkpoint: {_name_iteration(best['number'])} ({str(best['checkpoint'])[:12]}), {far}"
 
@@ -224,11 +224,11 @@ def _render_criterion(criterion: dict[str, Any]) -> str:
 
 
 def _render_candidate(row: FeatureStatus, lane: CandidateStatus) -> Iterator[str]:
-    """An agent of its own: how far it is, where it works, what makes it go on."""
-    who, state, indent = lane.candidate, lane.standing.state, " " * 10
-    yield f"      {who.label}  ({fold(who.agent, 60)}, {who.mode}): {_describe_run(lane.standing)}"
+    """Yield how far an agent is, where it works, and what continues it."""
+    who, state, indent = lane.candidate, lane.run.state, " " * 10
+    yield f"      {who.label}  ({fold(who.agent, 60)}, {who.mode}): {_describe_run(lane.run)}"
     if state:
-        yield from _explain_end(lane.standing, state, indent)
+        yield from _explain_end(lane.run, state, indent)
         if open_ := [str(c["number"]) for c in state["criteria"] if c["verdict"] != "met"]:
             yield f"{indent}not proven: {', '.join(open_)}"
     yield f"{indent}branch: {who.branch}"

@@ -21,8 +21,10 @@ _REST = len("remembered") + 8
 
 @dataclass(frozen=True, slots=True)
 class ValidationRow:
-    """A check, the command as a person would type it, and what it came to; None for one of the two: not run (yet), or
-    something that aigon itself looked at."""
+    """A check, its command as a person would type it, and its finding.
+
+    `finding` is None if it has not run; `check` is None for what aigon itself checked.
+    """
 
     check: Check | None
     finding: Finding | None
@@ -30,22 +32,19 @@ class ValidationRow:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.check.name if self.check else self.finding.check if self.finding else ""
 
     @property
     def role(self) -> str:
-        """What it is for."""
         return self.check.role if self.check else self.finding.role if self.finding else ""
 
     @property
     def source(self) -> str:
-        """Where it is said that this check exists."""
         return self.check.source if self.check else "aigon itself"
 
 
 def explain_cache(row: ValidationRow) -> tuple[str, str]:
-    """`remembered`, `run` or `not run`, and why it is that."""
+    """Return `remembered`, `run` or `not run`, and why."""
     check, found = row.check, row.finding
     if found is None:
         return "not run", ""
@@ -61,7 +60,7 @@ def explain_cache(row: ValidationRow) -> tuple[str, str]:
 
 
 def build_check_document(row: ValidationRow) -> dict[str, object]:
-    """One check as data: what is run, and what it came to where it was."""
+    """Return one check as data."""
     check, found = row.check, row.finding
     how, why = explain_cache(row)
     problems = found.problems if found else ()
@@ -85,7 +84,7 @@ def build_check_document(row: ValidationRow) -> dict[str, object]:
 
 
 def _problem(problem: Problem) -> dict[str, object]:
-    """`line` is null where the tool does not say one."""
+    """Return a problem as data; `line` is null if the tool names none."""
     return {
         "file": problem.file,
         "line": problem.line or None,
@@ -97,7 +96,7 @@ def _problem(problem: Problem) -> dict[str, object]:
 
 
 def render_check_table(rows: Sequence[ValidationRow], width: int) -> list[str]:
-    """A line for each check under one head, with what has no room in a column below it, in `width` columns."""
+    """Return a line for each check under one head, and below it what has no room in a column."""
     cells = [HEADS, *((row.name, row.role, _result(row), _took(row)) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
     widths[0] = min(widths[0], max(width - sum(widths[1:]) - _REST, len(HEADS[0])))
@@ -108,7 +107,7 @@ def render_check_table(rows: Sequence[ValidationRow], width: int) -> list[str]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[str]:
-    """The cells in their columns; a name that is too long for its own has a line to itself."""
+    """Yield the cells in their columns; a name that is too long has a line to itself."""
     name = cells[0]
     if len(name) > widths[0]:
         yield name
@@ -122,7 +121,7 @@ def _result(row: ValidationRow) -> str:
 
 
 def _took(row: ValidationRow) -> str:
-    """How long it ran now: a remembered pass did not."""
+    # A remembered pass did not run now.
     ran = row.finding and not row.finding.cached and row.finding.duration
     return format_duration(ran) if ran else "-"
 
@@ -137,15 +136,11 @@ def _details(row: ValidationRow, width: int) -> Iterator[str]:
     )
     for name, text in details:
         if text:
-            yield from _wrapped(f"{name:<9}{fold(text, LONGEST)}", width)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap_lines(text, width, _DETAILS, _DETAILS + " " * 9)
+            yield from wrap_lines(f"{name:<9}{fold(text, LONGEST)}", width, _DETAILS, _DETAILS + " " * 9)
 
 
 def wrap_lines(text: str, width: int, first: str = "", others: str = "    ") -> list[str]:
-    """Lines of at most `width` columns; what has no blank in it (a path, a command's word) stays whole."""
+    """Return lines of at most `width` columns; what has no blank in it (a path) stays whole."""
     return textwrap.wrap(
         text,
         max(width, 40),

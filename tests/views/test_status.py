@@ -56,7 +56,7 @@ def test_the_best_checkpoint_is_named_where_the_branch_does_not_stand_there(tmp_
 @pytest.mark.parametrize("best", [{**BEST, "latest": True}, None])
 def test_it_is_not_where_the_branch_stands_there_or_nothing_is_known(tmp_path: Path, best: object) -> None:
     shown = row(tmp_path, state(best=best))
-    assert "best checkpoint" not in render_status([shown], detailed=True) and shown.standing.best is None
+    assert "best checkpoint" not in render_status([shown], detailed=True) and shown.run.best is None
 
 
 def test_a_branch_that_went_back_says_where_the_rest_is(tmp_path: Path) -> None:

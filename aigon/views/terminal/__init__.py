@@ -1,1 +1,5 @@
-"""A run as lines and as a live view."""
+"""Runs and arenas while they happen.
+
+lines  a line per event;  arena  NDJSON of an arena, and its summary
+live   the live view: what has a terminal to itself;  scene  what it shows;  frame  how that is drawn
+"""
