@@ -1,1 +1,10 @@
-"""git: the person's own, and aigon's own, which runs nothing that an agent could have planted."""
+"""Git: the person's git before and after a run, aigon's own git during one, and putting back what an agent changed.
+
+person.py, worktrees.py, path_commits.py      with the person's git: checkouts, worktrees, commits of a few paths
+repository.py, forge.py                       read from files: where checkouts are; addresses on forges, `gh`
+trusted.py, workspace.py, private_index.py    aigon's own git; the work tree of an agent and its snapshots
+objects.py, diff.py, rewriting.py             many objects at once, differences as text, commits without secrets
+branch_ref.py, locks.py, blind_spots.py       moving the branch, locks of git, what git overlooks
+secret_files.py                               secrets among changed files
+file_state.py, file_protection.py, protected_paths.py, refs.py, ref_protection.py   files and refs put back
+"""

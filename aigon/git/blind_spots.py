@@ -14,14 +14,14 @@ from aigon.process import run
 
 @dataclass(frozen=True, slots=True)
 class HiddenPaths:
-    """Paths with such bits, by bit."""
+    """Paths that git was told to overlook: assume-unchanged and skip-worktree."""
 
     assumed: tuple[bytes, ...]
     skipped: tuple[bytes, ...]
 
 
 def parse_hidden(listing: bytes, *, sparse: bool) -> HiddenPaths:
-    """By the output of `ls-files -v -z`. In a sparse checkout skip-worktree is git's own: a file outside the cone."""
+    """Parse `ls-files -v -z`. In a sparse checkout skip-worktree is git's own mark of files outside the cone."""
     entries = [(entry[:1], entry[2:]) for entry in listing.split(b"\0") if entry]
     skipped = () if sparse else tuple(path for tag, path in entries if tag in b"Ss")
     return HiddenPaths(tuple(path for tag, path in entries if tag.islower()), skipped)
@@ -33,7 +33,7 @@ def is_sparse(checkout: Checkout) -> bool:
 
 
 def refuse_hidden_changes(checkout: Checkout) -> None:
-    """Raise AigonError (exit 7) where such a file differs: a checkpoint, the whole work tree, would publish it."""
+    """Raise AigonError (exit 7) if such a file differs: an iteration commit, the whole work tree, would publish it."""
     found = parse_hidden(
         checkout.git("ls-files", "-v", "-z").encode(errors="surrogateescape"), sparse=is_sparse(checkout)
     )
@@ -48,26 +48,22 @@ def refuse_hidden_changes(checkout: Checkout) -> None:
 
 
 def _list_changed(checkout: Checkout, paths: Sequence[str]) -> list[str]:
-    """Those whose content is not the staged one. Links are not followed, and taken for unchanged."""
+    """Return the paths whose content is not the staged one. Links are not followed, and count as unchanged."""
     if not paths:
         return []
-    staged = {path: info.split(" ") for info, _, path in _list_staged(checkout)}
+    entries = (entry.partition("\t") for entry in checkout.git("ls-files", "--stage", "-z").split("\0") if entry)
+    staged = {path: info.split(" ") for info, _, path in entries}
     files = [path for path in paths if staged[path][0].startswith("100")]
-    there = [path for path in files if (checkout.root / path).is_file() and not (checkout.root / path).is_symlink()]
-    found = {path: name for i in range(0, len(there), 200) for path, name in _hash_files(checkout, there[i : i + 200])}
-    return [path for path in files if found.get(path) != staged[path][1]]
-
-
-def _list_staged(checkout: Checkout) -> Iterator[tuple[str, str, str]]:
-    return (entry.partition("\t") for entry in checkout.git("ls-files", "--stage", "-z").split("\0") if entry)
-
-
-def _hash_files(checkout: Checkout, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    return zip(paths, checkout.git("hash-object", "--", *paths).split(), strict=True)
+    existing = [path for path in files if (checkout.root / path).is_file() and not (checkout.root / path).is_symlink()]
+    names: dict[str, str] = {}
+    for start in range(0, len(existing), 200):
+        some = existing[start : start + 200]
+        names |= zip(some, checkout.git("hash-object", "--", *some).split(), strict=True)
+    return [path for path in files if names.get(path) != staged[path][1]]
 
 
 def list_submodules(stage: bytes) -> tuple[str, ...]:
-    """The submodules in the output of `git ls-files --stage -z`."""
+    """Return the submodules in the output of `git ls-files --stage -z`."""
     entries = (line.split("\t", 1) for line in stage.decode(errors="surrogateescape").split("\0") if "\t" in line)
     return tuple(path for info, path in entries if info.startswith("160000"))
 
@@ -75,7 +71,8 @@ def list_submodules(stage: bytes) -> tuple[str, ...]:
 def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: str) -> bool:
     """Whether the submodule at `path` holds what its own HEAD does not: changes, or files that nothing ignores.
 
-    `env` is that of aigon's own git, whose directory keeps an index per submodule: only the first look reads it all.
+    aigon's own git looks, with `env`, never with the submodule's configuration, which an agent could have written. Its
+    directory keeps an index per submodule, so that only the first look reads everything.
     """
     folder = root / path
     git_dir = find_submodule_git_dir(folder)
@@ -97,7 +94,7 @@ def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: 
 
 
 def find_submodule_git_dir(folder: Path) -> Path | None:
-    """The git directory of a submodule; None for one that is not checked out."""
+    """Return the git directory of a submodule; None if it is not checked out."""
     link = folder / ".git"
     if link.is_dir():
         return link
@@ -106,7 +103,7 @@ def find_submodule_git_dir(folder: Path) -> Path | None:
 
 
 def _read_head(git_dir: Path) -> str | None:
-    """The commit of HEAD, read without running git there; None before the first."""
+    """Return the commit of HEAD, without running git there; None before the first commit."""
     try:
         head = (git_dir / "HEAD").read_text().strip()
         name = head.removeprefix("ref:").strip()
@@ -128,7 +125,10 @@ _FOLDERS = ("000000", "160000")
 
 
 def find_obstacles(git: Callable[..., bytes], root: Path, commit: str) -> tuple[str, ...]:
-    """Paths that the snapshot in the index does not hold and that `commit` would overwrite; none below another."""
+    """Return the outermost paths that the snapshot in the index does not hold and `commit` would overwrite.
+
+    Nested repositories, ignored files and what git could not read are in no snapshot: git would delete them unasked.
+    """
     wanted = {
         path: new for path, old, new in _parse_raw(git("diff-index", "--cached", *_RAW, commit)) if old not in _FOLDERS
     }
@@ -148,7 +148,7 @@ _RAW = ("--raw", "--abbrev=64", "-z", "--no-renames", "--ignore-submodules=all")
 
 
 def _parse_raw(out: bytes) -> Iterator[tuple[str, str, str]]:
-    """Path, old mode and new mode of each entry."""
+    """Yield path, old mode and new mode of each entry."""
     fields = out.split(b"\0")
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         old, new = head.decode()[1:].split(" ")[:2]
@@ -156,13 +156,13 @@ def _parse_raw(out: bytes) -> Iterator[tuple[str, str, str]]:
 
 
 def _stands(root: Path, path: str) -> bool:
-    """Whether something is there that is not reached through a link: git takes the link away, not what is behind it."""
+    """Whether something is there that is not behind a link: git removes the link, not its target."""
     place = root / path
     return os.path.lexists(place) and place.parent.resolve() == place.parent
 
 
 def _find_overlapped(other: str, gone: set[str], parents: set[str]) -> Iterator[str]:
-    """Where what no commit holds stands over, at, or in the place of a file that is to come back."""
+    """Yield where a path that no commit holds is above, at, or below a file that is to come back."""
     if other in parents:
         yield other
     yield from ({other, *_list_parents({other})} & gone)

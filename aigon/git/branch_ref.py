@@ -12,11 +12,11 @@ from aigon.git.trusted import TrustedGit
 from aigon.process.syscalls import call
 
 RECENT = 60.0
-"""Seconds before a run in which a person's git may have written what the kernel has not: it does so within 35 s."""
+"""Seconds before a run from which objects may not be on the disk yet: the kernel writes them within 35 s."""
 
 
 class BranchRef:
-    """`refs/heads/<branch>` of a repository, which the checkout's HEAD names."""
+    """`refs/heads/<branch>`, moved by compare-and-swap, with a lock that can be told from any other."""
 
     def __init__(self, trusted: TrustedGit, branch: str) -> None:
         self._trusted, self._name = trusted, f"refs/heads/{branch}"
@@ -30,9 +30,9 @@ class BranchRef:
         return self._file.with_name(f"{self._file.name}.lock")
 
     def move(self, commit: str, old: str) -> tuple[int, str]:
-        """Move it from `old` to `commit` once all that `commit` holds is written out; git's exit code and words.
+        """Write out all that `commit` holds, then move the branch from `old`; return git's exit code and words.
 
-        git does not lock HEAD, and so does not write its log either: the line is added here. Raises OSError.
+        git does not lock HEAD, so it does not write its log: the line is added here. Raises OSError.
         """
         self.write_out()
         code, said = self._trusted.refs("update-ref", "-m", "aigon", self._name, commit, old, headless=True)
@@ -42,7 +42,7 @@ class BranchRef:
         return code, said
 
     def write_out(self) -> None:
-        """Hand to the disk what any git wrote since the last time. Raises OSError."""
+        """Write what any git wrote since the last time to the disk. Raises OSError."""
         wall, steady = self._since
         now, passed = time.time(), time.monotonic() - steady
         since = min(wall, now - passed)  # whichever way the clock was set
@@ -50,7 +50,7 @@ class BranchRef:
         self._since = now, time.monotonic()
 
     def _flushed(self) -> None:
-        """On a disk of its own the journal's next flush would not bring the branch's new name with it."""
+        """Flush the new name if it is on another disk, where the journal's next flush would not include it."""
         folder = self._file.parent
         if folder.stat().st_dev != self._trusted.directory.stat().st_dev:
             sync_folder(folder)
@@ -58,15 +58,15 @@ class BranchRef:
     def _log(self, commit: str, old: str) -> None:
         log, env = self._trusted.git_dir / "logs" / "HEAD", self._trusted.env
         who = f"{env['GIT_COMMITTER_NAME']} <{env['GIT_COMMITTER_EMAIL']}>"
-        with suppress(OSError):  # a log is there for people who look for it: nothing else reads it
+        with suppress(OSError):  # only people read this log
             if log.is_file():
                 with log.open("ab") as file:
                     file.write(f"{old} {commit} {who} {int(time.time())} {time.strftime('%z')}\taigon\n".encode())
 
     def remove_own_lock(self, commit: str) -> bool:
-        """Remove the lock that a git of aigon's left when it was killed; whether there was one. No other is touched.
+        """Remove the lock that a killed git of aigon's left; return whether there was one.
 
-        It holds the checkpoint that the branch was to be moved to: nobody else knows that one.
+        It holds the commit that the branch was to be moved to, which nobody else knows.
         """
         with suppress(OSError):
             if self.lock.read_bytes() == commit.encode() + b"\n":
@@ -76,20 +76,21 @@ class BranchRef:
 
 
 SLACK = 2.0
-"""Seconds that a file's time may lie behind the clock: ext4 counts in ticks, FAT in steps of two seconds."""
+"""Seconds by which the time of a file may be behind the clock: ext4 counts in ticks, FAT in steps of two seconds."""
 TICK_NS = 20_000_000
-"""Nanoseconds after which a further change of a folder has another time: the kernel's clock for files goes in steps of
-up to 10 ms."""
+"""Nanoseconds after which another change of a folder has another time: the kernel's clock for files has steps of up to
+10 ms."""
 _ZERO = ctypes.c_int64(0)
 _WRITE_OUT = 1 | 2 | 4
 """SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER in <fcntl.h>: what git's `writeout-only` asks for."""
 
 
 def flush_loose_objects(objects: Path, since: float, seen: dict[str, int] | None = None) -> int:
-    """Hand the loose objects written `since` (seconds of the epoch) to the disk; how many there were.
+    """Write the loose objects from `since` (seconds of the epoch) on to the disk; return how many there were.
 
-    They are durable with the next fsync on that file system. Folders that are as they were when `seen` last are passed
-    over; what is seen now is noted there. Raises OSError where the disk does not take them.
+    An agent that adds or commits leaves objects that git does not flush by default; aigon's own git then finds them and
+    writes nothing. They are durable with the next fsync on that file system. Folders that have not changed since they
+    were `seen`, which is noted there, are skipped. Raises OSError.
     """
     written = 0
     for name in _list_fresh(objects, since - SLACK, {} if seen is None else seen):
@@ -100,7 +101,7 @@ def flush_loose_objects(objects: Path, since: float, seen: dict[str, int] | None
 
 
 def _list_fresh(objects: Path, since: float, seen: dict[str, int]) -> Iterator[str]:
-    """A new file changes its folder's time: others need no second look."""
+    """Yield new objects: only folders whose time has changed are listed."""
     for folder in _list_entries(objects):
         changed = _read_change_time(folder)
         if len(folder.name) != 2 or changed < since * 1e9 or seen.get(folder.name) == changed:
@@ -112,7 +113,7 @@ def _list_fresh(objects: Path, since: float, seen: dict[str, int]) -> Iterator[s
 
 
 def _read_change_time(entry: "os.DirEntry[str]") -> int:
-    """When it changed, in nanoseconds; 0 for one that a person's git packed and removed since it was listed."""
+    """Return when it changed, in nanoseconds; 0 if a git has packed and removed it since it was listed."""
     try:
         return entry.stat().st_mtime_ns
     except FileNotFoundError:
@@ -139,7 +140,7 @@ def _flush_file(name: str) -> None:
 
 
 def remove_empty_objects(objects: Path) -> int:
-    """Remove loose objects without a byte, which are none: what a power cut leaves of a file; how many there were."""
+    """Remove empty loose objects, which a power cut leaves; return how many there were."""
     found = [file for folder in _list_entries(objects) if len(folder.name) == 2 for file in _list_entries(folder.path)]
     empty = [file.path for file in found if file.stat(follow_symlinks=False).st_size == 0]
     for name in empty:

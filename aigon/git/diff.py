@@ -1,10 +1,15 @@
-"""What differs between two trees, as text that no attribute can hide; and the parser of a unified diff."""
+"""What differs between two trees, as text that no attribute can hide; and the parser of a unified diff.
+
+git is asked for the text of everything (`--text`) by plumbing in aigon's own git directory, so that neither
+`.gitattributes` (`-diff`, `binary`, drivers, textconv, encodings) nor a configuration changes what is seen.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from aigon.git.objects import read_objects, read_sizes
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import DiffLine, FileDiff, FileStatus, Hunk
 
@@ -13,7 +18,7 @@ LARGEST = 1024 * 1024
 TOGETHER = 16 * 1024 * 1024
 """Bytes of all files whose text is compared."""
 _AT_ONCE = 60_000
-"""Bytes of paths on one command line: the system's limit for all arguments is 128 KB at the least (Linux, macOS)."""
+"""Bytes of paths on one command line: systems allow at least 128 KB for all arguments (Linux, macOS)."""
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=none", "-r")
 _PATCH = (*_PLAIN, "--text", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "-U3", "--submodule=short", "-p")
 _SUBMODULE = "160000"
@@ -21,7 +26,7 @@ _SUBMODULE = "160000"
 
 @dataclass(frozen=True, slots=True)
 class _DiffEntry:
-    """One line of git's raw format; `""` stands for the object of a side that has no file."""
+    """One line of git's raw format; the object of a side without a file is `""`."""
 
     path: bytes
     modes: tuple[str, str]
@@ -38,20 +43,20 @@ class _DiffEntry:
 def diff_trees(
     git: TrustedGit, base: str, tree: str, without: frozenset[str], listed: Callable[[str], bool] = lambda _path: False
 ) -> tuple[FileDiff, ...]:
-    """Every file in which `tree` differs from `base` (commits or trees), by path; renames are two files.
+    """Return every file in which `tree` differs from `base` (commits or trees), by path; renames are two files.
 
-    `without` are paths to leave out, `listed` says of which only the name is wanted. Raises AigonError (exit 7) with
-    git's words.
+    Paths in `without` are left out; of those that are `listed` only the name is wanted. Raises AigonError (exit 7).
     """
     entries = [e for e in _list_entries(git, base, tree) if _decode_path(e.path) not in without]
     wanted = [entry for entry in entries if not listed(_decode_path(entry.path))]
-    sizes = _read_sizes(git, {name for entry in wanted for name in entry.blobs})
+    sizes = read_sizes(git, sorted({name for entry in wanted for name in entry.blobs}))
     small = _select_small(wanted, sizes)
-    contents = _read_contents(git, {name for entry in wanted if entry.path in small for name in entry.blobs})
+    names = {name for entry in wanted if entry.path in small for name in entry.blobs}
+    contents = dict(read_objects(git, sorted(names)))
     named = {entry.path: _describe_entry(entry, entry in wanted, entry.path in small, contents) for entry in entries}
     plain = [path for path in small if not named[path].binary and not named[path].submodule]
     patches = _read_patches(git, base, tree, plain)
-    return tuple(_add_hunks(found, patches.get(found.path)) for found in named.values())
+    return tuple(replace(d, hunks=patches[d.path].hunks) if d.path in patches else d for d in named.values())
 
 
 def _list_entries(git: TrustedGit, base: str, tree: str) -> Iterator[_DiffEntry]:
@@ -66,44 +71,21 @@ def _decode_path(path: bytes) -> str:
     return path.decode("utf-8", "surrogateescape")
 
 
-def _read_sizes(git: TrustedGit, names: set[str]) -> Mapping[str, int]:
-    if not names:
-        return {}
-    out = git.run("cat-file", "--batch-check", stdin="\n".join(sorted(names)).encode() + b"\n")
-    fields = (line.split() for line in out.decode().splitlines())
-    return {parts[0]: int(parts[2]) for parts in fields if len(parts) == 3}
-
-
-def _select_small(entries: Sequence[_DiffEntry], sizes: Mapping[str, int]) -> list[bytes]:
-    """The paths whose text is compared: each small enough, and all of them together."""
-    chosen, left = [], TOGETHER
+def _select_small(entries: Sequence[_DiffEntry], sizes: Mapping[str, tuple[str, int]]) -> list[bytes]:
+    """Return the paths whose text is compared: each is small enough, and all of them together."""
+    chosen, remaining = [], TOGETHER
     for entry in entries:
-        size = [sizes.get(name, LARGEST + 1) for name in entry.blobs]
-        if all(each <= LARGEST for each in size) and sum(size) <= left:
+        size = [sizes.get(name, ("", LARGEST + 1))[1] for name in entry.blobs]
+        if max(size, default=0) <= LARGEST and sum(size) <= remaining:
             chosen.append(entry.path)
-            left -= sum(size)
+            remaining -= sum(size)
     return chosen
 
 
-def _read_contents(git: TrustedGit, names: set[str]) -> Mapping[str, bytes]:
-    if not names:
-        return {}
-    out = git.run("cat-file", "--batch", stdin="\n".join(sorted(names)).encode() + b"\n")
-    found: dict[str, bytes] = {}
-    at = 0
-    while at < len(out):
-        end = out.index(b"\n", at)
-        name, _, size = out[at:end].decode().split(" ")
-        found[name] = out[end + 1 : end + 1 + int(size)]
-        at = end + int(size) + 2
-    return found
-
-
 def _describe_entry(entry: _DiffEntry, wanted: bool, small: bool, contents: Mapping[str, bytes]) -> FileDiff:
-    """The file without its hunks."""
+    """Return the file without its hunks."""
     submodule = _SUBMODULE in entry.modes
-    data = [contents.get(name, b"") for name in entry.blobs]
-    binary = small and any(b"\0" in each for each in data)
+    binary = small and any(b"\0" in contents.get(name, b"") for name in entry.blobs)
     after = contents.get(entry.objects[1], b"") if small and not binary else b""
     return FileDiff(
         _decode_path(entry.path),
@@ -117,30 +99,19 @@ def _describe_entry(entry: _DiffEntry, wanted: bool, small: bool, contents: Mapp
 
 
 def _read_patches(git: TrustedGit, base: str, tree: str, paths: Sequence[bytes]) -> Mapping[str, FileDiff]:
-    found: dict[str, FileDiff] = {}
-    for some in _portion_paths(paths):
-        wanted = {_decode_path(path) for path in some}
-        # Paths are literal here (GIT_LITERAL_PATHSPECS), but a name that was a folder matches what was in it, too.
-        out = git.run("diff-tree", *_PATCH, base, tree, "--", *sorted(wanted))
-        found |= {diff.path: diff for diff in parse_diff(out) if diff.path in wanted}
-    return found
-
-
-def _portion_paths(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
-    some: list[bytes] = []
+    diffs: dict[str, FileDiff] = {}
+    batch: set[str] = set()
     size = 0
-    for path in paths:
-        if some and size + len(path) > _AT_ONCE:
-            yield some
-            some, size = [], 0
-        some.append(path)
-        size += len(path) + 1
-    if some:
-        yield some
-
-
-def _add_hunks(found: FileDiff, patch: FileDiff | None) -> FileDiff:
-    return replace(found, hunks=patch.hunks) if patch else found
+    for path in (*paths, None):
+        if batch and (path is None or size + len(path) > _AT_ONCE):
+            # Paths are literal here (GIT_LITERAL_PATHSPECS), but a name that was a folder matches what was in it, too.
+            out = git.run("diff-tree", *_PATCH, base, tree, "--", *sorted(batch))
+            diffs |= {diff.path: diff for diff in parse_diff(out) if diff.path in batch}
+            batch, size = set(), 0
+        if path is not None:
+            batch.add(_decode_path(path))
+            size += len(path) + 1
+    return diffs
 
 
 _HEADING = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -151,7 +122,7 @@ _GIT = b"diff --git "
 
 @dataclass(slots=True)
 class _DiffSection:
-    """What was read of one file so far."""
+    """What was read about one file so far."""
 
     path: bytes = b""
     status: FileStatus = "M"
@@ -160,24 +131,21 @@ class _DiffSection:
 
 
 def parse_diff(data: bytes) -> tuple[FileDiff, ...]:
-    """The files of a unified diff with the prefixes a/ and b/, in its order; a file that comes twice is one.
+    """Return the files of a unified diff with the prefixes a/ and b/, in order; a file that comes twice is one.
 
-    Text is decoded as UTF-8, paths keep odd bytes as surrogates. Raises ValueError for a hunk that ends too early.
+    The lines of each hunk are counted, so that no line of a file is taken for a header. Paths keep odd bytes as
+    surrogates. Raises ValueError for a hunk that ends too early.
     """
     files: dict[bytes, FileDiff] = {}
     for section in _split_sections(data.split(b"\n")):
-        found = _make_file_diff(section)
+        lines = [line.text for hunk in section.hunks for line in hunk.lines] if section.status == "A" else []
+        path, content = _decode_path(section.path), "\n".join(lines)
+        diff = FileDiff(path, section.status, section.hunks, section.binary, content=content)
         before = files.get(section.path)
         if before:  # git writes a change of type as a deletion and a creation
-            found = replace(found, status="T", hunks=before.hunks + found.hunks)
-        files[section.path] = found
+            diff = replace(diff, status="T", hunks=before.hunks + diff.hunks)
+        files[section.path] = diff
     return tuple(files.values())
-
-
-def _make_file_diff(section: _DiffSection) -> FileDiff:
-    path = section.path.decode("utf-8", "surrogateescape")
-    lines = [line.text for hunk in section.hunks for line in hunk.lines] if section.status == "A" else []
-    return FileDiff(path, section.status, section.hunks, section.binary, content="\n".join(lines))
 
 
 def _split_sections(lines: Sequence[bytes]) -> Iterator[_DiffSection]:
@@ -188,7 +156,10 @@ def _split_sections(lines: Sequence[bytes]) -> Iterator[_DiffSection]:
         if line.startswith(_GIT) or (line.startswith(b"--- ") and (section is None or section.hunks)):
             if section and section.path:
                 yield section
-            section = _DiffSection(_read_git_path(line[len(_GIT) :]) if line.startswith(_GIT) else b"")
+            section = _DiffSection()
+            if line.startswith(_GIT):  # `a/PATH b/PATH`: without renames both are the same
+                both = line[len(_GIT) :]
+                section.path = _unquote(both[: (len(both) - 1) // 2])[2:]
         if section and (heading := _HEADING.match(line)):
             hunk, at = _read_hunk(lines, at, heading)
             section.hunks += (hunk,)
@@ -211,24 +182,18 @@ def _read_header(section: _DiffSection, line: bytes) -> None:
         section.binary = True
 
 
-def _read_git_path(rest: bytes) -> bytes:
-    """The path in `a/PATH b/PATH`: no renames, so both are the same."""
-    half = rest[: (len(rest) - 1) // 2]
-    return _unquote(half)[2:]
-
-
 def _unquote(name: bytes) -> bytes:
-    """A name without git's C-style quotes."""
+    """Remove git's C-style quotes."""
     if not (name.startswith(b'"') and name.endswith(b'"') and len(name) > 1):
         return name
-    return _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), name[1:-1])
+    return _ESCAPE.sub(lambda match: bytes([_ESCAPED.get(match[1]) or int(match[1], 8)]), name[1:-1])
 
 
 def _read_hunk(lines: Sequence[bytes], at: int, heading: re.Match[bytes]) -> tuple[Hunk, int]:
-    """The hunk whose `@@` line is at `at`, and where it ends."""
+    """Return the hunk whose `@@` line is at `at`, and where it ends."""
     old, new = int(heading[1]), int(heading[3])
     old_end, new_end = old + int(heading[2] or 1), new + int(heading[4] or 1)
-    found: list[DiffLine] = []
+    read: list[DiffLine] = []
     title = lines[at].decode(errors="replace")
     at += 1
     while old < old_end or new < new_end:
@@ -238,16 +203,16 @@ def _read_hunk(lines: Sequence[bytes], at: int, heading: re.Match[bytes]) -> tup
         at += 1
         match sign:
             case b"+":
-                found.append(DiffLine("+", text, 0, new))
+                read.append(DiffLine("+", text, 0, new))
                 new += 1
             case b"-":
-                found.append(DiffLine("-", text, old, 0))
+                read.append(DiffLine("-", text, old, 0))
                 old += 1
             case b" ":
-                found.append(DiffLine(" ", text, old, new))
+                read.append(DiffLine(" ", text, old, new))
                 old, new = old + 1, new + 1
             case b"\\":
                 pass  # "No newline at end of file"
             case _:
                 raise ValueError(f"no line of a diff in {title}: {lines[at - 1][:80]!r}")
-    return Hunk(title, tuple(found)), at
+    return Hunk(title, tuple(read)), at

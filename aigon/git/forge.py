@@ -21,7 +21,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("gitea", "gitea"),
     ("forgejo", "gitea"),
 )
-"""What the host of a forge is called, as a whole label of its name (`gitlab.example.org`), and whose paths it has."""
+"""A label of a host's name (`gitlab.example.org`), and the kind of forge whose paths it has."""
 _URL = re.compile(r"(?:https?|ssh|git)://(?:[^@/\s]*@)?([A-Za-z0-9.-]+)(?::\d+)?/([^\s?#]+)")
 _SCP = re.compile(r"(?:[^@/\s:]+@)?([A-Za-z0-9.-]+):([^\s?#/][^\s?#]*)")
 _COMMIT = {"github": "commit", "gitlab": "-/commit", "bitbucket": "commits", "gitea": "commit"}
@@ -30,24 +30,24 @@ _FILE = {"github": "blob", "gitlab": "-/blob", "bitbucket": "src", "gitea": "src
 
 @dataclass(frozen=True, slots=True)
 class Forge:
-    """A repository on a forge; `web` is where people see it, without a slash at the end."""
+    """A repository on a forge; `web` is the address for people, without a slash at the end."""
 
     kind: Kind
     web: str
 
     def commit(self, commit: str) -> str:
-        """The address of a commit."""
+        """Return the address of a commit."""
         return f"{self.web}/{_COMMIT[self.kind]}/{quote(commit, safe='')}"
 
     def file(self, commit: str, path: str, line: int = 0) -> str:
-        """The address of a file as a commit has it, at a line where one is named."""
+        """Return the address of a file in a commit, at a line if one is given."""
         place = quote(_encode_path(path), safe="/")
         at = f"#{'lines-' if self.kind == 'bitbucket' else 'L'}{line}" if line else ""
         return f"{self.web}/{_FILE[self.kind]}/{quote(commit, safe='')}/{place}{at}"
 
 
 def _encode_path(path: str) -> bytes:
-    """As git has it: bytes that are not UTF-8 stand in it as half a surrogate pair."""
+    """Return the bytes of a path, in which surrogates stand for bytes that are not UTF-8."""
     try:
         return path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -55,7 +55,7 @@ def _encode_path(path: str) -> bytes:
 
 
 def find_forge(address: str) -> Forge | None:
-    """The forge that git's `address` belongs to, without a login in it; None for one that is not known."""
+    """Return the forge of git's `address`, without a login; None if it is not known."""
     found = _URL.fullmatch(address.strip()) or (None if "://" in address else _SCP.fullmatch(address.strip()))
     if not found:
         return None
@@ -65,7 +65,7 @@ def find_forge(address: str) -> Forge | None:
 
 
 def require_gh() -> str:
-    """The program. Raises AigonError (exit 7) where it is not installed."""
+    """Return the program `gh`. Raises AigonError (exit 7) if it is not installed."""
     if program := shutil.which("gh"):
         return program
     raise environment(
@@ -76,7 +76,7 @@ def require_gh() -> str:
 
 
 def run_gh(root: Path, *arguments: str, stdin: str | None = None) -> str:
-    """What `gh` prints, run in the checkout at `root`. Raises AigonError (exit 7) with its own words."""
+    """Run `gh` in the checkout at `root` and return what it prints. Raises AigonError (exit 7) with its own words."""
     given = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
     env = {**given, "GH_PROMPT_DISABLED": "1", "NO_COLOR": "1"}
     data = stdin.encode("utf-8", "replace") if stdin is not None else None

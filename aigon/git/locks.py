@@ -15,19 +15,18 @@ from aigon.files.locks import describe_holder, list_pids, read_command_line
 from aigon.git.repository import find_repository
 
 MARK = b"held by aigon\n"
-"""What a lock holds that has no index of its own to hold: nobody else's does."""
+"""The content of a lock without an index: no other git writes it."""
 LOCK_SECONDS = 10.0
-"""How long another git's lock on the checkout's index is waited for."""
+"""How long to wait for another git's lock on the checkout's index."""
 
 
 @contextmanager
 def lock_index(index: Path, new: Path | None = None) -> Iterator[Path]:
-    """Hold git's own lock on `index`: the caller renames the file at the path given over the old index.
+    """Hold git's own lock on `index`, and yield its path: the caller renames this file over the old index.
 
-    With `new` the lock holds that file's content from its first moment, so that a lock that a killed aigon left can be
-    told from anybody else's; otherwise it holds MARK, and the caller uses `replace`. Another holder's lock is waited
-    for and never removed while it lives: after the rename a lock of that name is somebody else's. Raises AigonError
-    (exit 7), naming the lock, when another git holds it for longer than LOCK_SECONDS.
+    With `new` the lock has that file's content from the start; otherwise it has MARK, and the caller uses
+    `replace_index`. Another living holder's lock is waited for and never removed: after the rename a lock of that name
+    belongs to somebody else. Raises AigonError (exit 7) if another git holds it for longer than LOCK_SECONDS.
     """
     lock = index.with_name("index.lock")
     with _take_lock(lock, new):
@@ -39,7 +38,7 @@ def lock_index(index: Path, new: Path | None = None) -> Iterator[Path]:
 
 
 def replace_index(index: Path, new: Path) -> None:
-    """Put a copy of `new` over the `index` that is locked, and give up the lock."""
+    """Put a copy of `new` over the locked `index`, and remove the lock."""
     draft = _name_draft(index)
     _copy(new, draft)
     draft.replace(index)
@@ -48,9 +47,9 @@ def replace_index(index: Path, new: Path) -> None:
 
 @contextmanager
 def _take_lock(lock: Path, new: Path | None) -> Iterator[None]:
-    """Link a complete file to the lock's name: like O_EXCL, that fails where the name is taken.
+    """Link a complete file to the lock's name, which fails like O_EXCL if the name is taken.
 
-    The system's lock on that file lasts as long as this process: without it the file is what a killed aigon left.
+    The system's lock on the file lasts as long as this process: without it, a killed aigon left the file.
     """
     draft = _name_draft(lock)
     with draft.open("wb") as held:
@@ -59,7 +58,7 @@ def _take_lock(lock: Path, new: Path | None) -> Iterator[None]:
             held.flush()
             if new:
                 _copy_times(new, draft)
-            with suppress(OSError):  # a file system without it: what a kill leaves there stays
+            with suppress(OSError):  # a file system without locks: what a kill leaves there stays
                 fcntl.flock(held, fcntl.LOCK_EX)
             _link(draft, lock)
         finally:
@@ -72,7 +71,7 @@ def _name_draft(index: Path) -> Path:
 
 
 def remove_dead_lock(lock: Path) -> None:
-    """Remove a lock of aigon's whose holder was killed."""
+    """Remove a lock of aigon's if its holder was killed."""
     with suppress(OSError), lock.open("rb") as left:
         fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if left.read(100) == MARK and os.path.samestat(os.fstat(left.fileno()), lock.stat()):
@@ -91,7 +90,7 @@ def _link(draft: Path, lock: Path) -> None:
 
 
 def _try_link(draft: Path, lock: Path) -> bool:
-    """Whether the lock is ours now; False while another has it."""
+    """Return whether the lock is ours now."""
     try:
         os.link(draft, lock)
     except FileExistsError:
@@ -108,9 +107,9 @@ def _try_link(draft: Path, lock: Path) -> bool:
 
 
 def copy_index(index: Path, target: Path, directory: Path) -> bool:
-    """Copy `index` to `target` for a git whose directory is `directory`; False where there is none to copy.
+    """Copy `index`, if it exists, to `target` for a git with this `directory`; return whether it exists.
 
-    Of a split index the shared part goes along: git looks for it in its directory.
+    The shared part of a split index is copied to the directory, where git looks for it.
     """
     if not index.exists():
         return False
@@ -126,9 +125,9 @@ def _copy(index: Path, target: Path) -> None:
 
 
 def _copy_times(index: Path, copy: Path) -> None:
-    """Make a copy as old as what it is a copy of: git looks only into files that are not older than the index.
+    """Give a copy the times of the original: git reads only files that are not older than the index.
 
-    One that changed after it was staged, in the same second and to the same size, would pass for unchanged otherwise.
+    A file that changed after it was staged, in the same second and to the same size, would pass for unchanged.
     """
     then = index.stat()
     os.utime(copy, ns=(then.st_atime_ns, then.st_mtime_ns))
@@ -141,7 +140,10 @@ LockIdentity = tuple[int, int, int]
 
 @dataclass(slots=True)
 class GitLocks:
-    """The locks of the checkout at `root`: in its own git directory and in the one that it shares with worktrees."""
+    """The locks of a checkout, in its own git directory and in the one that it shares with worktrees.
+
+    Only Linux tells which files a process has open: elsewhere every lock is left.
+    """
 
     root: Path
     git_dir: Path
@@ -150,13 +152,13 @@ class GitLocks:
     _known: dict[Path, LockIdentity] = field(default_factory=dict)
 
     def remember(self) -> None:
-        """Take the locks that are there now for somebody else's."""
+        """Remember the existing locks: they belong to somebody else."""
         self._known = dict(self._found())
 
     def move_stale(self, since: int = 0) -> tuple[str, ...]:
-        """Move aside the locks that came since `remember`, and after `since` (ns), and that no process holds.
+        """Move aside the locks that came since `remember` and after `since` (ns), unless a process may hold them.
 
-        Return a sentence for each of these, and for each that came and is left because somebody may hold it.
+        Return a sentence for each that came.
         """
         return tuple(
             self._settle(lock, identity)
@@ -174,14 +176,14 @@ class GitLocks:
         return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
 
     def _found(self) -> Iterator[tuple[Path, LockIdentity]]:
-        """The locks that hinder git in this checkout."""
+        """Yield the locks that hinder git in this checkout."""
         files = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]
         for lock in (*files, *_find_ref_locks(self.common_dir / "refs")):
             if identity := _identify_lock(lock):
                 yield lock, identity
 
     def _living_git(self) -> str:
-        """A git that works in this repository. While it waits for an editor or a hook it holds a lock it has closed."""
+        """Name a git that works in this repository: while it waits for an editor it holds a lock that it has closed."""
         repository = find_repository(self.root)
         places = {str(path) for path in (self.root, self.common_dir, repository.root, *repository.worktrees)}
         return next((f"pid {pid} ({read_command_line(pid)})" for pid in list_pids() if _is_git_in(pid, places)), "")
@@ -193,7 +195,7 @@ def _find_ref_locks(folder: Path) -> Iterator[Path]:
 
 
 def _identify_lock(lock: Path) -> LockIdentity | None:
-    """What tells a lock from a later one of its name; None for no file, and for one of another user."""
+    """Return what tells a lock from a later one of its name; None if it is missing or of another user."""
     with suppress(OSError):
         seen = lock.lstat()
         if seen.st_uid == os.geteuid() and Path("/proc/self/fd").is_dir():

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from aigon.git.trusted import TrustedGit
 
 LARGEST_BLOB = 2 * 1024 * 1024
-"""Bytes of a file that are given back; of a larger one only that it is there."""
+"""Bytes of a file that `read_blobs` returns; a larger one is empty."""
+AT_ONCE = 32 << 20
+"""Bytes of file contents that `read_beginnings` holds in memory at a time."""
+_CHUNK = 500
+"""Paths on one command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,103 +23,99 @@ class TreeEntry:
     sha: str
     path: str
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a plain file: no link, no submodule, no folder."""
+        return self.mode.startswith("100")
+
 
 def list_entries(git: TrustedGit, tree: str, paths: Iterable[str] = ()) -> dict[str, TreeEntry]:
-    """The files of a commit or tree by path; all of them, or those of `paths` that are there."""
+    """Return the files of a commit or tree by path; with `paths` only those at exactly these."""
     wanted = tuple(paths)
-    found: dict[str, TreeEntry] = {}
-    for chunk in _chunk_paths(wanted) if wanted else [()]:
-        out = git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *chunk)
-        found |= {entry.path: entry for entry in map(_parse_entry, out.split(b"\0")[:-1])}
-    return found if not wanted else {path: found[path] for path in wanted if path in found}
+    entries: dict[str, TreeEntry] = {}
+    for start in range(0, len(wanted) or 1, _CHUNK):
+        out = git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *wanted[start : start + _CHUNK])
+        for line in out.split(b"\0")[:-1]:
+            head, _, name = line.partition(b"\t")
+            mode, _, sha = head.decode().split(" ")
+            path = os.fsdecode(name)
+            entries[path] = TreeEntry(mode, sha, path)
+    return {path: entries[path] for path in wanted if path in entries} if wanted else entries
 
 
-def _chunk_paths(paths: tuple[str, ...], size: int = 500) -> Iterator[tuple[str, ...]]:
-    """Short enough for one command line."""
-    return (paths[i : i + size] for i in range(0, len(paths), size))
+def read_sizes(git: TrustedGit, names: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return type and size of the objects that exist."""
+    stdin = _join_lines(names)
+    out = git.run("cat-file", "--batch-check", stdin=stdin).decode() if stdin else ""
+    rows = [line.split(" ") for line in out.splitlines()]
+    return {row[0]: (row[1], int(row[2])) for row in rows if len(row) == 3}
 
 
-def _parse_entry(line: bytes) -> TreeEntry:
-    head, _, path = line.partition(b"\t")
-    mode, _, sha = head.decode().split(" ")
-    return TreeEntry(mode, sha, os.fsdecode(path))
-
-
-def read_blobs(git: TrustedGit, shas: Iterable[str]) -> Mapping[str, bytes]:
-    """Blobs by name. One that is larger than LARGEST, or no blob, is empty."""
-    wanted = list(dict.fromkeys(shas))
-    if not wanted:
-        return {}
-    sizes = git.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin=_join_lines(wanted))
-    rows = [line.split(" ") for line in sizes.decode().splitlines()]
-    small = [row[0] for row in rows if len(row) == 3 and row[1] == "blob" and int(row[2]) <= LARGEST_BLOB]
-    read = (
-        dict(_split_batch(git.run("cat-file", "--batch=%(objectsize)", stdin=_join_lines(small)), small))
-        if small
-        else {}
-    )
-    return {sha: read.get(sha, b"") for sha in wanted}
+def read_objects(git: TrustedGit, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and raw bytes of objects, which have to exist."""
+    stdin = _join_lines(names)
+    out, at = git.run("cat-file", "--batch", stdin=stdin) if stdin else b"", 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        name, _, size = out[at:end].decode().split(" ")
+        yield name, out[end + 1 : end + 1 + int(size)]
+        at = end + 1 + int(size) + 1
 
 
 def _join_lines(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in names).encode()
 
 
-def _split_batch(out: bytes, names: list[str]) -> Iterator[tuple[str, bytes]]:
-    """The blobs one after the other: a line with the size, the bytes, a line end."""
-    start = 0
-    for name in names:
-        end = out.index(b"\n", start)
-        size = int(out[start:end])
-        yield name, out[end + 1 : end + 1 + size]
-        start = end + 1 + size + 1
+def read_blobs(git: TrustedGit, shas: Iterable[str]) -> Mapping[str, bytes]:
+    """Return blobs by name; one that is larger than LARGEST_BLOB, or no blob, is empty."""
+    wanted = list(dict.fromkeys(shas))
+    sizes = read_sizes(git, wanted)
+    small = [sha for sha, (kind, size) in sizes.items() if kind == "blob" and size <= LARGEST_BLOB]
+    return dict.fromkeys(wanted, b"") | dict(read_objects(git, small))
+
+
+def read_beginnings(git: TrustedGit, names: Iterable[str], largest: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the first `largest` bytes of each blob that exists."""
+    batch: list[str] = []
+    total = 0
+    for name, (kind, size) in read_sizes(git, sorted(set(names))).items():
+        if kind != "blob":
+            continue
+        if size > largest:  # a file that is not read to its end is not held in memory either
+            yield name, git.beginning("cat-file", "blob", name, most=largest)
+            continue
+        if batch and total + size > AT_ONCE:
+            yield from read_objects(git, batch)
+            batch, total = [], 0
+        batch, total = [*batch, name], total + size
+    yield from read_objects(git, batch)
 
 
 def write_blob(git: TrustedGit, data: bytes) -> str:
-    """The name of a blob with this content, which is written."""
+    """Write a blob and return its name."""
     return git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
 
 
-def write_tree_with(git: TrustedGit, tree: str, changes: Mapping[str, tuple[str, str] | None]) -> str:
-    """`tree` with files (mode and object's name) in place of its own by path, and without those that are None."""
+def write_tree_with(
+    git: TrustedGit, tree: str, changes: Mapping[str, tuple[str, str] | None], *, lenient: bool = False
+) -> str:
+    """Write `tree` with other files (mode and name of the object) by path, and without those that are None.
+
+    If it is `lenient`, objects may be missing.
+    """
     index = git.directory / "index.overlay"
     index.unlink(missing_ok=True)
-    git.run("read-tree", tree, index=index)
-    zero = "0" * len(tree)
-    lines = [f"{mode} {sha}\t{path}" for path, (mode, sha) in _order_changes(changes, zero)]
-    git.run(
-        "update-index",
-        "-z",
-        "--index-info",
-        stdin="\0".join([*lines, ""]).encode(errors="surrogateescape"),
-        index=index,
-    )
-    made = git.run("write-tree", index=index).decode().strip()
-    index.unlink(missing_ok=True)
-    return made
-
-
-def _order_changes(changes: Mapping[str, tuple[str, str] | None], zero: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Removals first: a file may stand where a folder was."""
-    yield from ((path, ("0", zero)) for path, new in changes.items() if new is None)
-    yield from ((path, new) for path, new in changes.items() if new is not None)
-
-
-AT_ONCE = 32 << 20
-"""Bytes of file contents that are held in memory at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommitEntry:
-    """A path in a tree: git's mode and the object's hash."""
-
-    mode: str
-    name: str
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a plain file: no link, no submodule, no folder."""
-        return self.mode.startswith("100")
+    nothing = ("0", "0" * len(tree))
+    # Removals first: a file may replace a folder.
+    ordered = sorted(changes.items(), key=lambda change: change[1] is not None)
+    lines = [(new or nothing, os.fsencode(path)) for path, new in ordered]
+    text = b"".join(f"{mode} {sha}\t".encode() + path + b"\0" for (mode, sha), path in lines)
+    try:
+        git.run("read-tree", tree, index=index)
+        git.run("update-index", "-z", "--index-info", stdin=text, index=index)
+        return git.run("write-tree", *(["--missing-ok"] if lenient else []), index=index).decode().strip()
+    finally:
+        index.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,108 +124,55 @@ class Commit:
 
     name: str
     parents: tuple[str, ...]
-    brought: Mapping[str, CommitEntry]
+    brought: Mapping[str, TreeEntry]
 
 
 def list_commits(git: TrustedGit, tip: str, known: Sequence[str]) -> tuple[Commit, ...]:
-    """The commits that `tip` contains and none of `known` does, parents first. A known name may be gone."""
-    ends = "\n".join([tip, *(f"^{name}" for name in known), ""]).encode()
+    """Return the commits that `tip` contains and none of `known` does, parents first; a known name may be gone."""
+    ends = _join_lines([tip, *(f"^{name}" for name in known)])
     options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", "--stdin")
     lines = [line.split() for line in git.run("rev-list", *options, stdin=ends).decode().splitlines()]
     brought = _list_brought(git, [line[0] for line in lines])
     return tuple(Commit(name, tuple(parents), brought.get(name, {})) for name, *parents in lines)
 
 
-def _list_brought(git: TrustedGit, names: Sequence[str]) -> dict[str, dict[str, CommitEntry]]:
-    """By commit: of a merge only what differs from every parent. No attribute of the tree changes what is listed."""
+def _list_brought(git: TrustedGit, names: Sequence[str]) -> dict[str, dict[str, TreeEntry]]:
+    """Return what each commit changed; of a merge only what differs from every parent. No attribute hides anything."""
     options = ("--stdin", "-c", "-r", "-z", "--raw", "--root", "--no-renames", "--no-abbrev", "--no-ext-diff")
-    out = git.run("diff-tree", *options, stdin="\n".join([*names, ""]).encode())
-    found: dict[str, dict[str, CommitEntry]] = {}
-    fields = iter(out.split(b"\0"))
-    current: dict[str, CommitEntry] = {}
+    fields = iter(git.run("diff-tree", *options, stdin=_join_lines(names)).split(b"\0"))
+    by_commit: dict[str, dict[str, TreeEntry]] = {}
+    current: dict[str, TreeEntry] = {}
     for head in fields:
         if head.startswith(b":"):
-            path, entry = os.fsdecode(next(fields)), _parse_raw(head.decode())
-            if entry.mode != "000000":
-                current[path] = entry
+            path, raw = os.fsdecode(next(fields)), head.decode()
+            # As many colons as parents, whose modes and names come before those of the commit.
+            parents = len(raw) - len(raw.lstrip(":"))
+            words = raw[parents:].split(" ")
+            if words[parents] != "000000":
+                current[path] = TreeEntry(words[parents], words[2 * parents + 1], path)
         elif head:
-            current = found.setdefault(head.decode(), {})
-    return found
-
-
-def _parse_raw(head: str) -> CommitEntry:
-    """The entry of the commit itself; there are as many colons as parents, whose modes and hashes come first."""
-    parents = len(head) - len(head.lstrip(":"))
-    words = head[parents:].split(" ")
-    return CommitEntry(words[parents], words[2 * parents + 1])
-
-
-def find_entries(git: TrustedGit, tree: str, paths: Sequence[str]) -> dict[str, CommitEntry]:
-    """Those of `paths` at which the tree has anything but a folder."""
-    if not paths:
-        return {}
-    found = {}
-    for line in git.run("ls-tree", "-z", "--full-tree", tree, "--", *paths).split(b"\0"):
-        head, _, path = line.partition(b"\t")
-        if head and not head.startswith(b"040000"):
-            mode, _, name = head.decode().split(" ")
-            found[os.fsdecode(path)] = CommitEntry(mode, name)
-    return found
-
-
-def read_beginnings(git: TrustedGit, names: Iterable[str], largest: int) -> Iterator[tuple[str, bytes]]:
-    """The first `largest` bytes of each blob that is there."""
-    wanted = sorted(set(names))
-    sizes = git.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin=_join_names(wanted))
-    batch: list[str] = []
-    size = 0
-    for name, kind, length in (line.split() for line in sizes.decode().splitlines() if not line.endswith("missing")):
-        if kind != "blob":
-            continue
-        if int(length) > largest:  # of what is not read to its end the rest is not held either
-            yield name, git.beginning("cat-file", "blob", name, most=largest)
-            continue
-        if batch and size + int(length) > AT_ONCE:
-            yield from read_objects(git, batch)
-            batch, size = [], 0
-        batch, size = [*batch, name], size + int(length)
-    yield from read_objects(git, batch)
-
-
-def read_objects(git: TrustedGit, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Hash and raw bytes of objects that exist."""
-    out, at = git.run("cat-file", "--batch", stdin=_join_names(names)) if names else b"", 0
-    while at < len(out):
-        end = out.index(b"\n", at)
-        name, _, length = out[at:end].decode().split(" ")
-        yield name, out[end + 1 : end + 1 + int(length)]
-        at = end + 1 + int(length) + 1
-
-
-def _join_names(names: Sequence[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()
+            current = by_commit.setdefault(head.decode(), {})
+    return by_commit
 
 
 _SIGNATURE = re.compile(rb"^(?:gpgsig|gpgsig-sha256|mergetag) .*\n(?: .*\n)*", re.M)
 
 
 def write_commit_again(git: TrustedGit, raw: bytes, tree: str | None, parents: Mapping[str, str]) -> str:
-    """Write a commit again, with `tree` in place of its own and parents renamed; signatures, untrue now, go."""
+    """Write a commit again with another `tree` and renamed parents, without signatures, which are wrong now."""
     head, gap, message = raw.partition(b"\n\n")
-    head = _SIGNATURE.sub(b"", head + b"\n")
-    lines = [_rename_in_header(line, tree, parents) for line in head.rstrip(b"\n").split(b"\n")]
+    lines = []
+    for line in _SIGNATURE.sub(b"", head + b"\n").rstrip(b"\n").split(b"\n"):
+        word, _, value = line.partition(b" ")
+        if word == b"tree" and tree:
+            line = b"tree " + tree.encode()
+        elif word == b"parent":
+            line = b"parent " + parents.get(value.decode(), value.decode()).encode()
+        lines.append(line)
     data = b"\n".join(lines) + gap + message
-    for strictness in ((), ("--literally",)):  # what git let the agent write, it shall write again
+    # What git let the agent write, it shall write again.
+    for strictness in ((), ("--literally",)):
         code, out, _ = git.attempt("hash-object", "-t", "commit", "-w", *strictness, "--stdin", stdin=data)
         if code == 0:
             return out.decode().strip()
     return git.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=data).decode().strip()
-
-
-def _rename_in_header(line: bytes, tree: str | None, parents: Mapping[str, str]) -> bytes:
-    word, _, value = line.partition(b" ")
-    if word == b"tree" and tree:
-        return b"tree " + tree.encode()
-    if word == b"parent":
-        return b"parent " + parents.get(value.decode(), value.decode()).encode()
-    return line

@@ -1,4 +1,4 @@
-"""Commit a few paths and nothing else, whatever else is staged or changed: for aigon's own bookkeeping."""
+"""Commit a few paths and nothing else that is staged or changed: for aigon's own bookkeeping."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ from aigon.git.trusted import TrustedGit
 
 
 def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str:
-    """A commit on HEAD of the work tree's version of `paths` (a missing file is a deletion); its hash.
+    """Commit the work tree's version of `paths` on HEAD (a missing file is a deletion); return the commit.
 
-    HEAD's own commit where nothing differs. The checkout's index follows for these paths only, also where a commit was
-    killed before it did; no hook runs. Raises AigonError (exit 7) when HEAD moved meanwhile or another git holds the
-    index, before anything changed.
+    If nothing differs that is HEAD's commit. The checkout's index follows for these paths only, even if an earlier
+    commit was killed before it did; no hook runs. Raises AigonError (exit 7), with nothing changed, if HEAD moved
+    meanwhile or another git holds the index.
     """
     head = _resolve(trusted, "HEAD")
     index = clear_index(trusted.directory / "index.paths")
@@ -43,8 +43,8 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
 def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, verify: bool) -> str:
     """Commit the work tree's version of `paths` with the person's git, hooks and signing; return HEAD's commit.
 
-    A hook that changes these paths and fails, as formatters do, is asked once more about what it made of them. Without
-    `verify` no hook may refuse. Raises AigonError (exit 7), the index as it was, if git or a hook refuses.
+    A hook that changes these paths and fails, as formatters do, runs once more on the result. Without `verify` no hook
+    may refuse. Raises AigonError (exit 7), with the index as it was, if git or a hook refuses.
     """
     # Not --literal-pathspecs: the hooks would inherit it.
     known = [f":(top,literal){path}" for path in paths if _is_known(checkout, path)]
@@ -72,7 +72,7 @@ def _is_known(checkout: Checkout, path: str) -> bool:
 
 @contextmanager
 def _restore_index_on_error(checkout: Checkout) -> Iterator[None]:
-    """Put the checkout's index back if something goes wrong in here."""
+    """Put the checkout's index back if something fails in here."""
     index = checkout.git_dir / "index"
     kept = checkout.git_dir / f"aigon-index-before.{os.getpid()}"
     there = copy_index(index, kept, checkout.git_dir)
@@ -103,7 +103,7 @@ def _is_index_current(trusted: TrustedGit, head: str, paths: Sequence[str]) -> b
 
 
 def clear_index(index: Path) -> Path:
-    """A private index that is not there, and no lock on it either: a git that was killed leaves its own."""
+    """Remove a private index and the lock that a killed git left on it; return its path."""
     for each in (index, index.with_name(f"{index.name}.lock")):
         each.unlink(missing_ok=True)
     return index

@@ -1,7 +1,7 @@
 """The person's repository, read and moved with their own git: the only importer of GitPython.
 
-Nothing here runs after an agent has: the loop uses `aigon.git.workspace`, which never reads configuration that an
-agent could have planted.
+Nothing here runs after an agent has worked: the loop uses `aigon.git.workspace`, which never reads configuration that
+an agent could have planted.
 """
 
 import os
@@ -21,25 +21,13 @@ if TYPE_CHECKING:
     import git
 
 LOCAL_VARIABLES = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-)
-"""What `git rev-parse --local-env-vars` prints: inherited from a hook or an alias they point every call elsewhere."""
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+)  # fmt: skip
+"""What `git rev-parse --local-env-vars` prints: inherited from a hook or an alias, they redirect every call."""
 NO_MONITOR = ("-c", "core.fsmonitor=false")
-"""A program that any look at the files would start, and that an agent of an earlier run could have named."""
+"""Without the program that any status would start, and that an agent of an earlier run could have named."""
 UNDER_WAY = {
     "MERGE_HEAD": "merge",
     "rebase-merge": "rebase",
@@ -48,14 +36,14 @@ UNDER_WAY = {
     "REVERT_HEAD": "revert",
     "BISECT_LOG": "bisect",
 }
-"""What stands in a git directory while an operation waits for a person to finish it."""
+"""Files in a git directory while an operation waits for a person to finish it."""
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 SHOWN_LINES = 40
-"""Lines of a hook's output that an error shows: its end, which is where linters sum up."""
+"""Lines at the end of a hook's output that an error shows: there linters sum up."""
 
 
 def forget_inherited_repository() -> None:
-    """Take the variables out of this process's environment that would redirect git to another repository."""
+    """Remove the variables from this process's environment that would redirect git to another repository."""
     for name in LOCAL_VARIABLES:
         os.environ.pop(name, None)
 
@@ -78,7 +66,7 @@ class Checkout:
     @staticmethod
     @contextmanager
     def open(start: Path) -> Iterator["Checkout"]:
-        """The checkout around `start`. Raises AigonError (exit 7) outside a work tree."""
+        """Open the checkout around `start`. Raises AigonError (exit 7) outside of a work tree."""
         git = _import_gitpython()
         try:
             repo = git.Repo(start, search_parent_directories=True, expand_vars=False)
@@ -99,9 +87,9 @@ class Checkout:
             yield checkout
 
     def require_readable(self) -> None:
-        """Raise AigonError (exit 7) where git itself refuses: another owner's repository, a damaged configuration.
+        """Raise AigonError (exit 7) if git refuses the repository: another owner, a damaged configuration.
 
-        Without this, every question to it would look as if it had been answered with no.
+        Otherwise every `ask` would look as if it had been answered with no.
         """
         try:
             self.git("rev-parse", "--git-dir")
@@ -109,14 +97,11 @@ class Checkout:
             raise environment("git cannot read this repository", where=str(self.root), hint=error.hint) from None
 
     def git(self, *arguments: str) -> str:
-        """Standard output of the person's own git. Raises AigonError (exit 7) with git's own words."""
+        """Run the person's own git and return what it prints. Raises AigonError (exit 7) with git's words."""
         return self._execute(arguments, {})
 
     def git_with_hooks(self, *arguments: str) -> str:
-        """Like `git`, for a command that runs the person's hooks: they get the person's locale, which `git` changes.
-
-        The hint of the error is the end of what git and the hooks printed.
-        """
+        """Like `git`, for a command with hooks: they get the person's locale, and an error ends with their output."""
         # GitPython forces LC_ALL=C, under which Ruby and Perl hooks cannot read UTF-8. Empty means unset.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         try:
@@ -126,7 +111,7 @@ class Checkout:
             raise
 
     def run_hook(self, name: str, *arguments: str) -> None:
-        """Run a hook of the person's as git would, if there is one. Raises AigonError (exit 7) if it fails."""
+        """Run the person's hook of this name, if there is one, as git would. Raises AigonError (exit 7)."""
         try:
             self.git_with_hooks("hook", "run", "--ignore-missing", name, "--", *arguments)
         except AigonError as error:
@@ -145,7 +130,7 @@ class Checkout:
             ) from error
 
     def ask(self, *arguments: str) -> str | None:
-        """Like `git`, None where git exits non-zero: for questions whose answer may be no."""
+        """Like `git`, but return None if git exits non-zero: for questions whose answer may be no."""
         try:
             return self.git(*arguments)
         except AigonError:
@@ -153,13 +138,13 @@ class Checkout:
 
     @cached_property
     def config(self) -> Mapping[str, str]:
-        """The effective configuration, names in lower case; the last value of each, `true` for a name alone."""
+        """The effective configuration: the last value of each name, in lower case; `true` for a name alone."""
         entries = (entry.partition("\n") for entry in self.git("config", "--list", "-z").split("\0") if entry)
         return {name.lower(): value if equals else "true" for name, equals, value in entries}
 
     @property
     def branch(self) -> str | None:
-        """The branch that HEAD names; None when detached."""
+        """The branch that HEAD names; None if it is detached."""
         return self.ask("symbolic-ref", "--short", "-q", "HEAD")
 
     @property
@@ -168,7 +153,7 @@ class Checkout:
         return self.ask("rev-parse", "--verify", "-q", "HEAD^{commit}")
 
     def commit_of(self, name: str) -> str | None:
-        """The commit that a branch or revision names."""
+        """Return the commit that a branch or revision names."""
         return self.ask("rev-parse", "--verify", "-q", f"{name}^{{commit}}")
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
@@ -176,12 +161,12 @@ class Checkout:
         return self.ask("merge-base", "--is-ancestor", ancestor, descendant) is not None
 
     def changed(self) -> list[str]:
-        """Paths with uncommitted changes, untracked files included, relative to the root; renames by both names."""
+        """Return paths with uncommitted changes, including untracked files; renames by both names."""
         out = self.git(*NO_HOOKS, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
         return [entry[3:] for entry in out.split("\0") if entry]
 
     def identity(self) -> Identity:
-        """Who commits. Raises AigonError (exit 7) where git does not know."""
+        """Return who commits. Raises AigonError (exit 7) if git does not know."""
         try:
             author, committer = self.git("var", "GIT_AUTHOR_IDENT"), self.git("var", "GIT_COMMITTER_IDENT")
         except AigonError:
@@ -193,7 +178,7 @@ class Checkout:
         return Identity(_parse_ident(author), _parse_ident(committer))
 
     def checked_out_elsewhere(self, branch: str) -> str | None:
-        """The other worktree that has `branch` checked out."""
+        """Return the other worktree that has `branch` checked out."""
         for block in self.git("worktree", "list", "--porcelain").split("\n\n"):
             lines = block.splitlines()
             if f"branch refs/heads/{branch}" in lines:
@@ -203,17 +188,17 @@ class Checkout:
         return None
 
     def under_way(self) -> str | None:
-        """The operation that a person has not finished here: merge, rebase, cherry-pick, revert, bisect."""
+        """Return the operation that a person has not finished here: merge, rebase, cherry-pick, revert, bisect."""
         return next((name for mark, name in UNDER_WAY.items() if (self.git_dir / mark).exists()), None)
 
     def switch(self, branch: str, *, create_at: str | None = None) -> None:
-        """Check out `branch`, made at `create_at` where given; hooks do not run."""
+        """Check out `branch`, created at `create_at` if given, without hooks."""
         extra = ("-c", branch, create_at) if create_at else (branch,)
         self.git(*NO_HOOKS, "switch", "-q", *extra)
 
 
 def name_command(arguments: Sequence[str]) -> str:
-    """The git command among these arguments: what is left of them after options of git itself (`-c name=value`)."""
+    """Return the git command among these arguments, after options of git itself (`-c name=value`)."""
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
         rest = rest[2:] if rest[0] in ("-c", "-C") else rest[1:]
@@ -228,7 +213,7 @@ def take_last_lines(text: str) -> str:
 
 
 def _describe_status(status: object) -> str:
-    """How a git ended that said nothing; a signal is a negative number."""
+    """Return how a silent git ended; a signal is a negative number."""
     if status == -signal.SIGXFSZ:
         return "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
     return f"It ended with {status} and said nothing"

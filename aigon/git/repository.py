@@ -15,9 +15,9 @@ _LARGEST = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFolders:
-    """`root` is the main checkout, or the worktree that was asked from where the repository is bare.
+    """The main checkout at `root` (in a bare repository the worktree that was asked from) and the other `worktrees`.
 
-    `common_dir` is the git directory that all worktrees share, `worktrees` the roots of the others.
+    All of them share the git directory `common_dir`.
     """
 
     root: Path
@@ -26,7 +26,7 @@ class RepositoryFolders:
 
 
 def find_repository(start: Path) -> RepositoryFolders:
-    """The repository around `start`. Raises AigonError (exit 7) outside of one."""
+    """Return the repository around `start`. Raises AigonError (exit 7) outside of one."""
     for folder in (start, *start.parents):
         if (git_dir := _find_git_dir(folder)) is not None:
             common = _find_common_dir(git_dir)
@@ -45,7 +45,7 @@ def read_checked_out_branch(root: Path) -> str:
 
 
 def _find_git_dir(folder: Path) -> Path | None:
-    """The git directory of the checkout at `folder`: a folder, or the one that a file `.git` names."""
+    """Return the git directory of the checkout at `folder`: the folder `.git`, or what a file `.git` names."""
     found = folder / ".git"
     if found.is_file():
         named = _read_text(found)
@@ -54,20 +54,20 @@ def _find_git_dir(folder: Path) -> Path | None:
 
 
 def _find_common_dir(git_dir: Path) -> Path:
-    """A linked worktree's git directory says where the one of the repository is."""
+    """Return the repository's git directory, which that of a linked worktree names."""
     file = git_dir / "commondir"
     return (git_dir / _read_text(file).strip()).resolve() if file.is_file() else git_dir
 
 
 def _find_main(common: Path, asked: Path, git_dir: Path) -> Path:
-    """The main checkout: where the repository's git directory lies, unless it is bare or lies apart from it."""
+    """Return the main checkout: the parent of the git directory, unless this is bare or elsewhere."""
     if git_dir == common or common.name != ".git" or _BARE.search(_read_text(common / "config")):
         return asked
     return common.parent
 
 
 def _list_worktrees(common: Path, root: Path) -> Iterator[Path]:
-    """The roots of linked worktrees that are there; git may name one relative to its own folder."""
+    """Yield the roots of existing linked worktrees; git may name one relative to its own folder."""
     for file in sorted(common.glob("worktrees/*/gitdir")):
         place = (file.parent / _read_text(file).strip()).parent.resolve()
         if place != root and place.is_dir():
@@ -143,5 +143,5 @@ def _list_tree_names(tree: bytes, size: int) -> Iterator[str]:
 
 
 def find_repository_root(start: Path) -> Path | None:
-    """The folder with `.git` that `start` is in; None outside of every repository."""
+    """Return the folder with `.git` around `start`; None outside of every repository."""
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)

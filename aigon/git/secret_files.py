@@ -18,16 +18,16 @@ from aigon.process import run
 from aigon.secrets.leaks import Leak, find_leak
 
 LARGEST = 32 << 20
-"""Bytes of a file that are looked at: what people and tools write secrets into is smaller."""
+"""Bytes of a file that are searched: files with secrets are smaller."""
 Allowed = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class LeakPolicy:
-    """What is asked only about what looks like a secret.
+    """What decides whether something that looks like a secret may be committed.
 
-    `tracked` says whether the base has a path, `held` whether it holds a credential in any file, `allowed` whether
-    a person lets a path through; `values` are secrets of the person, with what they are called.
+    `tracked`: the base has the path; `held`: it holds the credential in any file; `allowed`: a person lets the path
+    through. `values` are the person's secrets by name.
     """
 
     tracked: Callable[[str], bool]
@@ -36,7 +36,7 @@ class LeakPolicy:
     values: Mapping[bytes, str] = field(default_factory=dict)
 
     def leak(self, path: str, data: bytes) -> Leak | None:
-        """Why a file of this name and content must not be committed; None where it may be."""
+        """Return why a file with this name and content must not be committed, if it must not."""
         if find_leak(path, data, values=self.values) is None or self.allowed(path):
             return None
         return find_leak(path, data, tracked=self.tracked(path), known=self.held, values=self.values)
@@ -45,17 +45,17 @@ class LeakPolicy:
 def find_leaks(
     root: Path, changed: Iterable[str], tracked: Callable[[str], bool], known: Callable[[bytes], bool], allowed: Allowed
 ) -> tuple[Leak, ...]:
-    """Which of the `changed` paths below `root` must not be committed. Links are not followed; what is gone is fine."""
+    """Return which of the `changed` paths below `root` must not be committed. Links are not followed."""
     asked = LeakPolicy(tracked, known, allowed)
     contents = ((path, data) for path in changed if (data := read_from_disk(root, path)) is not None)
     return tuple(found for path, data in contents if (found := asked.leak(path, data)))
 
 
 def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, bytes]]:
-    """Every plain file of the private index that the commit `parent` does not have so, by path, with its beginning.
+    """Yield path and beginning of every plain file in which the private index differs from the commit `parent`.
 
-    What lies in the work tree is read, unless git made something else of it, or it was changed since: then what git
-    has. So nothing gets into a commit by being exchanged while checks run.
+    The file of the work tree is read, unless git converted it or it changed since: then what git has. So nothing gets
+    into a commit by an exchange while checks run.
     """
     listed = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff", parent)
     fields = iter(listed.split(b"\0"))
@@ -76,14 +76,14 @@ def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str,
 
 
 def _is_blob(name: str, data: bytes) -> bool:
-    """Whether git knows exactly these bytes under this name."""
+    """Whether the blob of this name has exactly these bytes."""
     made = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
     made.update(data)
     return made.hexdigest() == name
 
 
 def read_from_disk(root: Path, path: str) -> bytes | None:
-    """The beginning of a plain file; None for anything else. A pipe is never waited for."""
+    """Return the beginning of a plain file; None for anything else. A pipe does not block."""
     try:
         handle = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -98,20 +98,17 @@ def read_from_disk(root: Path, path: str) -> bytes | None:
 
 
 def make_tracked_check(git: TrustedGit, commit: str) -> Callable[[str], bool]:
-    """Whether `commit` has a file of that path."""
+    """Return a function that tells whether `commit` has a path."""
     return lambda path: git.attempt("cat-file", "-e", f"{commit}:{path}")[0] == 0
 
 
 def make_content_check(git: TrustedGit, commit: str) -> Callable[[bytes], bool]:
-    """Whether any file of `commit` has these bytes in one of its lines; they are on no command line."""
+    """Return a function that tells whether a line of `commit` has these bytes, which no command line shows."""
     return lambda value: git.attempt("grep", "-q", "-a", "-F", "-f", "-", commit, stdin=value + b"\n")[0] == 0
 
 
 def unstage(git: TrustedGit, parent: str, paths: Sequence[str]) -> None:
-    """Make aigon's private index hold at `paths` what the commit `parent` (a full hash) has there, or nothing.
-
-    The work tree stays as it is.
-    """
+    """Reset `paths` in aigon's private index to the commit `parent` (a full hash); the work tree stays as it is."""
     listed = git.run("ls-tree", "-z", "--full-tree", parent, "--", *paths).split(b"\0")
     gone = [b"0 " + b"0" * len(parent) + b"\t" + os.fsencode(path) for path in paths]
     back = [entry for entry in listed if entry and not entry.startswith(b"040000")]
@@ -127,10 +124,12 @@ RULES = (".betterleaks.toml", ".gitleaks.toml")
 
 @dataclass(slots=True)
 class SecretScanner:
-    """`program` is the absolute path of one, "" for none; `env` what it sees; `rules` the project's own, as its base
-    has them.
+    """A secret scanner: gitleaks (v8.19 or later), or betterleaks by the same people.
 
-    One that fails is not asked again; `troubles` are sentences for people, each of which is said once.
+    The files are copied to a folder of their own, so that neither configuration nor ignore files count that an agent
+    could leave beside them; comments in them (`gitleaks:allow`) do not count either. `program` is an absolute path, ""
+    for none; `env` its environment; `rules` those of the project's base. A scanner that fails is not asked again;
+    `troubles` are sentences for people, each of which is said once.
     """
 
     program: str = ""
@@ -140,12 +139,12 @@ class SecretScanner:
 
     @property
     def chosen(self) -> bool:
-        """Whether the person's environment says which rules count."""
+        """Whether the person's environment names the rules."""
         places = (f"{name}_CONFIG{form}" for name in ("GITLEAKS", "BETTERLEAKS") for form in ("", "_TOML"))
         return any(self.env.get(place) for place in places)
 
     def leaks(self, files: Sequence[tuple[str, bytes]], known: LeakPolicy) -> tuple[Leak, ...]:
-        """What it finds in these files, given by path and content, that is not in the base and not allowed."""
+        """Return what it finds in these files (path and content) that is neither in the base nor allowed."""
         if not self.program or not files:
             return ()
         try:
@@ -155,7 +154,7 @@ class SecretScanner:
             return ()
 
     def said(self) -> Iterator[str]:
-        """What is to be said of it, once."""
+        """Yield each trouble once."""
         while self.troubles:
             yield self.troubles.pop(0)
 
@@ -170,7 +169,7 @@ class SecretScanner:
                 yield Leak(path, f"{Path(self.program).name} found {each['RuleID']} ({why})", int(each["StartLine"]))
 
     def _found(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
-        """The findings, with `File` relative to the folder in which every file lies under its number."""
+        """Return the findings, with `File` relative to the folder that holds every file under its number."""
         place, report = folder / "files", folder / "report.json"
         for number, (path, data) in enumerate(files):
             file = place / str(number) / _make_safe_path(path)
@@ -202,7 +201,7 @@ class SecretScanner:
 
 
 def _make_safe_path(path: str) -> str:
-    """A path without what leads out of a folder, and without the names by which a scanner would be told what to do."""
+    """Return a path that stays in its folder and does not have a name by which a scanner takes orders."""
     name = PurePosixPath(path)
     plain = "/".join(part for part in name.parts if part not in ("/", "..", "."))
     return f"{plain}.txt" if name.name.startswith((".gitleaks", ".betterleaks")) else plain or "file"
@@ -216,9 +215,9 @@ def _describe_exit(exited: ProgramExit) -> str:
 
 
 def find_scanner(wanted: str, env: Mapping[str, str], root: Path) -> SecretScanner:
-    """The scanner that a configuration wants (`auto`: the first there is), looked up now, before any agent.
+    """Find the scanner that a configuration wants (`auto`: the first on PATH), before any agent works.
 
-    One inside of `root` is none: it would be an agent's to change.
+    One inside of `root` is ignored, as an agent could change it.
     """
     if wanted == "none":
         return SecretScanner()

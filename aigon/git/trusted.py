@@ -1,8 +1,8 @@
-"""aigon's own git directory: the repository's objects, nobody's configuration but what is imported here.
+"""aigon's own git directory: the repository's objects, and only the configuration that is imported here.
 
-An agent can plant code in git that the parent's next command runs: hooks, filters, diff drivers, fsmonitor. None of
-it is read here. What the person's own configuration needs is copied before the agent runs; what cannot be copied
-safely is refused by name. Never gc, repack, prune, fetch or merge in it: it holds no refs.
+An agent can plant code in git that the next command runs: hooks, filters, diff drivers, fsmonitor. None of it is read
+here. What the person's configuration needs is copied before the agent runs; what cannot be copied safely is refused by
+name. Never gc, repack, prune, fetch or merge in it: it holds no refs.
 """
 
 import os
@@ -19,37 +19,24 @@ from aigon.git.person import Checkout, Identity, name_command
 from aigon.process import run as process
 
 FLUSH = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
-"""A checkpoint is flushed once, with the ref that names it; its objects are written out before, as they come. That is
-what git's own `core.fsyncMethod=batch` does within one process, over the several that make one checkpoint: a power
-cut leaves the old ref, or the new one with everything it names."""
+"""An iteration commit is flushed once, with the ref that names it; its objects are written out before, as they come.
+This is git's `core.fsyncMethod=batch` across the processes that make one commit: a power cut leaves the old ref, or
+the new one with everything that it names."""
 IMPORTED = (
-    "core.autocrlf",
-    "core.eol",
-    "core.filemode",
-    "core.ignorecase",
-    "core.symlinks",
-    "core.precomposeunicode",
-    "core.protecthfs",
-    "core.protectntfs",
-    "core.sparsecheckout",
-    "core.sparsecheckoutcone",
-    "core.bigfilethreshold",
-    "core.checkstat",
-    "core.trustctime",
-    "core.compression",
-    "core.loosecompression",
-    "index.sparse",
-)
+    "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks", "core.precomposeunicode",
+    "core.protecthfs", "core.protectntfs", "core.sparsecheckout", "core.sparsecheckoutcone", "core.bigfilethreshold",
+    "core.checkstat", "core.trustctime", "core.compression", "core.loosecompression", "index.sparse",
+)  # fmt: skip
 """Settings that change what `git add` writes; none of them names a program."""
 FIXED = {
     "core.bare": "false",
-    "core.excludesfile": "/dev/null",  # else git reads its default place anew each time; ours has a copy of it
+    "core.excludesfile": "/dev/null",  # else git reads its default file each time; aigon has a copy
     "core.safecrlf": "false",
     "core.fsmonitor": "false",
     "core.hookspath": "/dev/null",
     "core.untrackedcache": "false",
     "core.splitindex": "false",
-    "core.fsync": "loose-object",  # git adds it to what it flushes anyway: packs, into which a large file goes at once
+    "core.fsync": "loose-object",  # besides packs, which git flushes anyway
     "core.fsyncmethod": "writeout-only",
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -61,9 +48,9 @@ FIXED = {
 
 
 class TrustedGit:
-    """Runs git with a configuration of aigon's own on the person's objects and work tree.
+    """Runs git with aigon's own configuration on the person's objects and work tree.
 
-    With `objects` new objects go there and the repository's are only read.
+    With `objects` new objects go there, and those of the repository are only read.
     """
 
     def __init__(self, checkout: Checkout, directory: Path, objects: Path | None = None) -> None:
@@ -89,19 +76,19 @@ class TrustedGit:
         _copy_rules(checkout, self.directory)
 
     def keep_out(self, lines: Sequence[str]) -> None:
-        """Let `git add` pass over what these lines name, as a .gitignore would; the person's own rules still win."""
+        """Let `git add` ignore what these lines name, as a .gitignore would; the person's own rules still win."""
         file = self.directory / "info" / "exclude"
         file.write_text("\n".join([*lines, file.read_text()]))
 
     def run(self, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-        """Standard output of a git command. Raises AigonError (exit 7) with git's words."""
+        """Run a git command and return what it prints. Raises AigonError (exit 7) with git's words."""
         code, out, err = self.attempt(*arguments, stdin=stdin, index=index)
         if code:
             raise self.failed(f"git {name_command(arguments)} failed", err.decode(errors="replace").strip(), code)
         return out
 
     def failed(self, what: str, said: str, code: int = 1) -> AigonError:
-        """`what` is wrong, by what a git said that ended with `code`: in plain words where room is what it lacked."""
+        """Return the error for a git that ended with `code`: in plain words if it lacked space."""
         if lack := explain_git_error(what, said, self.places):
             return lack
         if code < 0:
@@ -111,14 +98,14 @@ class TrustedGit:
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """Where git writes: objects, aigon's own git directory, the work tree, the git directory, temporary files."""
+        """The folders in which git writes."""
         objects = Path(self.env["GIT_OBJECT_DIRECTORY"])
         return (objects, self.directory, self.root, self.git_dir, Path(tempfile.gettempdir()))
 
     def attempt(
         self, *arguments: str, stdin: bytes | None = None, index: Path | None = None
     ) -> tuple[int, bytes, bytes]:
-        """Exit code, standard output and standard error of a git command."""
+        """Run a git command and return exit code, standard output and standard error."""
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
         return process.capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
@@ -134,13 +121,13 @@ class TrustedGit:
         return {os.fsdecode(path) for path in out.split(b"\0") if path}
 
     def beginning(self, *arguments: str, most: int) -> bytes:
-        """The first `most` bytes of what a git command prints; it is ended then."""
+        """Return the first `most` bytes that a git command prints, and end it then."""
         return process.capture_beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
 
     def refs(self, *arguments: str, headless: bool = False) -> tuple[int, str]:
-        """Exit code and output of a command on the person's refs (update-ref, symbolic-ref); no hook runs.
+        """Run a command on the person's refs (update-ref, symbolic-ref) without hooks; return exit code and output.
 
-        With `headless` HEAD is not the checkout's, and names no branch: git locks nothing but the ref that is named.
+        With `headless` HEAD is not that of the checkout and names no branch: git locks only the ref that is named.
         """
         fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
         env = {**self._ref_env, "GIT_DIR": str(self._headless())} if headless else self._ref_env
@@ -148,7 +135,7 @@ class TrustedGit:
         return code, (out or err).decode(errors="replace").strip()
 
     def _headless(self) -> Path:
-        """A folder that is to git a worktree of the repository; written each time, as others may write there too."""
+        """Return a folder that git takes for a worktree; written each time, as others may write there."""
         folder = self.directory / "headless"
         folder.mkdir(exist_ok=True)
         (folder / "HEAD").write_text("ref: refs/heads/aigon\n")
@@ -190,7 +177,7 @@ def _make_env(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
 
 
 def refuse_unsupported(checkout: Checkout) -> None:
-    """Raise AigonError (exit 7) for a repository whose snapshots aigon could not take faithfully."""
+    """Raise AigonError (exit 7) for a repository of which aigon could not take faithful snapshots."""
     config = checkout.config
     if any(name.startswith("remote.") and name.endswith(".promisor") and is_config_on(config[name]) for name in config):
         raise environment(
@@ -216,12 +203,12 @@ def refuse_unsupported(checkout: Checkout) -> None:
 
 
 def is_config_on(value: str) -> bool:
-    """A boolean as git reads one."""
+    """Whether a value is true as git reads booleans."""
     return value.lower() not in ("", "false", "no", "off", "0")
 
 
 def _list_filters(checkout: Checkout) -> set[str]:
-    """Filters named by attributes in force that the person's configuration defines; others do nothing."""
+    """Return the filters that attributes name and the person's configuration defines; others do nothing."""
     config = checkout.config
     defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
     listed = _list_attribute_files(checkout).split("\0")
@@ -235,7 +222,7 @@ def _list_filters(checkout: Checkout) -> set[str]:
 
 
 def _list_attribute_files(checkout: Checkout) -> str:
-    """The files with attributes in the index. Raises AigonError (exit 7) for an index that a power cut spoiled."""
+    """Return the .gitattributes files in the index. Raises AigonError (exit 7) if a power cut damaged the index."""
     try:
         return checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes")
     except AigonError as error:
@@ -251,7 +238,7 @@ def _read_text(path: Path) -> str:
 
 
 def _find_global_file(checkout: Checkout, kind: str) -> Path:
-    """The person's global excludes or attributes file, by configuration or in git's default place."""
+    """Return the person's global excludes or attributes file."""
     configured = checkout.config.get(f"core.{kind}file")
     if configured:
         return Path(configured).expanduser()
@@ -273,7 +260,7 @@ def _make_settings(checkout: Checkout) -> dict[str, str]:
 
 
 def _make_lfs_settings(checkout: Checkout) -> dict[str, str]:
-    """Git LFS by its own documented filter lines, storing where the repository stores, found before an agent ran."""
+    """Return the documented filter settings of Git LFS, with the program that is found before an agent runs."""
     program = shutil.which("git-lfs") or "git-lfs"
     return {
         "filter.lfs.clean": f"{program} clean -- %f",
@@ -296,10 +283,10 @@ def _format_config(settings: Mapping[str, str]) -> str:
 
 
 def _copy_rules(checkout: Checkout, directory: Path) -> None:
-    """Excludes, attributes, sparse patterns and shallow boundary as they are now, before an agent can edit them."""
+    """Copy excludes, attributes, sparse patterns and the shallow boundary before an agent can edit them."""
     common, info = checkout.common_dir / "info", directory / "info"
     theirs = (_read_text(_find_global_file(checkout, "excludes")), _read_text(common / "exclude"))
-    # aigon's runtime files are out of every checkpoint, whatever the project's .gitignore says.
+    # No iteration commit holds aigon's runtime files, whatever the project's .gitignore says.
     (info / "exclude").write_text("\n".join([*theirs, *IGNORED_LINES, ""]))
     everywhere = _read_text(_find_global_file(checkout, "attributes"))
     (info / "attributes").write_text(_read_text(common / "attributes"))

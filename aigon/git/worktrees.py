@@ -1,4 +1,4 @@
-"""Linked worktrees of the person's repository, with their own git: listed, added, mended, removed."""
+"""Linked worktrees of the person's repository, with their own git: list, add, repair and remove them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from aigon.errors import environment
 from aigon.git.person import NO_HOOKS, Checkout
 
 UNFINISHED = "initializing"
-"""The reason of the lock that git holds on a worktree while it makes it; a git that was killed leaves it."""
+"""The reason of git's lock on a worktree that it is making; a killed git leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorktreeRecord:
-    """A worktree as git has it in its list, the main checkout among them.
+    """A worktree in git's list, which includes the main checkout.
 
-    `branch` is None where HEAD is detached, `locked` the reason of a lock ("" without one), `missing` says that the
-    folder is gone; one that is there without its `.git` file is not missing: it may hold work.
+    `branch` is None if HEAD is detached, `locked` the reason of a lock. `missing` says that the folder is gone; one
+    without its `.git` file is not missing, as it may hold work.
     """
 
     path: Path
@@ -28,7 +28,7 @@ class WorktreeRecord:
 
 
 def list_worktrees(checkout: Checkout) -> tuple[WorktreeRecord, ...]:
-    """All worktrees of the repository, the main checkout first."""
+    """Return all worktrees of the repository, the main checkout first."""
     out = checkout.git("worktree", "list", "--porcelain", "-z")
     return tuple(_parse_record(entry.split("\0")) for entry in out.strip("\0").split("\0\0") if entry)
 
@@ -42,21 +42,18 @@ def _parse_record(lines: Sequence[str]) -> WorktreeRecord:
 
 
 def find_worktree_of(checkout: Checkout, branch: str) -> WorktreeRecord | None:
-    """The worktree that has `branch` checked out, whether it is there or missing."""
+    """Return the worktree that has `branch` checked out, even if it is missing."""
     return next((each for each in list_worktrees(checkout) if each.branch == branch), None)
 
 
 def find_owner(folder: Path) -> Path | None:
-    """The git directory of the repository that the linked worktree at `folder` names as its own, there or not.
-
-    None where `folder` is no linked worktree.
-    """
+    """Return the git directory that the linked worktree at `folder` names, whether it exists or not."""
     record = find_record(folder)
     return record.parent.parent if record else None
 
 
 def find_record(folder: Path) -> Path | None:
-    """The folder that a linked worktree names as git's record of it, `<git directory>/worktrees/<name>`."""
+    """Return git's record of the linked worktree at `folder`: `<git directory>/worktrees/<name>`."""
     try:
         text = (folder / ".git").read_text(errors="surrogateescape")
     except OSError:
@@ -68,11 +65,11 @@ def find_record(folder: Path) -> Path | None:
 
 
 def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse: Sequence[str] = ()) -> None:
-    """Check out `branch`, made at `base` where it does not exist, in a new worktree at `path`; hooks do not run.
+    """Check out `branch`, created at `base` if it is new, in a new worktree at `path`, without hooks.
 
-    With `sparse` only these folders are checked out, and the files at the root. A record of the same branch or path
-    whose folder is gone gives way. Raises AigonError (exit 7) for a branch that is checked out elsewhere, a folder
-    that holds something, and whatever git refuses.
+    With `sparse` only these folders and the files at the root are checked out. A record of the same branch or path
+    whose folder is gone is removed. Raises AigonError (exit 7) if the branch is checked out elsewhere, the folder is
+    not empty, or git refuses.
     """
     for record in list_worktrees(checkout):
         if record.branch == branch and not record.missing:
@@ -88,7 +85,7 @@ def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse:
 
 
 def fill_worktree(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) -> None:
-    """Fill a worktree that git has begun and nobody has worked in: one that has no index yet."""
+    """Fill a worktree that git has begun: one without an index, in which nobody has worked."""
     if any(each.path == path and each.locked == UNFINISHED for each in list_worktrees(checkout)):
         checkout.git("worktree", "unlock", str(path))
     if sparse:
@@ -116,7 +113,7 @@ def _require_empty(path: Path) -> None:
 
 
 def _forget_record(checkout: Checkout, record: WorktreeRecord) -> None:
-    """Remove git's record of a worktree whose folder is gone; its branch stays."""
+    """Remove git's record of a worktree whose folder is gone, but not its branch."""
     if record.locked:
         raise environment(
             f"The worktree {record.path} is locked and its folder is not there: {record.locked}",
@@ -127,9 +124,9 @@ def _forget_record(checkout: Checkout, record: WorktreeRecord) -> None:
 
 
 def repair_worktrees(checkout: Checkout, paths: Sequence[Path] = ()) -> None:
-    """Let repository and worktrees find each other again after a move; `paths` are where moved worktrees are now.
+    """Let repository and worktrees find each other again after a move; `paths` are the new places of worktrees.
 
-    Raises AigonError (exit 7) where a worktree in the list is another repository's: this one is a copy of that.
+    Raises AigonError (exit 7) if a listed worktree belongs to another repository, of which this one is a copy.
     """
     if foreign := next(_list_foreign(checkout, paths), None):
         raise environment(
@@ -148,17 +145,17 @@ def _list_foreign(checkout: Checkout, paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def remove_worktree(checkout: Checkout, path: Path) -> None:
-    """Remove a worktree and git's record of it; its branch stays. Raises AigonError (exit 7).
+    """Remove a worktree and git's record of it, but not its branch. Raises AigonError (exit 7).
 
-    git itself refuses one that holds changes or untracked files; what it ignores there is removed. A submodule that
-    was never checked out is no reason for it to stay.
+    git refuses one that holds changes or untracked files; ignored files are removed. Submodules that were never checked
+    out do not keep it.
     """
     forced = ["--force"] if _has_unused_submodules(checkout, path) and _is_clean(checkout, path) else []
     checkout.git(*NO_HOOKS, "worktree", "remove", *forced, str(path))
 
 
 def _has_unused_submodules(checkout: Checkout, path: Path) -> bool:
-    """Whether the branch names submodules and none of them was checked out there."""
+    """Whether the branch names submodules of which none was checked out there."""
     record = find_record(path)
     if record is None or (record / "modules").exists():
         return False

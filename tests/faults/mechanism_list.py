@@ -40,7 +40,7 @@ KILLED = (
         "tests/process/test_guardian.py::test_a_killed_loop_leaves_no_agent_and_nothing_that_the_agent_hid",
     ),
     Mechanism(
-        "kill -9 inside git", "a killed git's lock on the private index goes", "aigon/git/workspace.py",
+        "kill -9 inside git", "a killed git's lock on the private index goes", "aigon/git/private_index.py",
         '        self._index.with_name("index.lock").unlink(missing_ok=True)\n', "",
         f"{ROWS}/test_git_killed.py::"
         "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[write-tree-1-rename-1]",

@@ -1,0 +1,204 @@
+"""aigon's private index of a work tree: the snapshot that becomes the next commit, and what is left out of it."""
+
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.files.system_errors import explain_git_error
+from aigon.git import blind_spots
+from aigon.git.locks import copy_index
+from aigon.git.person import UNDER_WAY, Checkout
+from aigon.git.trusted import TrustedGit
+from aigon.model.changes import FileChange
+
+_NESTED = "warning: adding embedded git repository: "
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a snapshot holds beyond a base commit: path -> modes, objects and status, by git's raw format."""
+
+    base: str
+    entries: Mapping[str, str]
+
+    def key(self, paths: tuple[str, ...] = ()) -> str:
+        """Return a name for this content, or for the part of it under `paths`: equal names, equal files."""
+        chosen = sorted(
+            f"{path}\0{raw}"
+            for path, raw in self.entries.items()
+            if not paths or any(path == p or path.startswith(p.rstrip("/") + "/") for p in paths)
+        )
+        return hashlib.sha256("\n".join([self.base, *chosen]).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class PrivateIndex:
+    """An index beside that of the checkout, which is only ever replaced whole."""
+
+    def __init__(self, checkout: Checkout, directory: Path, branch: str, objects: Path | None = None) -> None:
+        self.root = checkout.root
+        self.branch = branch
+        self.trusted = TrustedGit(checkout, directory, objects)
+        self._git = self.trusted.run
+        self._index = Path(self.trusted.env["GIT_INDEX_FILE"])
+        self._checkout_index = checkout.git_dir / "index"
+        self._ref_file = checkout.common_dir / "refs" / "heads" / branch
+        self._head_file = checkout.git_dir / "HEAD"
+        self._sparse = blind_spots.is_sparse(checkout)
+        self._left: dict[str, str] = {}
+        self.take_over_index()
+
+    def tip(self) -> str | None:
+        """Return the commit that the branch names, read from its file if git keeps one."""
+        try:
+            text = self._ref_file.read_text().strip()
+            if text and not text.startswith("ref:"):
+                return text
+        except OSError:
+            pass
+        code, out = self.trusted.refs("rev-parse", "--verify", "-q", f"refs/heads/{self.branch}^{{commit}}")
+        return out if code == 0 else None
+
+    def take_over_index(self) -> None:
+        """Start from a copy of the checkout's index: its stat data, its sparse bits, and nothing hidden in it.
+
+        A lock on the private index is what a killed git left, as only one aigon works in a checkout.
+        """
+        self._index.with_name("index.lock").unlink(missing_ok=True)
+        if not copy_index(self._checkout_index, self._index, self.trusted.directory):
+            self._index.unlink(missing_ok=True)
+            tip = self.tip()
+            self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
+        # An iteration commit is the work tree that was judged, whatever git was told to overlook.
+        hidden = blind_spots.parse_hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
+        for option, paths in (("--no-assume-unchanged", hidden.assumed), ("--no-skip-worktree", hidden.skipped)):
+            if paths:
+                self._git("update-index", option, "-z", "--stdin", stdin=b"\0".join(paths))
+        has_some = (self.root / ".gitmodules").is_file()
+        self._submodules = blind_spots.list_submodules(self._git("ls-files", "--stage", "-z")) if has_some else ()
+
+    def snapshot(self) -> tuple[str, ...]:
+        """Stage the whole work tree; return complaints about what could not be staged."""
+        what = "The work tree cannot be staged"
+        code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors", "--sparse")
+        lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
+        if code not in (0, 1):
+            raise self.trusted.failed(what, "\n".join(lines), code)
+        if code and (lack := explain_git_error(what, "\n".join(lines), self.trusted.places)):
+            raise lack  # git left it out for lack of space
+        self._leave_out([path for path, blob in self._staged(self._left).items() if blob == self._left[path]])
+        nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
+        nested = self._without_submodules(nested) if nested else []
+        if nested:  # kept out, so that the next snapshot sees it again: a link to it would hold none of its files
+            self._git("update-index", "--force-remove", "-z", "--stdin", stdin="\0".join(nested).encode())
+        return (
+            *(line for line in lines if line.startswith("error:")),
+            *(f"{path} is a repository of its own, whose files no commit here can hold" for path in nested),
+            *(f"the submodule {path} has work that no commit of its own holds" for path in self._list_unfinished()),
+            *(
+                f"a {operation} was left unfinished: finish it, or git {operation} --abort"
+                for mark, operation in UNDER_WAY.items()
+                if (self._head_file.parent / mark).exists()
+            ),
+        )
+
+    def _without_submodules(self, nested: list[str]) -> list[str]:
+        """Drop those that `.gitmodules` names: a new submodule is a link, whose commit a person has to review."""
+        wanted = ("config", "--file", str(self.root / ".gitmodules"), "-z", "--get-regexp", r"^submodule\..*\.path$")
+        listed = self.trusted.attempt(*wanted)[1].decode(errors="surrogateescape").split("\0")
+        named = {entry.partition("\n")[2].rstrip("/") for entry in listed}
+        new = [path for path in nested if path.rstrip("/") in named]
+        self._submodules = tuple(dict.fromkeys((*self._submodules, *new)))
+        return [path for path in nested if path not in new]
+
+    def _list_unfinished(self) -> Iterator[str]:
+        for path in self._submodules:
+            if blind_spots.has_unfinished_work(self.trusted.program, self.trusted.env, self.root, path):
+                yield path
+
+    def empty_tree(self) -> str:
+        """Return the empty tree, with which a repository without commits is compared."""
+        return self._git("hash-object", "-w", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+    def tree(self) -> str:
+        """Return the tree of the snapshot."""
+        return self._git("write-tree").decode().strip()
+
+    def changes(self, since: str) -> tuple[FileChange, ...]:
+        """Return the files in which the snapshot differs from the commit `since`."""
+        out = self._git("diff-index", "--cached", "--numstat", "-z", "--no-renames", "--no-ext-diff", since)
+        entries = [entry.split("\t", 2) for entry in out.decode(errors="replace").split("\0") if entry]
+        counts = ((path, added, removed) for added, removed, path in entries)
+        return tuple(FileChange(p, int(a) if a != "-" else -1, int(r) if r != "-" else -1) for p, a, r in counts)
+
+    def content(self, base: str, without: frozenset[str]) -> Content:
+        """Return what the snapshot holds beyond the commit `base`, without aigon's own files."""
+        out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base)
+        fields = out.decode(errors="surrogateescape").split("\0")
+        entries = zip(fields[1::2], fields[0::2], strict=False)
+        return Content(base, {path: raw.split(" ", 1)[1] for path, raw in entries if path not in without})
+
+    def tracked(self) -> tuple[str, ...]:
+        """Return the paths in the private index."""
+        return split_paths(self._git("ls-files", "-z"))
+
+    def untracked(self) -> tuple[str, ...]:
+        """Return files that the snapshot does not hold and no .gitignore of the tree names."""
+        return split_paths(self._git("ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"))
+
+    def left_over(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what checks wrote: paths that differ from the snapshot now, and paths that are not in it."""
+        options = ("--modified", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
+        lines = self._git("ls-files", "-z", "-t", *options).decode(errors="replace").split("\0")
+        others = {line[2:] for line in lines if line.startswith("? ")}
+        changed = {line[2:] for line in lines if line} - others
+        return tuple(sorted(changed)), tuple(sorted(others))
+
+    def note_left(self, within: Sequence[str]) -> None:
+        """Note what checks left at these paths (folders end in `/`): `snapshot` leaves it out until it changes.
+
+        It is in the work tree when the agent's next turn begins, and is not the agent's work.
+        """
+        others = split_paths(self._git("ls-files", "-z", "--others", "--exclude-standard")) if within else ()
+        wanted = {path for path in within if not path.endswith("/")}
+        folders = tuple(path for path in within if path.endswith("/"))
+        files = [path for path in others if (path in wanted or path.startswith(folders)) and self._is_plain(path)]
+        named = os.fsencode("".join(f"{path}\n" for path in files))
+        blobs = self._git("hash-object", "--stdin-paths", stdin=named).decode().split() if files else []
+        self._left = dict(zip(files, blobs, strict=True))
+
+    def _is_plain(self, path: str) -> bool:
+        target = self.root / path
+        return "\n" not in path and target.is_file() and not target.is_symlink()
+
+    def leave_out_rewritten(self, changed: Collection[str]) -> tuple[str, ...]:
+        """Leave out those of the changed paths that checks had left before; return them.
+
+        Somebody changed them since, so that they came into the snapshot, and now the checks wrote them again.
+        """
+        return self._leave_out([path for path in changed if path in self._left])
+
+    def _leave_out(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Take paths that the branch does not hold out of the snapshot; return them."""
+        tip = self.tip() if paths else None
+        held = set(split_paths(self._git("ls-tree", "-r", "-z", "--name-only", tip))) if tip else set()
+        gone = tuple(path for path in paths if path not in held)
+        if gone:
+            self._git("update-index", "--force-remove", "-z", "--stdin", stdin=os.fsencode("\0".join(gone)))
+        return gone
+
+    def _staged(self, paths: Collection[str]) -> dict[str, str]:
+        """Return the blobs of those of the paths that the snapshot holds."""
+        listed = self._git("ls-files", "--stage", "-z").split(b"\0") if paths else []
+        entries = (os.fsdecode(line).split("\t", 1) for line in listed if line)
+        return {path: head.split()[1] for head, path in entries if path in paths}
+
+    def stage(self, paths: Sequence[str]) -> None:
+        """Stage these files as they are in the work tree now."""
+        self._git("update-index", "--remove", "-z", "--stdin", stdin=os.fsencode("\0".join(paths)))
+
+
+def split_paths(out: bytes) -> tuple[str, ...]:
+    """Return the paths in the output of a git command with `-z`."""
+    return tuple(os.fsdecode(path) for path in out.split(b"\0") if path)
