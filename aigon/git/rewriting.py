@@ -103,7 +103,7 @@ class _Rewriting:
             if overlay or commit.name in self._messages or any(parent in self._names for parent in commit.parents):
                 tree = None
                 if overlay:
-                    changes = {path: entry and (entry.mode, entry.sha) for path, entry in overlay.items()}
+                    changes = {path: (entry.mode, entry.sha) if entry else None for path, entry in overlay.items()}
                     tree = write_tree_with(self._git, commit.name, changes, lenient=True)
                 self._overlays[commit.name] = overlay
                 self._names[commit.name] = write_commit_again(self._git, self._raw[commit.name], tree, self._names)
