@@ -82,9 +82,9 @@ def test_the_wheel_holds_every_file_of_the_data_folders(wheel: Path) -> None:
 
 def test_aigon_and_its_data_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = (
-        "import json, aigon; from aigon.files.resources import resource, profiles; "
-        f"places = [str(resource(name)) for name in {DATA}]; "
-        "print(json.dumps([aigon.__file__, *places])); assert 'library' in profiles()"
+        "import json, aigon; from aigon.files.resources import find_resource, read_profiles; "
+        f"places = [str(find_resource(name)) for name in {DATA}]; "
+        "print(json.dumps([aigon.__file__, *places])); assert 'library' in read_profiles()"
     )
     places = json.loads(run(str(installed / "bin" / "python"), "-c", code, cwd=tmp_path, env=scrubbed(tmp_path)))
     assert [place for place in places if not Path(place).is_relative_to(installed)] == []

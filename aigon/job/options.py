@@ -8,7 +8,7 @@ from aigon.config.models import MAX_ITERATIONS, Config
 from aigon.errors import usage
 from aigon.job.demand import Demand
 from aigon.job.escalation import EscalationStep
-from aigon.journal.events import EscalationStep as Step
+from aigon.journal.events import RecordedStep as Step
 from aigon.model.criteria import Spec
 from aigon.spec.document import read_known_failures
 

@@ -1,4 +1,4 @@
-"""The account of a feature: everything its runs left, under every label, as one value that views are made from."""
+"""Everything that the runs of a feature left, under every label, as one value that reports are made from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,11 +29,9 @@ class CriterionItem:
 class WorkAccount:
     """What was done on a feature under one label; "" is the solo branch.
 
-    `agent` is as a person named it, `tip` the branch's last commit as far as it is known, `running` whether a loop
-    works on it now. `diffs` are the files that differ from the base by checkpoint, aigon's own left out (what an
-    iteration itself changed is in its look). `outputs` are the ends of what green commands printed, by check; `log` is
-    the text of the iteration log at `log_path`, `pushed` whether a forge has the commits. `unread` says what could not
-    be read.
+    `agent` is as a person named it, `tip` the branch's last known commit, `running` whether a loop works on it now.
+    `diffs` are the files that differ from the base, by iteration commit, without aigon's own. `outputs` are the ends
+    of what passing checks printed. `pushed`: a forge has the commits. `unread` says what could not be read.
     """
 
     label: str
@@ -53,22 +51,21 @@ class WorkAccount:
 
     @property
     def name(self) -> str:
-        """What people call it: its label, or its agent where there is none."""
+        """What people call it: its label, else its agent."""
         return self.label or self.agent or "solo"
 
     @property
     def steps(self) -> tuple[IterationRecord, ...]:
-        """The iterations of its last run, with those that were undone."""
+        """The iterations of its last run, including those that were undone."""
         return self.history.latest
 
     @property
     def last(self) -> IterationRecord | None:
-        """The last look at what the branch holds."""
+        """The last assessment of what the branch holds."""
         return next((step for step in reversed(self.steps) if not step.undone), None)
 
     @property
     def standing(self) -> RunStatus | Literal["broken_off", "not_started"]:
-        """How it stands now."""
         if not self.history.runs:
             return "not_started"
         if self.running:
@@ -83,42 +80,41 @@ class WorkAccount:
 
     @property
     def proven(self) -> int:
-        """Criteria proven at the last look."""
+        """Criteria that passed at the last assessment."""
         return self.last.proven if self.last else 0
 
     @property
     def total(self) -> int:
-        """Criteria there are."""
         return len(self.items)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the project's checks came to at the last look."""
+        """The findings of the last assessment."""
         return self.last.look.findings if self.last else ()
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """The files that differ from the base, at the last look."""
+        """The files that differ from the base at the last assessment."""
         return self.diffs.get(self.commit, ())
 
     @property
     def commit(self) -> str:
-        """The commit that the last look is of: the last checkpoint, or where the run began."""
+        """The commit of the last assessment: the last iteration commit, or where the run began."""
         kept = [step.look.checkpoint for step in self.steps if step.look.checkpoint and not step.undone]
         made = kept[-1] if kept else ""
         return made or (self.history.started.head if self.history.started else "")
 
     @property
     def seconds(self) -> float:
-        """How long loops ran on it, in seconds: the time between two runs is nobody's."""
+        """How long loops ran on it, without the time between two runs."""
         return sum(seconds_between(run.started.at, run.heard) for run in self.history.runs)
 
     def verdict(self, number: int) -> Verdict | None:
-        """The last verdict on a criterion."""
+        """Return the last verdict on a criterion."""
         return _verdict(self.last, number) if self.last else None
 
     def since(self, number: int) -> IterationRecord | None:
-        """The iteration since which a criterion is proven without a break; None where it is not."""
+        """Return the iteration since which a criterion has passed without interruption."""
         found = None
         for step in [each for each in reversed(self.steps) if not each.undone]:
             verdict = _verdict(step, number)
@@ -130,7 +126,7 @@ class WorkAccount:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What the last comparison of these very commits proposed: whose work (a label), and why, in sentences."""
+    """Whose work (a label) the last comparison of these commits proposed, and why."""
 
     kind: Literal["winner", "tie", "nobody"]
     label: str = ""
@@ -139,11 +135,10 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class FeatureAccount:
-    """A feature and every work on it, in the order of their labels' worktrees. `written` is when, ISO 8601.
+    """A feature and every work on it, in the order of their worktrees. `written` is when, ISO 8601.
 
-    `target` is the branch it will be merged into, `base` the commit that every look compares with, `forge` where
-    commits and files can be seen. `evaluation` is the path of the comparison, where there is one, and `proposed`
-    what came of it.
+    `target` is the branch to merge into, `base` the commit that assessments compare with, `forge` where commits can be
+    seen, `evaluation` the path of the comparison.
     """
 
     feature: Feature
@@ -163,18 +158,18 @@ class FeatureAccount:
 
     @property
     def shown_first(self) -> WorkAccount:
-        """The work that the first page is about: the proposed one, a proven one, or that with the most proven."""
+        """The work that the first page is about: the proposed one, else the one with the most proven."""
         taken = self.proposed.label if self.proposed and self.proposed.kind == "winner" else None
         return max(self.works, key=lambda work: (work.label == taken, work.met, work.proven))
 
     @property
     def items(self) -> Sequence[CriterionItem]:
-        """The criteria, of whichever work knows the most of them."""
+        """The criteria, of the work that knows the most of them."""
         return max((work.items for work in self.works), key=len, default=())
 
 
 def seconds_between(begun: str, ended: str) -> float:
-    """Seconds between two times of events; 0 for what is none."""
+    """Return the seconds between two times of events; 0 if one is malformed."""
     try:
         return max(0.0, (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
     except (ValueError, TypeError):
@@ -187,9 +182,7 @@ def _verdict(step: IterationRecord, number: int) -> Verdict | None:
 
 @dataclass(frozen=True, slots=True)
 class ProgressPoint:
-    """How things stood at the end of an iteration. `seconds` is the time that the loop had run by then, US dollars in
-    `spend` are all that the feature had cost under this label, `lines` those added and removed since the base; None is
-    unknown."""
+    """The state at the end of an iteration: `seconds` of loop time by then, the whole `spend`, and changed `lines`."""
 
     number: int
     seconds: float
@@ -201,18 +194,18 @@ class ProgressPoint:
 
 
 def list_progress(work: WorkAccount) -> tuple[ProgressPoint, ...]:
-    """A point for each iteration of the last run and its resumes."""
+    """Return a point for each iteration of the last run and its resumes."""
     return tuple(_point(work, step) for step in work.steps)
 
 
 def count_tests(step: IterationRecord) -> tuple[int, int] | None:
-    """Tests that passed, and all that ran, over every check that counts them; None where none does."""
+    """Return the tests that passed and all that ran, over every check that counts them; None if none does."""
     counted = [found.counts for found in step.look.findings if found.role == "tests" and found.counts]
     return (sum(c.passed for c in counted), sum(c.total for c in counted)) if counted else None
 
 
 def count_changed_lines(changes: Sequence[FileChange]) -> tuple[int, int]:
-    """Lines added and removed; a binary file has none."""
+    """Return lines added and removed; a binary file has none."""
     return sum(max(c.added, 0) for c in changes), sum(max(c.removed, 0) for c in changes)
 
 
@@ -223,7 +216,7 @@ def _point(work: WorkAccount, step: IterationRecord) -> ProgressPoint:
 
 
 def _elapsed_seconds(work: WorkAccount, step: IterationRecord) -> float:
-    """Of the run itself and the runs it goes on with; what lies between two of them is left out."""
+    """Return the loop time of the run and the runs that it resumes."""
     runs = work.history.runs
     if not runs:
         return 0.0

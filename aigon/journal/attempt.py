@@ -1,7 +1,6 @@
-"""What one iteration tried and what came of it: facts that aigon saw itself, kept small.
+"""What one iteration tried and what came of it: facts that aigon observed itself, kept small.
 
-What an agent said is not in here. `Attempt.detail`, which may quote its program, is for people and is given to no
-agent.
+The agent's words are left out. `Attempt.detail`, which may quote its program, is for people only.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from aigon.text.quoting import fold
 
 
 class CheckResult(Protocol):
-    """What a check came to."""
+    """The result of a check."""
 
     @property
     def check(self) -> str: ...
@@ -35,16 +34,16 @@ class CheckResult(Protocol):
 
 
 def count_passed_checks(results: Sequence[CheckResult]) -> tuple[int, int]:
-    """How many of the project's own checks passed, and of how many.
+    """Return how many of the project's own checks passed, and of how many.
 
-    aigon's own checks run only at some looks. Counted, they would make each line about another number of checks.
+    aigon's own checks run only at some assessments; counted, they would change the total from line to line.
     """
     project = [result.status for result in results if result.check not in OWN_ROLES]
     return project.count("pass"), len(project)
 
 
 def describe_checks(results: Sequence[CheckResult]) -> str:
-    """Count the project's own checks, and name those of aigon's that are red: `2 of 3 checks green, Git red`."""
+    """Count the project's own checks, and name those of aigon's that failed: `2 of 3 checks green, Git red`."""
     green, total = count_passed_checks(results)
     skipped = sum(result.check not in OWN_ROLES and result.status == "skipped" for result in results)
     words = [f"{green} of {total} checks green" if total else "no check ran"]
@@ -55,10 +54,7 @@ def describe_checks(results: Sequence[CheckResult]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReturnedFailures:
-    """Failures of one check that were gone at the look before and had been there at an earlier one.
-
-    `names` are those that are known by name, of so many.
-    """
+    """Failures of one check that had gone and came back: `number` of them, with the `names` that are known."""
 
     title: str
     number: int
@@ -67,17 +63,15 @@ class ReturnedFailures:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One iteration: the turn, and the look after it. Number 0 is the look at the base and has no turn.
+    """One iteration: the turn and the assessment after it. Number 0 is the baseline and has no turn.
 
-    The turn: `at` is when its first try began, of `tries`: one that was held up (a usage limit) or broken off is
-    repeated under its number. `end` is how the last try ended, None where that is not known. `duration` (seconds) and
-    `cost` (US dollars, None where nothing is known) are of all tries, of which `unpriced` did not say what they cost;
-    `waited` is seconds between them.
+    The turn: it began at `at` and took `tries`, since one that was rate-limited or broken off is repeated. `end`
+    is how the last try ended, if known. `duration` and `cost` (US dollars) are of all tries, of which `unpriced` did
+    not report their cost; `waited` is seconds between them.
 
-    The look: `looked_at` is empty where there was none. `fingerprint`, `tree` and `score` are those of
-    `IterationFinished`, `best` is the best score before; `again` and `same_tree` are the latest iteration before with
-    the same fingerprint or tree, None where there was none (0 is the base). Of `changed` files, with lines `added` and
-    `removed`, `changes` are the first. `notes` say what aigon put back.
+    The assessment: `looked_at` is empty without one. `best` is the best score before; `again` and `same_tree` are the
+    latest earlier iterations with the same fingerprint or tree. `changes` are the first of `changed` files. `notes`
+    say what aigon undid.
     """
 
     number: int
@@ -116,88 +110,79 @@ class Attempt:
 
     @property
     def judged(self) -> bool:
-        """Whether there was a look after the turn."""
         return bool(self.looked_at)
 
     @property
     def failing(self) -> tuple[CheckSummary, ...]:
-        """The checks that were red."""
         return tuple(check for check in self.checks if check.red)
 
     @property
     def proven(self) -> int:
-        """How many criteria were."""
+        """How many criteria passed."""
         return self.criteria - len(self.open)
 
     @property
     def better(self) -> bool:
-        """Whether more was proven or green than ever before."""
+        """Whether the score is higher than ever before."""
         return self.judged and self.score > self.best
 
 
-FILES = 20
+MAX_FILES = 20
 """Changed files of an attempt that are kept by name."""
-NAMES = 5
-"""Failures that came back, and are kept by name, of one check."""
+MAX_NAMES = 5
+"""Failures of one check that came back and are kept by name."""
 
 
-def add_assessment(attempt: Attempt, event: IterationFinished, looks: Sequence[Attempt]) -> Attempt:
-    """The attempt with the look at it. `looks` are those before, oldest first, that of the base too.
-
-    One that was not judged may be among them: it has no score and no names.
-    """
+def add_assessment(attempt: Attempt, event: IterationFinished, earlier: Sequence[Attempt]) -> Attempt:
+    """Return the attempt with its assessment. `earlier` attempts include the baseline and are oldest first."""
     checks = tuple(summarise_check(finding) for finding in event.findings)
-    seen = replace(
+    assessed = replace(
         attempt,
         at=attempt.at or event.started_at,
         looked_at=event.at or "unknown",
         fingerprint=event.fingerprint,
         tree=event.tree,
         score=event.score,
-        best=max([each.score for each in looks], default=()),
+        best=max([each.score for each in earlier], default=()),
         checks=checks,
         criteria=len(event.verdicts),
         open=list_remaining_criteria(event.verdicts),
         promises=event.promises,
-        again=_latest(looks, [each.fingerprint for each in looks], event.fingerprint),
-        same_tree=_latest(looks, [each.tree for each in looks], event.tree),
-        returned=_returned(checks, looks),
+        again=_find_latest(earlier, [each.fingerprint for each in earlier], event.fingerprint),
+        same_tree=_find_latest(earlier, [each.tree for each in earlier], event.tree),
+        returned=_find_returned(checks, [each for each in earlier if each.judged]),
     )
-    return _with_changes(seen, event.changes)
+    if not (changes := event.changes):  # a second assessment of an iteration keeps the changes of the first
+        return assessed
+    return replace(
+        assessed,
+        changes=tuple(replace(change, path=fold(change.path, MAX_LINE_CHARS)) for change in changes[:MAX_FILES]),
+        changed=len(changes),
+        added=sum(max(change.added, 0) for change in changes),
+        removed=sum(max(change.removed, 0) for change in changes),
+    )
 
 
-def _latest(looks: Sequence[Attempt], names: Sequence[str], wanted: str) -> int | None:
-    """The number of the last look of that name; `names` are those of the looks."""
+def _find_latest(attempts: Sequence[Attempt], names: Sequence[str], wanted: str) -> int | None:
+    """Return the number of the last attempt with that name."""
     if not wanted or wanted not in names:
         return None
-    return looks[len(names) - 1 - names[::-1].index(wanted)].number
+    return attempts[len(names) - 1 - names[::-1].index(wanted)].number
 
 
-def _with_changes(attempt: Attempt, changes: Sequence[FileChange]) -> Attempt:
-    """A second look at an iteration has no changes of its own: those of the first stay."""
-    if not changes:
-        return attempt
-    first = tuple(replace(change, path=fold(change.path, MAX_LINE_CHARS)) for change in changes[:FILES])
-    added, removed = sum(max(c.added, 0) for c in changes), sum(max(c.removed, 0) for c in changes)
-    return replace(attempt, changes=first, changed=len(changes), added=added, removed=removed)
-
-
-def _returned(checks: Sequence[CheckSummary], looks: Sequence[Attempt]) -> tuple[ReturnedFailures, ...]:
-    """What is red now, was not at the look before, and had been at one before that."""
-    if not any(check.red for check in checks):
+def _find_returned(checks: Sequence[CheckSummary], earlier: Sequence[Attempt]) -> tuple[ReturnedFailures, ...]:
+    """Find failures of now that the last assessment did not have and one before that had."""
+    if len(earlier) < 2 or not any(check.red for check in checks):
         return ()
-    looks = [look for look in looks if look.judged]
-    if len(looks) < 2:
-        return ()
-    before = _failures(looks[-1:])
-    known = _failures(looks[:-1]) - before
-    return tuple(back for check in checks if check.red and (back := _back(check, known)).number)
+    known = _collect_failures(earlier[:-1]) - _collect_failures(earlier[-1:])
+    returned = []
+    for check in checks:
+        back = [index for index, name in enumerate(check.fingerprints) if check.red and name in known]
+        if back:
+            names = tuple(check.names[index] for index in back[:MAX_NAMES] if check.names)
+            returned.append(ReturnedFailures(check.title, len(back), names))
+    return tuple(returned)
 
 
-def _failures(looks: Sequence[Attempt]) -> set[str]:
-    return {name for look in looks for check in look.checks for name in check.fingerprints}
-
-
-def _back(check: CheckSummary, known: set[str]) -> ReturnedFailures:
-    there = [at for at, name in enumerate(check.fingerprints) if name in known]
-    return ReturnedFailures(check.title, len(there), tuple(check.names[at] for at in there[:NAMES] if check.names))
+def _collect_failures(attempts: Sequence[Attempt]) -> set[str]:
+    return {name for attempt in attempts for check in attempt.checks for name in check.fingerprints}

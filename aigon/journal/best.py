@@ -1,8 +1,8 @@
-"""The best checkpoint of a run, by what was seen at each of them and never by what an agent says.
+"""Which assessment is the best, and why.
 
-What counts, the weightiest first: criteria proven, nothing lost of what the base had, checks green, tests passed. A
-look with an open integrity review proves nothing: it may be that very change that turned its criteria green.
-Of equals the earliest is the best: what came after it has to show something for its changes.
+What counts, the most important first: criteria passed, nothing lost of what the baseline had, checks passed, tests
+passed. An open integrity review voids the criteria: that very change may have made them pass. Of equals the earliest is
+the best.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,10 +20,7 @@ RateAssessment = Callable[[IterationFinished, IterationFinished | None], Rating]
 def find_best(
     looks: Iterable[IterationFinished], base: IterationFinished | None, order: RateAssessment | None = None
 ) -> IterationFinished | None:
-    """The best of `looks`, oldest first; None where none is better than the first, which is where the run began.
-
-    `base` is the look that says what there was to lose; `order` is `worth`, for a caller that remembers what it said.
-    """
+    """Return the best of `looks`, oldest first; None if none is better than the first, where the run began."""
     known = list(looks)
     # `max` keeps the first of equals.
     found = max(known, key=lambda look: (order or rate_assessment)(look, base), default=None)
@@ -37,7 +34,7 @@ def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
 
 
 def rate_assessment(look: IterationFinished, base: IterationFinished | None) -> Rating:
-    """Orders looks: the greater the better."""
+    """Return the rank of an assessment: the greater the better."""
     # aigon's own checks are no progress of the project's: some run only where all else is proven.
     own = [finding for finding in look.findings if finding.role not in OWN_ROLES]
     green = sum(finding.status == "pass" for finding in own)
@@ -46,14 +43,13 @@ def rate_assessment(look: IterationFinished, base: IterationFinished | None) -> 
 
 
 class CachedRatings:
-    """`worth` that looks at the same look once: what the best of a thousand is, is asked in every turn."""
+    """Rates each assessment once: the best of a thousand is asked for in every turn."""
 
     def __init__(self) -> None:
         self._base: IterationFinished | None = None
         self._known: dict[int, tuple[IterationFinished, Rating]] = {}
 
     def __call__(self, look: IterationFinished, base: IterationFinished | None) -> Rating:
-        """What it is worth."""
         if base is not self._base:
             self._base, self._known = base, {}
         known = self._known.get(look.number)
@@ -63,19 +59,19 @@ class CachedRatings:
 
 
 def count_passed_criteria(look: IterationFinished) -> int:
-    """Criteria that were met."""
+    """Return how many criteria passed."""
     return sum(verdict.status == "met" for verdict in look.verdicts)
 
 
 def count_reviews(look: IterationFinished) -> int:
-    """Integrity findings that a person has to look at."""
+    """Return how many integrity findings a person has to review."""
     return sum(concern.level == "review" for concern in look.concerns)
 
 
 def count_regressions(look: IterationFinished, base: IterationFinished | None) -> int:
-    """What the base had and this look has not: a check that was green and is red or gone, tests that passed.
+    """Count what the baseline had and `look` lacks: passing checks, and passing tests.
 
-    Of a red check the names of the tests that passed are not known, so as many are lost as the number fell by.
+    The tests that passed in a failing check are not known by name, so the drop in their number counts.
     """
     now = {finding.check: finding for finding in look.findings}
     before = [finding for finding in base.findings if finding.role not in OWN_ROLES] if base else []
@@ -90,19 +86,19 @@ def _lost(before: Finding, now: Finding | None) -> int:
 
 
 def name_assessment(look: IterationFinished) -> str:
-    """`iteration 2`, or where the run began."""
+    """Return `iteration 2`, or `the base`."""
     return f"iteration {look.number}" if look.number else "the base"
 
 
 def describe_progress(look: IterationFinished, base: IterationFinished | None = None) -> str:
-    """`3 of 4 proven`, and what speaks against it."""
+    """Return `3 of 4 proven`, and what speaks against it."""
     against = [f"{count_reviews(look)} to review"] if count_reviews(look) else []
     against += [f"{format_count(gone, 'regression')} from the base"] if (gone := count_regressions(look, base)) else []
     return ", ".join([f"{count_passed_criteria(look)} of {len(look.verdicts)} proven", *against])
 
 
 def explain_better(look: IterationFinished, other: IterationFinished, base: IterationFinished | None) -> str:
-    """Why `look` is better than the later `other`, on the first thing that tells them apart."""
+    """Return why `look` is better than the later `other`, by the first thing that tells them apart."""
     mine, theirs = rate_assessment(look, base), rate_assessment(other, base)
     if mine == theirs:
         return "nothing more was proven after it"

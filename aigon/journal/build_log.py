@@ -40,9 +40,9 @@ def render_build_log(
     row: AttemptRenderer | None = None,
     details: AttemptRenderer | None = None,
 ) -> Iterator[str]:
-    """The lines of BUILD_LOG.md, several at once at times, without the line breaks between them.
+    """Yield the text of BUILD_LOG.md in parts, without the line breaks between them.
 
-    `row` and `details` put an attempt into words, for a caller that remembers those.
+    `row` and `details` render an attempt, for a caller that caches the results.
     """
     known = [base, *attempts] if base else list(attempts)
     yield from (_HEAD, *([f"{_run(started)}\n"] if started else []))
@@ -54,12 +54,12 @@ def render_build_log(
 
 
 def build_log(attempts: Sequence[Attempt], *, base: Attempt | None = None) -> str:
-    """BUILD_LOG.md of a run that goes on."""
+    """Return BUILD_LOG.md of a run that goes on."""
     return "\n".join(render_build_log(attempts, base=base))
 
 
 def render_row(attempt: Attempt) -> str:
-    """The row of an attempt."""
+    """Return the table row of an attempt."""
     turned, name = attempt.tries > 0, str(attempt.number) if attempt.number else "base"
     return _cells(
         (
@@ -79,7 +79,7 @@ def render_row(attempt: Attempt) -> str:
 
 
 def render_details(attempt: Attempt) -> str:
-    """What there is to say of an attempt beside its row."""
+    """Return what there is to say of an attempt beside its row."""
     return "\n".join([f"## {render_title(attempt) if attempt.number else 'The base'}", "", *_details(attempt), ""])
 
 
@@ -157,7 +157,7 @@ def _end(ended: RunFinished) -> str:
 
 
 def _cell(text: str, limit: int) -> str:
-    """A code span for a table, where a bar would begin another cell."""
+    """Return a code span for a table, where a bar would begin another cell."""
     return code_span(text.replace("|", "¦"), limit)
 
 
@@ -172,10 +172,7 @@ SECONDS_BETWEEN_WRITES = 1.0
 
 
 class MemorySink:
-    """Writes both files anew after each iteration, but not more often than a person reads, and at the end of the run.
-
-    An attempt is put into words once, so that the 200th iteration costs little more than the 10th.
-    """
+    """Writes both files after each iteration, at most once a second, and at the end of the run."""
 
     def __init__(self, folder: Path, past: Iterable[Event] = (), *, apart: float = SECONDS_BETWEEN_WRITES) -> None:
         self._folder = folder
@@ -189,13 +186,13 @@ class MemorySink:
 
     @classmethod
     def after(cls, folder: Path, attempts: Attempts, started: RunStarted | None) -> "MemorySink":
-        """A sink for a run that goes on, which knows what its events so far came to."""
+        """Return a sink for a run that goes on, which knows its attempts so far."""
         sink = cls(folder)
         sink._attempts, sink._started = attempts, started
         return sink
 
     def __call__(self, event: Event) -> None:
-        """Take `event` in. Raises OSError where the files cannot be written."""
+        """Raises OSError if the files cannot be written."""
         self.take(event)
         if isinstance(event, RunFinished):
             self._write(event)
@@ -210,7 +207,7 @@ class MemorySink:
             self._write(None)
 
     def take(self, event: Event) -> None:
-        """Take `event` in, and write nothing."""
+        """Take `event` in without writing."""
         self._attempts = self._attempts.apply(event)
         if isinstance(event, RunStarted):
             self._started = event
@@ -221,7 +218,7 @@ class MemorySink:
             write_view(self._folder / name, _parts(lines))
 
     def rendered(self, ended: RunFinished | None) -> dict[str, str]:
-        """Both files, by name; `ended` is how the run ended, where it did."""
+        """Return both files by name; `ended` is how the run ended, if it has."""
         return {name: "\n".join(lines) for name, lines in self._lines(ended).items()}
 
     def _lines(self, ended: RunFinished | None) -> dict[str, Iterator[str]]:
@@ -233,7 +230,7 @@ class MemorySink:
 
 
 def _parts(lines: Iterator[str]) -> Iterator[str]:
-    """What comes to the lines with a line break between any two of them."""
+    """Yield the lines with a line break between any two of them."""
     yield next(lines, "")
     for line in lines:
         yield "\n"
@@ -241,7 +238,7 @@ def _parts(lines: Iterator[str]) -> Iterator[str]:
 
 
 def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
-    """Both files as a run with these events leaves them, by name; none before its first look."""
+    """Return both files as a run with these events leaves them, by name; none before its first assessment."""
     sink, due, end = MemorySink(folder), False, None
     for event in events:
         sink.take(event)
@@ -252,12 +249,12 @@ def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
 
 
 def list_titles() -> dict[str, str]:
-    """The first line of both files, by name: the same for every run."""
+    """Return the first line of both files, by name: the same for every run."""
     return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).rendered(None).items()}
 
 
 def _remembering(told: Callable[[Attempt], str]) -> Callable[[Attempt], str]:
-    """`told` that says the same of the same attempt without putting it into words again."""
+    """Cache what `told` says of an attempt: the 200th iteration costs little more than the 10th."""
     known: dict[int, tuple[Attempt, str]] = {}
 
     def remembered(attempt: Attempt) -> str:

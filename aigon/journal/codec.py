@@ -34,32 +34,32 @@ _NEWER = "perhaps a newer aigon wrote it: update aigon, or use the version that 
 
 
 def encode(event: Event) -> dict[str, object]:
-    """`event` as a document of plain JSON values; `event` names it, and an outcome has its `kind`.
+    """Return `event` as a document of plain JSON values, in which an outcome has its `kind`.
 
-    A lone surrogate, which UTF-8 cannot hold, becomes a question mark; a number that JSON cannot hold becomes
-    the text `nan`, `inf` or `-inf`, which `decode` takes for that number.
+    A lone surrogate, which UTF-8 cannot hold, becomes a question mark. A number that JSON cannot hold becomes the text
+    `nan`, `inf` or `-inf`, which `decode` understands.
     """
     return _fields(event)
 
 
 def dumps(event: Event) -> str:
-    """`event` as one line of compact JSON, without the line end.
+    """Return `event` as one line of compact JSON without the line end.
 
-    Pure ASCII, so that no reader finds a line end inside it (U+2028 and U+0085 are ones to some).
+    It is pure ASCII, so that no reader takes a character inside it (U+2028, U+0085) for a line end.
     """
     return dump_compact(encode(event))
 
 
 def dump_compact(document: Mapping[str, object]) -> str:
-    """A document of plain values as one line of JSON in ASCII."""
+    """Return a document of plain values as one line of JSON in ASCII."""
     return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
 
 def decode(document: Mapping[str, object]) -> Event:
-    """The event that `encode` made `document` of.
+    """Return the event that `encode` made `document` of.
 
-    Raises ValueError, with a text for people, for an event or a field that this version does not know, and for a
-    value that does not fit its field.
+    Raises ValueError, with a text for people, for an event or a field that this version does not know, and for a value
+    that does not fit its field.
     """
     from pydantic import ValidationError
 
@@ -132,7 +132,7 @@ def _events() -> "TypeAdapter[Event]":
 
 @cache
 def _outcomes(kind: str) -> "TypeAdapter[tuple[Outcome]]":
-    """One outcome in a tuple: pydantic takes a configuration for what is around a dataclass, not for one itself."""
+    """Read one outcome in a tuple: pydantic takes no configuration for a dataclass itself."""
     from pydantic import ConfigDict, TypeAdapter
 
     shape: Any = GenericAlias(tuple, (OUTCOMES[kind],))
@@ -140,7 +140,7 @@ def _outcomes(kind: str) -> "TypeAdapter[tuple[Outcome]]":
 
 
 def _explained(event: object, error: "ValidationError") -> str:
-    """What is wrong with a document, in one sentence; of several errors the first."""
+    """Return what is wrong with a document, in one sentence; of several errors the first."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = first["loc"]
     field = ".".join(str(part) for part in (("outcome", *place[1:]) if place[:1] == (0,) else place[1:]))

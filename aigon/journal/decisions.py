@@ -9,10 +9,9 @@ from aigon.model.criteria import Criterion, Verdict
 
 @dataclass(frozen=True, slots=True)
 class HumanDecision:
-    """An approval or rejection of one criterion, of the code in `commit`, whose content `content` names.
+    """An approval or rejection of one criterion, for the code in `commit` with the content `content`.
 
-    It holds for that criterion's text and that code. When either changes, the criterion is open again: nobody has
-    seen the new one.
+    If the criterion's text or the code changes, it no longer holds: nobody has seen the new one.
     """
 
     criterion: int
@@ -26,7 +25,7 @@ class HumanDecision:
 
 
 def parse_decision(document: Mapping[str, object]) -> HumanDecision:
-    """The decision in a document. Raises ValueError, with what is wrong, for what is none."""
+    """Return the decision in a document. Raises ValueError, naming the field, for a malformed one."""
     number = document.get("criterion")
     for name in fields(HumanDecision):
         value = document.get(name.name)
@@ -40,9 +39,9 @@ def parse_decision(document: Mapping[str, object]) -> HumanDecision:
 
 
 def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, content: str) -> HumanDecision | None:
-    """The last of `decisions`, oldest first, on this criterion that speaks of this content.
+    """Return the last of `decisions` on this criterion and this content.
 
-    Their order is that of the record: clocks are put back, and times with offsets do not sort as text.
+    They are in the order of the record: clocks can be set back, and times with offsets do not sort as text.
     """
     wanted = (criterion.number, criterion.text, content)
     fitting = [d for d in decisions if content and (d.criterion, d.text, d.content) == wanted]
@@ -50,7 +49,7 @@ def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, cont
 
 
 def decision_verdict(decision: HumanDecision) -> Verdict:
-    """The verdict that a person's decision amounts to."""
+    """Return the verdict that a person's decision amounts to."""
     who = f"{decision.who} on {decision.at[:10]} ({decision.commit[:8]})"
     if decision.decision == "approve":
         return Verdict(decision.criterion, "met", "approval", f"approved by {who}", decision.why)
@@ -58,6 +57,6 @@ def decision_verdict(decision: HumanDecision) -> Verdict:
 
 
 def find_human_ticks(criteria: Iterable[Criterion], decisions: Iterable[HumanDecision]) -> tuple[str, ...]:
-    """The texts of `human` items that stand ticked and that aigon itself did not tick for an approval of other code."""
+    """Return the texts of ticked `human` items that aigon did not tick itself for an approval of other code."""
     approved = {d.text for d in decisions if d.decision == "approve"}
     return tuple(c.text for c in criteria if c.kind == "human" and c.checked and c.text not in approved)

@@ -14,10 +14,10 @@ Durations = Mapping[str, float]
 
 
 def add_duration(known: Durations, check: str, status: CheckStatus, seconds: float, *, cached: bool) -> Durations:
-    """What is known after one more finding; `known` itself where that says nothing.
+    """Return what is known after one more finding.
 
-    The last run counts. What ended as an error may have been cut short, so it never makes a check look quicker; a
-    remembered pass says how long it took when it was run, and counts only where nothing newer is known.
+    The last run counts. An error may have been cut short, so it never makes a check look quicker; a remembered pass
+    counts only if nothing newer is known.
     """
     if status == "skipped" or not 0 < seconds < math.inf or (cached and check in known):
         return known
@@ -35,10 +35,7 @@ _MARK = b'"event":"check_finished"'
 
 
 def load_durations(home: Path) -> Durations:
-    """What the newest journals below `home` measured; never an error, since only the order of the checks rests on it.
-
-    Nothing is kept beside the journals: they are the record.
-    """
+    """Return what the newest journals below `home` measured. Never raises: only the order of checks depends on it."""
     known: Durations = {}
     for journal in _newest(home / "features"):
         for document in read_journal_end(journal, TAIL, _MARK):
@@ -47,7 +44,7 @@ def load_durations(home: Path) -> Durations:
 
 
 def _add_document(known: Durations, document: bytes) -> Durations:
-    """`known` after one line; lines of another version may lack anything."""
+    """Add one line of a journal; lines of another version may lack anything."""
     try:
         found = json.loads(document)["finding"]
         return add_duration(
@@ -58,14 +55,14 @@ def _add_document(known: Durations, document: bytes) -> Durations:
 
 
 def _newest(folder: Path) -> list[Path]:
-    """The journals that were written to last, the newest at the end."""
+    """Return the journals that were written to last, the newest at the end."""
     begun = (path for _, path in _latest(folder, "", FEATURES))
     journals = (found for path in begun for found in _latest(Path(path), "journal", JOURNALS))
     return [Path(path) for _, path in sorted(journals)[-JOURNALS:]]
 
 
 def _latest(folder: Path, begins: str, number: int) -> list[tuple[int, str]]:
-    """The newest of what is in a folder, with their times. A folder's own is when a run began: then files are made."""
+    """Return the newest entries of a folder with their times. A folder's own time is when a run began in it."""
     try:
         with os.scandir(folder) as found:
             return sorted((each.stat().st_mtime_ns, each.path) for each in found if each.name.startswith(begins))[

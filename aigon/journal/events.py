@@ -18,8 +18,8 @@ from aigon.model.turns import CostStatus, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class EscalationStep:
-    """One rung of an agent's escalation ladder, for `turns` turns (0: all that follow)."""
+class RecordedStep:
+    """A step of an agent's escalation, for `turns` turns (0: all that follow)."""
 
     agent: str
     model: str = ""
@@ -30,14 +30,13 @@ class EscalationStep:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Values under the names of the options that set them, in seconds and US dollars; None where nothing was set.
+    """Options in force for a run, under their names, in seconds and US dollars; None for those that were not set.
 
-    `line_up` holds the ladder of the agent, then those of the agents that stand in for it. `model` is the one that was
-    asked for by name, beside what the ladder says. `judge_model` and `judge_agent` belong to `judge`. `profile` and
-    `validation_script` are kept only if they were named for the run: the configuration's own are read anew.
+    `line_up` holds the escalation steps of the agent, then those of its stand-ins. `model` is the one named on the
+    command line. `profile` and `validation_script` are kept only if they were named for the run.
     """
 
-    line_up: tuple[EscalationStep, ...] = ()
+    line_up: tuple[RecordedStep, ...] = ()
     model: str | None = None
     judge: str | None = None
     judge_model: str | None = None
@@ -63,12 +62,11 @@ HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run began, or (`resumed`) goes on: the count against the iteration limit starts anew.
+    """A run began or, if `resumed`, goes on: the count against the iteration limit starts anew.
 
-    `spent_before` US dollars went to earlier runs of the feature, of which `unknown_before` turns did not say.
-    Commits between `since` and `head` may be an agent's, of a turn that is still to be judged or was broken off; ""
-    where there are none. `earlier_iterations` is the highest number of an iteration of earlier runs on this branch:
-    numbers continue after it. `choices` is what a resume continues with; None in journals of older versions.
+    Earlier runs of the feature spent `spent_before` US dollars; `unknown_before` turns did not report their cost.
+    Commits between `since` and `head` may be an agent's, from a turn that was broken off or not yet judged.
+    Iteration numbers continue after `earlier_iterations`. `choices` is None in journals of older versions.
     """
 
     at: str
@@ -100,7 +98,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class CheckStarted:
-    """A check (or the command of a criterion) began to run."""
+    """A check, or the command of a criterion, began."""
 
     at: str
     number: int
@@ -142,9 +140,9 @@ class JudgeAsked:
 
 @dataclass(frozen=True, slots=True)
 class IterationStarted:
-    """An agent turn is about to begin. DURABLE: after this, a paid turn may have happened.
+    """An agent turn is about to begin: from here on it may have been paid for.
 
-    The same number comes again when a turn was held up (a usage limit) and is begun anew.
+    The same number comes again if the turn was rate-limited and is repeated.
     """
 
     at: str
@@ -160,10 +158,7 @@ class IterationStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The agent's turn is over and none of its processes is left. DURABLE: its cost is known from here on.
-
-    `took` is what it needed of disk and memory at its peak.
-    """
+    """The agent's turn is over and none of its processes remains. `took` is its peak use of the machine."""
 
     at: str
     turn: Turn
@@ -173,7 +168,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Nobody can work now. The run goes on at `until` (seconds since the epoch), or when a person says stop."""
+    """Nobody can work now. The run goes on at `until` (seconds since the epoch), unless a person stops it."""
 
     at: str
     number: int
@@ -186,7 +181,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class SavedAside:
-    """Something that did not go into the branch was kept under `ref` instead of destroyed."""
+    """Work that did not go into the branch was saved under `ref` instead of destroyed."""
 
     at: str
     number: int
@@ -198,15 +193,12 @@ class SavedAside:
 
 @dataclass(frozen=True, slots=True)
 class IterationFinished:
-    """The look at one tree: what was found, decided and committed. Number 0 is the look at the base.
+    """The assessment of one tree: what was found, decided and committed. Number 0 is the baseline.
 
-    `fingerprint` names the set of failing fingerprints and unmet criteria; `score` orders looks by progress
-    (criteria met, checks green, tests passed); `content` names what the tree holds beyond the base, aigon's own
-    files left out, where anything asked for it; `concerns` are the integrity findings, looked for only where all else
-    is proven; `tree` names what the tree holds, where that was known at no cost; `promises` are those that the agent
-    made, kept or broken; `took` is what turn and look together needed of disk and memory at their peak.
-    `passed_at_base` numbers the criteria that passed at the base commit already; `adds_nothing`: the tree holds nothing
-    beyond the base but aigon's own files (only looked for at iteration 0 and where all is proven).
+    `fingerprint` names the set of failures and open criteria; `score` orders assessments by progress. `content` names
+    what the tree holds beyond the base, without aigon's own files, and `tree` all of it; both may be empty if nothing
+    needed them. `adds_nothing`: only aigon's own files differ from the base. `concerns` are integrity findings, looked
+    for once all else passes.
     """
 
     at: str
@@ -230,7 +222,7 @@ class IterationFinished:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """What is open for a person and an agent may still settle, by name: reviews, and a judge's doubts."""
+        """Name the reviews and the judge's doubts, which a person or a further turn can settle."""
         reviews = [f"{c.rule} {c.key}" for c in self.concerns if c.level == "review"]
         doubts = [f"criterion {v.criterion}" for v in self.verdicts if (v.status, v.method) == ("unclear", "judge")]
         return (*reviews, *doubts)
@@ -238,10 +230,7 @@ class IterationFinished:
 
 @dataclass(frozen=True, slots=True)
 class CommitIntended:
-    """The commit object exists; `branch` is about to move from `old` to `commit`. DURABLE.
-
-    `finished` is the look that the commit holds: after a crash, the ref says whether it happened.
-    """
+    """`branch` is about to move from `old` to the new `commit`. After a crash, the ref says whether it did."""
 
     at: str
     number: int
@@ -254,10 +243,9 @@ class CommitIntended:
 
 @dataclass(frozen=True, slots=True)
 class RolledBack:
-    """The branch is about to go back from `from_commit` to `commit`, at which iteration `number` ended. DURABLE.
+    """The branch is about to go back from `from_commit` to `commit`, where iteration `number` ended (0: the start).
 
-    Number 0 is where the run began. What came after it is kept under `ref`; `why` says what is better there. After a
-    crash, the branch says whether it happened.
+    The later work is saved under `ref`. After a crash, the branch says whether it moved.
     """
 
     at: str
@@ -271,12 +259,10 @@ class RolledBack:
 
 @dataclass(frozen=True, slots=True)
 class RecordRepaired:
-    """The record was damaged and is written anew up to here; `lost` lines of it tell nothing any more. DURABLE.
+    """The journal was damaged and rewritten up to here; `lost` lines, of between `since` and `until`, are unreadable.
 
-    They were of between `since` and `until` ("" where nothing says). `number` is the highest number that an iteration
-    is known to have had, in what is left of them or in the branch's commits; `usd` is what of them still said that it
-    was spent (US dollars): what else was is unknown; `checkpoints` are the commits that they still name as aigon's own.
-    The damaged record is kept as `kept_as`.
+    `number` is the highest iteration number that the rest of the lines or the branch still names, `usd` the spending
+    that they name, `checkpoints` the commits. The damaged file is kept as `kept_as`.
     """
 
     at: str
@@ -292,7 +278,7 @@ class RecordRepaired:
 
 @dataclass(frozen=True, slots=True)
 class MoneySpent:
-    """Money that went to something else than an agent turn (the judge). US dollars; None is unknown."""
+    """Money that went to something other than an agent turn (the judge). US dollars; None is unknown."""
 
     at: str
     number: int
@@ -304,7 +290,7 @@ class MoneySpent:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for people: something they should know, that changes no decision."""
+    """A line for people that changes no decision."""
 
     at: str
     text: str
@@ -314,10 +300,9 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class HookRan:
-    """A program that is told of a moment of the run has ended.
+    """A hook has ended: a program told of the moment `point`; `name` says where it comes from.
 
-    `point` is the moment, `name` says where the program comes from, `duration` is in seconds, `output` the end of
-    what it printed, or why it did not start. With `veto` it does not let the run go on.
+    `output` is the end of what it printed, or why it did not start. With `veto` it stops the run.
     """
 
     at: str
@@ -334,10 +319,9 @@ class HookRan:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run ended. DURABLE. `commit` is the tree that the outcome speaks of.
+    """The run ended. `commit` is the tree that the outcome is about, `iterations` counts over all resumes.
 
-    `iterations` is how many the run has finished over its resumes; `remaining_issues` say what keeps it from being
-    proven, a line each, and are none after a success.
+    `remaining_issues` are the reasons, a line each, why it is not proven.
     """
 
     at: str

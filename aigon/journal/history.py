@@ -1,4 +1,4 @@
-"""What happened to a feature under one label, over all its runs: read from journals, for evaluation and report."""
+"""What happened to a feature under one label over all its runs, read from journals for evaluation and report."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,19 +26,17 @@ from aigon.model.checks import Finding
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Turn, Usage
 
-_ASKED = re.compile(r"criterion-\d+", re.ASCII)
+_CRITERION_CHECK = re.compile(r"criterion-\d+", re.ASCII)
 _ROUNDING = 1e-9
-"""US dollars by which two ways to add up the same amounts may differ."""
+"""US dollars by which two sums of the same amounts may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class IterationRecord:
-    """An iteration: its turns (several where one was held up, none at the base) and the look that ended it.
+    """An iteration: its turns (several if one was rate-limited, none for the baseline) and its assessment.
 
-    `run_id` is the run that it belongs to, `invocation` its place in `History.runs` (a resume has one of its own, and
-    the id of the run it goes on with); `effort` what was asked for in its last turn; `asked` what the commands of
-    criteria came to; `spend` everything the feature had cost when the look ended; `undone`: the branch went back to an
-    earlier one, and does not hold it any more.
+    `invocation` is its index in `History.runs`: a resume has one of its own. `asked` are the findings on the commands
+    of criteria; `spend` is what the feature had cost by then; `undone`: the branch went back and no longer holds it.
     """
 
     run_id: str
@@ -52,18 +50,18 @@ class IterationRecord:
 
     @property
     def number(self) -> int:
-        """Counted over all runs; 0 is the look at the base."""
+        """Counted over all runs; 0 is the baseline."""
         return self.look.number
 
     @property
     def proven(self) -> int:
-        """Criteria that were proven."""
+        """How many criteria passed."""
         return sum(verdict.status == "met" for verdict in self.look.verdicts)
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One invocation of the loop: how it began and, once it has, how it ended; `heard` is when it last said a word."""
+    """One invocation of the loop. `heard` is when its last event came."""
 
     started: RunStarted
     finished: RunFinished | None = None
@@ -72,10 +70,10 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All runs of a feature under one label, oldest first. A run that is started anew counts iterations from 0 again.
+    """All runs of a feature under one label, oldest first. A new run counts iterations from 0 again.
 
-    `steps` are the iterations that count, by the last look at each; `spend` is what turns and judge cost, `statuses`
-    how far those amounts are known. `texts` are the criteria by number, as they were last judged.
+    `steps` are the iterations that count, by their last assessment; `spend` is what turns and judge cost, `statuses`
+    how well those amounts are known. `texts` are the criteria by number, as last judged.
     """
 
     runs: tuple[RunRecord, ...] = ()
@@ -90,7 +88,7 @@ class History:
 
     @property
     def latest(self) -> tuple[IterationRecord, ...]:
-        """The steps of the last run with its resumes, those that were undone too."""
+        """The iterations of the last run with its resumes, including those that were undone."""
         first = max((at for at, step in enumerate(self.steps) if step.number == 0), default=0)
         begun = [at for at, run in enumerate(self.runs) if not run.started.resumed]
         fresh = begun[-1] if begun else 0
@@ -98,32 +96,32 @@ class History:
 
     @property
     def current(self) -> tuple[IterationRecord, ...]:
-        """The steps of the last run that the branch is made of now."""
+        """The iterations of the last run that the branch is made of."""
         return tuple(step for step in self.latest if not step.undone)
 
     @property
     def started(self) -> RunStarted | None:
-        """How the last run began; None where nothing has run."""
+        """How the last run began."""
         return self.runs[-1].started if self.runs else None
 
     @property
     def finished(self) -> RunFinished | None:
-        """How the last run ended; None where it has not."""
+        """How the last run ended."""
         return self.runs[-1].finished if self.runs else None
 
     @property
     def outcome(self) -> Outcome | None:
-        """The outcome of the last run; None where it has not ended."""
+        """The outcome of the last run."""
         return self.finished.outcome if self.finished else None
 
     @property
     def base(self) -> IterationRecord | None:
-        """The look at the base."""
+        """The baseline."""
         return next((step for step in self.steps if step.number == 0), None)
 
     @property
     def last(self) -> IterationRecord | None:
-        """The last look at what the branch holds."""
+        """The last assessment of what the branch holds."""
         return next((step for step in reversed(self.steps) if not step.undone), None)
 
     @property
@@ -133,11 +131,11 @@ class History:
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens of all turns that told them; None where none did."""
-        told = [turn.usage for turn in self.turns if turn.usage]
-        if not told:
+        """Tokens of all turns that reported them; None if none did."""
+        usages = [turn.usage for turn in self.turns if turn.usage]
+        if not usages:
             return None
-        return Usage(sum(u.input for u in told), sum(u.output for u in told), sum(u.cached for u in told))
+        return Usage(sum(u.input for u in usages), sum(u.output for u in usages), sum(u.cached for u in usages))
 
 
 @dataclass(slots=True)
@@ -158,7 +156,7 @@ class _HistoryReader:
     texts: dict[int, str] = field(default_factory=dict)
 
     def read(self, event: Event) -> None:
-        self._hear(event)
+        self._track_run(event)
         match event:
             case IterationStarted(number=number):
                 self.efforts[number], self.unpaid = event.effort, True
@@ -168,14 +166,14 @@ class _HistoryReader:
                 self._pay(turn.cost, turn.cost_status)
             case MoneySpent():
                 self._pay(event.cost, event.status)
-            case CheckFinished() if _ASKED.fullmatch(event.finding.check):
-                self._answered(event)
+            case CheckFinished() if _CRITERION_CHECK.fullmatch(event.finding.check):
+                self._add_answer(event)
             case CriterionJudged():
                 self.texts[event.verdict.criterion] = event.text
             case IterationFinished(number=number):
                 # A resume looks again at an iteration that has its commit; only what has one, and the base, counts.
                 if number == 0 or event.checkpoint or number in self.steps:
-                    self.steps[number] = self._step(event)
+                    self.steps[number] = self._record_iteration(event)
             case RolledBack():
                 for number in [each for each in self.steps if each > event.number]:
                     self.steps[number] = replace(self.steps[number], undone=True)
@@ -191,8 +189,8 @@ class _HistoryReader:
             case Waiting():
                 self.waits.append(event)
 
-    def _hear(self, event: Event) -> None:
-        """Which invocation is under way, and when it was last heard of."""
+    def _track_run(self, event: Event) -> None:
+        """Track the invocation that is under way, and its last event."""
         if isinstance(event, RunStarted):
             self._begin(event)
         elif self.runs:
@@ -200,7 +198,7 @@ class _HistoryReader:
             self.runs[-1] = replace(self.runs[-1], finished=ended, heard=event.at)
 
     def _begin(self, event: RunStarted) -> None:
-        """What an earlier run spent is known by its journal, or, where that is gone, by what this one was told."""
+        """Begin an invocation. An earlier run's spending is in its journal; if that is gone, in this event."""
         self.runs.append(RunRecord(event, heard=event.at))
         if self.unpaid:  # broken off: it may have cost something, and nobody knows what
             self._pay(None, "unknown")
@@ -212,12 +210,12 @@ class _HistoryReader:
         self.spend = self.spend.plus(cost)
         self.statuses.add("unknown" if cost is None else status)
 
-    def _answered(self, event: CheckFinished) -> None:
+    def _add_answer(self, event: CheckFinished) -> None:
         if event.number != self.asked_at:
             self.asked, self.asked_at = {}, event.number
         self.asked[event.finding.check] = event.finding
 
-    def _step(self, look: IterationFinished) -> IterationRecord:
+    def _record_iteration(self, look: IterationFinished) -> IterationRecord:
         number, before = look.number, self.steps.get(look.number)
         if before and not look.checkpoint:  # nothing to commit: the commit that is there holds what was looked at
             look = replace(look, checkpoint=before.look.checkpoint)
@@ -233,7 +231,7 @@ class _HistoryReader:
 
 
 def build_history(journals: Iterable[Sequence[Event]]) -> History:
-    """The history that the journals of a feature's runs tell, oldest journal first."""
+    """Return the history that the journals of a feature's runs tell, oldest journal first."""
     reader = _HistoryReader()
     steps: list[IterationRecord] = []
     for events in journals:

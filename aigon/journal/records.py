@@ -19,12 +19,11 @@ from aigon.journal.state import replay
 from aigon.model.candidates import Candidate
 
 CANDIDATE = "candidate.json"
-"""Which worktree the records belong to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a feature began: the branch it will be merged into and the commit every look compares with."""
+    """Where a feature began: the branch it will be merged into, and the commit that assessments compare with."""
 
     branch: str
     commit: str
@@ -48,31 +47,35 @@ class Records:
 
     @property
     def before_turn(self) -> Path:
-        """What git's own files were before the turn that is under way; it is there for as long as that turn is."""
+        """git's own files as they were before the current turn; deleted at its end."""
         return self.folder / "git-before-turn.json"
 
     @property
+    def began(self) -> Path:
+        """The file with the origin."""
+        return self.folder / "feature.json"
+
+    @property
+    def decided(self) -> Path:
+        """The file with people's decisions."""
+        return self.folder / "decisions.jsonl"
+
+    @property
     def name(self) -> str:
-        """What people call the feature that these are the records of."""
-        known = self.candidate()
-        return known.feature if known else self.folder.name
+        """What people call the feature."""
+        candidate = self.candidate()
+        return candidate.feature if candidate else self.folder.name
 
     def events(self) -> list[Event]:
-        """What the current run's journal holds.
-
-        Raises AigonError (exit 7) for a damaged one, one whose order cannot be, and one of a newer version.
-        """
+        """Return the events of the current run. Raises AigonError (exit 7) if damaged, misordered or too new."""
         return list(self.each())
 
     def each(self) -> Iterator[Event]:
-        """The same one by one: that many of a thousand iterations need not be in memory at once.
-
-        Raises AigonError (exit 7) when it comes to what is wrong.
-        """
+        """Yield the same one by one: a journal of a thousand iterations is large."""
         order = EventOrder()
         try:
             for number, event in enumerate(iterate_events(self.journal), 1):
-                if not order.goes_on(event):
+                if not order.accepts(event):
                     raise damage_error("The journal of this run", f"{self.journal}:{number}", self.name)
                 yield event
         except NewerJournal:
@@ -89,51 +92,44 @@ class Records:
             return False
 
     def archive(self, run_id: str) -> None:
-        """Put the journal of a run aside: a new run begins."""
+        """Rename the journal of a run: a new run begins."""
         if self.journal.exists():
             self.journal.rename(self.folder / f"journal-{run_id}.jsonl")
 
+    def journals(self) -> tuple[Path, ...]:
+        """Return the journals of every run, oldest first: archived names begin with the time of their run."""
+        current = (self.journal,) if self.journal.exists() else ()
+        return (*sorted(self.folder.glob("journal-*.jsonl")), *current)
+
     def origin(self) -> Origin | None:
-        """Where the feature began, once it has. Raises AigonError (exit 7) for a damaged record of that."""
+        """Return where the feature began, once it has. Raises AigonError (exit 7) if the record is damaged."""
         try:
-            found = Origin(**load_with_sum(self.began.read_bytes()))
-            if not (isinstance(found.branch, str) and isinstance(found.commit, str) and found.commit):
+            origin = Origin(**load_with_sum(self.began.read_bytes()))
+            if not (isinstance(origin.branch, str) and isinstance(origin.commit, str) and origin.commit):
                 raise TypeError("no commit")
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError):
             raise damage_error("The record of where this feature began", str(self.began), self.name) from None
-        return found
-
-    @property
-    def began(self) -> Path:
-        """Where the feature began."""
-        return self.folder / "feature.json"
+        return origin
 
     def set_origin(self, origin: Origin) -> None:
-        """Write down where the feature begins."""
         make_lasting(self.folder)
         write_atomic(self.began, dump_with_sum(asdict(origin)), lasting=True)
 
     def candidate(self) -> Candidate | None:
-        """The worktree that these records belong to; None in solo mode. Damaged, it is taken for absent."""
+        """Return the worktree that these records belong to; None in solo mode, or if that record is damaged."""
         try:
             return Candidate(**json.loads((self.folder / CANDIDATE).read_bytes()))
         except (OSError, ValueError, TypeError, RecursionError):
             return None
 
     def set_candidate(self, candidate: Candidate) -> None:
-        """Write down which worktree these records belong to."""
         make_lasting(self.folder)
         write_atomic(self.folder / CANDIDATE, json.dumps(asdict(candidate)).encode() + b"\n", lasting=True)
 
-    def journals(self) -> tuple[Path, ...]:
-        """The journals of every run, oldest first: names of archived ones begin with the time of their run."""
-        current = (self.journal,) if self.journal.exists() else ()
-        return (*sorted(self.folder.glob("journal-*.jsonl")), *current)
-
     def decisions(self) -> tuple[HumanDecision, ...]:
-        """What people decided, oldest first. Raises AigonError (exit 7) for a damaged record of that."""
+        """Return what people decided, oldest first. Raises AigonError (exit 7) if the record is damaged."""
         if not self.decided.exists():
             return ()
         try:
@@ -144,11 +140,6 @@ class Records:
             what = f"What people decided was written down by another version of aigon: {error}"
             raise environment(what, where=str(self.decided), hint="Update aigon; the record is left as it is") from None
 
-    @property
-    def decided(self) -> Path:
-        """What people decided."""
-        return self.folder / "decisions.jsonl"
-
     def decide(self, decisions: Sequence[HumanDecision]) -> None:
         """Add people's decisions, durably."""
         journal = JournalFile(self.decided)
@@ -158,46 +149,41 @@ class Records:
 
 
 def locate_records(home: Path, name: str, label: str = "") -> Records:
-    """The records of the feature called `name` (its ID, or its slug where it has none)."""
+    """Return the records of the feature called `name` (its ID, or its slug if it has none)."""
     return Records(home / "features" / (f"{name}-{label}" if label else name))
 
 
 def new_run_id() -> str:
-    """A name that sorts by time and is nobody else's: `20261120-101523-a1b2c3`."""
+    """Return a unique name that sorts by time: `20261120-101523-a1b2c3`."""
     return f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def list_candidates(home: Path | None) -> tuple[Candidate, ...]:
-    """All of a repository, in the order of their slots; none where aigon has no folder for it."""
-    found = sorted(_read_candidates(home), key=lambda each: each.slot) if home else []
-    return tuple(found)
+    """Return all candidates of a repository, in the order of their slots."""
+    files = home.glob(f"features/*/{CANDIDATE}") if home else ()
+    candidates = (candidate for file in files if (candidate := Records(file.parent).candidate()))
+    return tuple(sorted(candidates, key=lambda candidate: candidate.slot))
 
 
 def find_candidates(home: Path | None, name: str) -> tuple[Candidate, ...]:
-    """Those of the feature that people call `name`."""
-    return tuple(each for each in list_candidates(home) if each.feature == name)
+    """Return the candidates of a feature."""
+    return tuple(candidate for candidate in list_candidates(home) if candidate.feature == name)
 
 
 def find_candidate_at(home: Path | None, root: Path) -> Candidate | None:
-    """The one whose worktree is at `root`."""
-    return next((each for each in list_candidates(home) if Path(each.path) == root), None)
+    """Return the candidate whose worktree is at `root`."""
+    return next((candidate for candidate in list_candidates(home) if Path(candidate.path) == root), None)
 
 
 def candidate_records(home: Path, candidate: Candidate) -> Records:
-    """The records of a candidate."""
+    """Return the records of a candidate."""
     return locate_records(home, candidate.feature, candidate.label)
 
 
-def _read_candidates(home: Path) -> Iterator[Candidate]:
-    for file in home.glob(f"features/*/{CANDIDATE}"):
-        if candidate := Records(file.parent).candidate():
-            yield candidate
-
-
 def sum_earlier_spend(records: Records) -> Spend:
-    """What all runs so far spent. Each journal knows of those before it, so the newest that tells anything is asked.
+    """Return what all runs so far spent. Each journal counts those before it, so the newest readable one decides.
 
-    One that is damaged, was put aside as damaged, or is gone though a run froze its job, leaves something unknown.
+    A journal that is damaged, or is gone although a run began, makes a part of the spending unknown.
     """
     lost = is_journal_lost(records)
     for path in reversed(records.journals()):
@@ -205,7 +191,7 @@ def sum_earlier_spend(records: Records) -> Spend:
             continue  # a run that broke off before its first event
         events, whole = read_intact_events(path.read_bytes())
         if events:
-            state = replay(list(events))
+            state = replay(events)
             known = state.earlier.and_(state.spend.plus(None) if state.turn_open else state.spend)
             return known if whole and not lost else known.plus(None)
         lost = True
@@ -213,21 +199,17 @@ def sum_earlier_spend(records: Records) -> Spend:
 
 
 def is_journal_lost(records: Records) -> bool:
-    """Whether the journal was put aside as damaged, and no run has begun since."""
-    return bool(_put_aside(records)) and not records.begun()
+    """Whether the journal was renamed as damaged, and no run has begun since."""
+    return any(records.folder.glob("journal.jsonl.corrupt*")) and not records.begun()
 
 
 def read_intact_events(data: bytes) -> tuple[Sequence[Event], bool]:
-    """The events of a journal up to the first line that tells nothing, and whether that is all of it."""
-    found: list[Event] = []
+    """Return the events of a journal up to the first unreadable line, and whether that is all of it."""
+    events: list[Event] = []
     documents = parse_lines(data)
     for document in documents:
         try:
-            found.append(decode(document or {}))
+            events.append(decode(document or {}))
         except ValueError:
             break
-    return found, len(found) == len(documents)
-
-
-def _put_aside(records: Records) -> list[Path]:
-    return sorted(records.folder.glob("journal.jsonl.corrupt*"))
+    return events, len(events) == len(documents)

@@ -1,11 +1,12 @@
-"""Journals read back: the events of a run, their order, and the state that they lead to."""
+"""Journals read back: the events of a run, while it runs or later, and the state that they lead to."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.errors import AigonError, Exit
-from aigon.files.checksums import iterate_documents
+from aigon.files.checksums import damage_error, iterate_documents, parse_lines
 from aigon.journal.codec import decode
 from aigon.journal.events import Event, RunStarted
 from aigon.journal.state import State
@@ -14,29 +15,25 @@ from aigon.journal.steps import TurnHistory
 
 
 class NewerJournal(AigonError):
-    """A journal that another version wrote: nothing is guessed, and it is left as it is."""
+    """A journal that another version wrote: it is left as it is."""
 
 
 def read_events(path: Path) -> list[Event]:
-    """What a journal holds, oldest first; empty when there is none.
+    """Return the events of a journal, oldest first; none if there is no journal.
 
-    Raises AigonError (exit 7) for a damaged line, and for one that a newer version wrote (NewerJournal).
+    Raises AigonError (exit 7) for a damaged line, NewerJournal (exit 7) for one of another version.
     """
     return list(iterate_events(path))
 
 
 def iterate_events(path: Path) -> Iterator[Event]:
-    """The same one by one, for a journal of any length. Raises AigonError (exit 7) where it comes to such a line."""
+    """Yield the events of a journal of any length one by one. Raises as `read_events` does."""
     if path.exists():
-        yield from _decode_each(iterate_documents(path), path)
+        yield from decode_events(iterate_documents(path), path)
 
 
-def decode_events(documents: Iterable[Mapping[str, object]], path: Path) -> list[Event]:
-    """The events in these documents of the journal at `path`. Raises NewerJournal (exit 7)."""
-    return list(_decode_each(documents, path))
-
-
-def _decode_each(documents: Iterable[Mapping[str, object]], path: Path) -> Iterator[Event]:
+def decode_events(documents: Iterable[Mapping[str, object]], path: Path) -> Iterator[Event]:
+    """Yield the events in these documents of the journal at `path`. Raises NewerJournal (exit 7)."""
     try:
         for document in documents:
             yield decode(document)
@@ -49,13 +46,48 @@ def _decode_each(documents: Iterable[Mapping[str, object]], path: Path) -> Itera
         ) from None
 
 
+def follow_events(
+    path: Path, is_live: Callable[[], bool], *, wait: Callable[[], object] = lambda: time.sleep(0.2)
+) -> Iterator[Event]:
+    """Yield the events of a run as its journal gets them, from the first, until it `is_live` no longer.
+
+    `wait` pauses between two readings. A new run puts the journal aside: the iterator ends there too, and if the
+    journal is deleted. Raises as `read_events` does.
+    """
+    first, offset, number = b"", 0, 0
+    while True:
+        live = is_live()  # before reading: what a run writes last is there when it has ended
+        try:
+            with path.open("rb") as file:
+                begin = file.readline()
+                if first and begin != first:
+                    return
+                first = begin if begin.endswith(b"\n") else b""
+                file.seek(offset)
+                data = file.read()
+        except FileNotFoundError:
+            if first:
+                return
+            data = b""
+        data = data[: data.rfind(b"\n") + 1]
+        offset += len(data)
+        for document in parse_lines(data):
+            number += 1
+            if document is None:
+                raise damage_error("The journal of this run", f"{path}:{number}")
+            yield from decode_events((document,), path)
+        if not live:
+            return
+        wait()
+
+
 @dataclass(slots=True)
 class EventOrder:
-    """Looks at events as they come; `first` is how their run began."""
+    """Checks the order of events: one run, begun once, resumed only by itself. `first` is how it began."""
 
     first: RunStarted | None = None
 
-    def goes_on(self, event: Event) -> bool:
+    def accepts(self, event: Event) -> bool:
         """Whether `event` can come next."""
         if not isinstance(event, RunStarted):
             return self.first is not None
@@ -66,14 +98,14 @@ class EventOrder:
 
 
 def find_misplaced_event(events: Iterable[Event]) -> int | None:
-    """The place, from 0, of the first event that cannot stand where it does; None where there is none."""
+    """Return the index of the first event that cannot come where it does."""
     order = EventOrder()
-    return next((at for at, event in enumerate(events) if not order.goes_on(event)), None)
+    return next((index for index, event in enumerate(events) if not order.accepts(event)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class RunPast:
-    """The state that the events so far led to, and what the sinks of a run that goes on have to know of them."""
+    """The state of a run that goes on, and what its sinks have to know of the events so far."""
 
     state: State = field(default_factory=State)
     iterations: EncodedIterations = field(default_factory=EncodedIterations)
@@ -81,7 +113,7 @@ class RunPast:
 
 
 def replay_past(events: Iterable[Event]) -> RunPast:
-    """What these events come to, oldest first; each is let go of before the next one is asked for."""
+    """Fold these events, oldest first. Each is released before the next one is asked for: a journal may be long."""
     state, iterations, turns = State(), EncodedIterations(), TurnHistory()
     for event in events:
         state = state.apply(event)

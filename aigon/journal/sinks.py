@@ -21,22 +21,90 @@ from aigon.model.outcomes import Refused
 
 VARIABLE = "AIGON_FAILPOINT"
 RecordingStage = Literal["before", "between", "after"]
-RestFunction = Callable[[float], None]
 EVENT_NAMES = tuple(event.__dataclass_fields__["event"].default for event in get_args(Event))
-"""The events that there are, by the names that the journal gives them."""
 _POINT = re.compile(
     r"(?P<event>[a-z_]+)(?:\.(?P<stage>before|between))?(?:@(?P<nth>[1-9]\d*))?"
     r":(?P<action>kill|raise|sleep)(?:=(?P<seconds>\d+(?:\.\d+)?))?"
 )
 
 
+class JournalSink:
+    """Appends to the journal at `path`; a durable event is on disk when the call returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._journal = JournalFile(path)
+
+    def __call__(self, event: Event, _state: State) -> None:
+        self._journal.append(dumps(event), durable=isinstance(event, DURABLE))
+
+    def close(self) -> None:
+        self._journal.close()
+
+
+class NdjsonSink:
+    """Writes each event to `stream` until the run has finished or nobody reads any more. The stream stays open."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._open, self._ended = True, False
+
+    def __call__(self, event: Event) -> None:
+        """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
+        if self._open:
+            self._ended = isinstance(event, RunFinished)
+            self._open = write_line(self._stream, dump_compact(to_ndjson(event))) and not self._ended
+
+    def refused(self, error: AigonError, at: str) -> None:
+        """Write the end of a run that could not begin or go on, unless its end is written already."""
+        if not self._ended:
+            event = RunFinished(at, Refused(str(error)), "refused", int(error.code), str(error), "")
+            write_line(self._stream, dump_compact({**to_ndjson(event), "error": as_document(error)}))
+
+    def close(self) -> None:
+        self._open = False
+
+
+class Observer(Protocol):
+    """Receives events and decides nothing."""
+
+    def __call__(self, event: Event, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class BackgroundObservers:
+    """Passes events to `observers` in a thread, in order. Their exceptions are logged and do not end the run."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = observers
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="observers")
+
+    def __call__(self, event: Event) -> None:
+        self._thread.submit(self._notify, event)
+
+    def _notify(self, event: Event) -> None:
+        for observer in self._observers:
+            try:
+                observer(event)
+            except OSError as error:  # a full disk is reported by the sinks that must write
+                logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
+            except Exception:
+                logging.getLogger("aigon").exception("an observer failed; the run goes on")
+
+    def close(self) -> None:
+        """Wait until they have seen everything, then close them."""
+        self._thread.shutdown()
+        for observer in self._observers:
+            observer.close()
+
+
 class FailPointReached(Exception):
-    """What `raise` raises: an error of no kind that anything is prepared for."""
+    """Raised by the action `raise`: an error that nothing is prepared for."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailPoint:
-    """Where a run fails, and how: at the `nth` event of that name, at one `stage` of its being recorded."""
+    """Where a test makes a run fail: at the `nth` event of that name, at one `stage` of its recording."""
 
     event: str
     stage: RecordingStage
@@ -47,122 +115,43 @@ class FailPoint:
 
 @dataclass(slots=True)
 class FailPoints:
-    """A record that writes nothing down: what happens at one `stage` of recording an event.
-
-    `rest` waits for so many seconds, or until the run has to end at once, as whatever takes long in a run does.
-    """
+    """A sink that fails at one `stage` of recording. `rest` waits, or returns early if the run has to end."""
 
     stage: RecordingStage
     points: tuple[FailPoint, ...]
-    rest: RestFunction = time.sleep
-    seen: dict[str, int] = field(default_factory=dict)
+    rest: Callable[[float], None] = time.sleep
+    counts: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, event: Event, _state: State) -> None:
-        self.seen[event.event] = self.seen.get(event.event, 0) + 1
+        self.counts[event.event] = self.counts.get(event.event, 0) + 1
         for point in self.points:
-            if (point.event, point.stage, point.nth) == (event.event, self.stage, self.seen[event.event]):
-                _happen(point, self.rest)
+            if (point.event, point.stage, point.nth) == (event.event, self.stage, self.counts[event.event]):
+                match point.action:
+                    case "kill":
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    case "raise":
+                        raise FailPointReached(f"the fail point {point.event} was reached")
+                    case _:
+                        self.rest(point.seconds)
 
     def close(self) -> None:
-        """Nothing is held open."""
-
-
-def _happen(point: FailPoint, rest: RestFunction) -> None:
-    match point.action:
-        case "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "raise":
-            raise FailPointReached(f"the fail point {point.event} was reached")
-        case _:
-            rest(point.seconds)
+        """Nothing is open."""
 
 
 def parse_fail_points(env: Mapping[str, str]) -> tuple[FailPoint, ...]:
-    """The fail points that the environment asks for. Raises AigonError (exit 2) for one that could never be reached."""
-    return tuple(map(_parsed, filter(None, (word.strip() for word in env.get(VARIABLE, "").split(",")))))
+    """Return the fail points in `AIGON_FAILPOINT=EVENT:ACTION,...`; a run without the variable has none.
+
+    EVENT is an event's name in the journal, with `.before` (no record has it yet) or `.between` (the journal has it,
+    the state file does not), and `@3` for the third one of this process. ACTION is `kill` (SIGKILL to this process),
+    `raise` or `sleep=5` (30 seconds by default). Raises AigonError (exit 2) for a point that cannot be reached.
+    """
+    return tuple(_parse_fail_point(word.strip()) for word in env.get(VARIABLE, "").split(",") if word.strip())
 
 
-def _parsed(word: str) -> FailPoint:
+def _parse_fail_point(word: str) -> FailPoint:
     match = _POINT.fullmatch(word)
     if not match or match["event"] not in EVENT_NAMES or (match["seconds"] and match["action"] != "sleep"):
-        known = ", ".join(EVENT_NAMES)
-        hint = f"EVENT[.before|.between][@N]:kill|raise|sleep[=SECONDS]; the events are {known}"
+        hint = f"EVENT[.before|.between][@N]:kill|raise|sleep[=SECONDS]; the events are {', '.join(EVENT_NAMES)}"
         raise usage(f"There is no such fail point: {word}", where=VARIABLE, hint=hint)
     stage: RecordingStage = match["stage"] or "after"  # type: ignore[assignment]
     return FailPoint(match["event"], stage, int(match["nth"] or 1), match["action"], float(match["seconds"] or 30))
-
-
-class Observer(Protocol):
-    """Somebody who watches."""
-
-    def __call__(self, event: Event, /) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class BackgroundObservers:
-    """Hands events on to `observers` in one thread. An exception of theirs is logged, and the run goes on."""
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = observers
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="observers")
-
-    def __call__(self, event: Event) -> None:
-        """Take `event`, and return at once."""
-        self._thread.submit(self._tell, event)
-
-    def _tell(self, event: Event) -> None:
-        for observer in self._observers:
-            try:
-                observer(event)
-            except OSError as error:  # a full disk has been said, or will be, by what has to be written there
-                logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
-            except Exception:
-                logging.getLogger("aigon").exception("an observer failed; the run goes on")
-
-    def close(self) -> None:
-        """Wait until they have seen everything."""
-        self._thread.shutdown()
-        for observer in self._observers:
-            observer.close()
-
-
-class JournalSink:
-    """Appends to the journal at `path`; an event marked durable is on disk when the call returns."""
-
-    def __init__(self, path: Path) -> None:
-        self._journal = JournalFile(path)
-
-    def __call__(self, event: Event, _state: State) -> None:
-        self._journal.append(dumps(event), durable=isinstance(event, DURABLE))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._journal.close()
-
-
-class NdjsonSink:
-    """Writes each event to `stream` as it comes, until the run has finished or nobody reads any more."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._open = True
-        self._ended = False
-
-    def __call__(self, event: Event) -> None:
-        """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
-        if self._open:
-            self._ended = isinstance(event, RunFinished)
-            self._open = write_line(self._stream, dump_compact(to_ndjson(event))) and not self._ended
-
-    def refused(self, error: AigonError, at: str) -> None:
-        """Write the end of a run that could not begin, or could not go on, unless its end is written already."""
-        if self._ended:
-            return
-        text = str(error)
-        event = RunFinished(at, Refused(text), "refused", int(error.code), text, "")
-        write_line(self._stream, dump_compact({**to_ndjson(event), "error": as_document(error)}))
-
-    def close(self) -> None:
-        """Write nothing from here on. The stream stays open: it is the caller's."""
-        self._open = False

@@ -1,4 +1,4 @@
-"""What turns cost where a CLI does not say, what the next one is likely to cost, and what a run may."""
+"""What turns cost, what the next one is likely to cost, and what a run may."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,23 +10,23 @@ from aigon.text.amounts import format_dollars
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """US dollars so far; `unknown` counts the turns and calls that did not say what they cost."""
+    """US dollars so far; `unknown` counts the turns and calls that did not report their cost."""
 
     usd: float = 0.0
     unknown: int = 0
 
     def plus(self, cost: float | None) -> "Spend":
-        """The spend after one more turn or call."""
+        """Add one turn or call."""
         return replace(self, unknown=self.unknown + 1) if cost is None else replace(self, usd=self.usd + cost)
 
     def and_(self, other: "Spend") -> "Spend":
-        """Both together."""
+        """Add two amounts."""
         return Spend(self.usd + other.usd, self.unknown + other.unknown)
 
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """A turn that said what it cost: of which agent, with which model asked for, in US dollars."""
+    """A turn that reported its cost in US dollars, with the model that was asked for."""
 
     agent: str
     model: str
@@ -49,9 +49,9 @@ turn may well be dearer.
 
 
 def estimate_turn_cost(paid: Sequence[Paid], agent: str, model: str) -> float | None:
-    """US dollars that a turn of `agent`, asked for `model`, is likely to cost, by what turns did cost.
+    """Return what a turn is likely to cost in US dollars; None if no turn has reported a cost.
 
-    The mean of the last three, of the same agent and model, else of the same agent; None without any.
+    It is the mean of the last three of the same agent and model, else of the same agent.
     """
     own = [one for one in paid if one.agent == agent]
     alike = [one for one in own if one.model == model] or own
@@ -60,19 +60,15 @@ def estimate_turn_cost(paid: Sequence[Paid], agent: str, model: str) -> float | 
 
 
 def is_affordable(limit: float, taken: float, cost: float) -> bool:
-    """Whether a turn of this cost fits in what is left of the limit, all in US dollars; nothing does once it is spent.
-
-    Sums of shares are a little off: a millionth of a dollar is nobody's money.
-    """
+    """Whether a turn of this cost fits in what is left of the limit, in US dollars."""
     return taken < limit and taken + cost <= limit + 1e-6
 
 
 def price_turn(turn: Turn, table: PriceTable) -> Turn:
-    """The turn with an estimate where it told its tokens and not its cost; as it is where there is no price.
+    """Estimate the cost of a turn that reported its tokens only; unchanged if a model has no price.
 
-    A CLI gives the sum of a session: its calls are taken for ones with short prompts, and what was written to a cache
-    counts as plain input. A turn without a single token has not told them. One model without a price makes the cost of
-    the whole turn unknown.
+    A CLI reports the sum of a session: its calls are priced like ones with short prompts, and cache writes as plain
+    input.
     """
     if turn.cost is not None or turn.usage is None or turn.usage == Usage():
         return turn
@@ -88,7 +84,7 @@ def _estimate(table: PriceTable, share: ModelUsage) -> float | None:
 
 
 def estimate_cost_range(prompt_tokens: int, turns: int, price: Price | None) -> tuple[float, float] | None:
-    """From the least to the much, in US dollars, that up to `turns` turns cost; None without a price. No promise.
+    """Return the least and a high cost, in US dollars, of up to `turns` turns; None without a price.
 
     Low is one turn that reads the prompt and answers briefly, high is every turn as long as `SESSION`.
     """
@@ -100,12 +96,12 @@ def estimate_cost_range(prompt_tokens: int, turns: int, price: Price | None) -> 
 
 
 def format_cost(usd: float | None, status: CostStatus) -> str:
-    """`$0.42 (reported)`, or `unknown`."""
+    """Return `$0.42 (reported)`, or `unknown`."""
     return "unknown" if usd is None else f"{format_dollars(usd)} ({status})"
 
 
 def describe_spend(spend: Spend) -> str:
-    """What a run cost so far, and how many of its calls did not say: `$1.20 and 2 calls of unknown cost`."""
+    """Return what a run cost, and how many calls did not report it: `$1.20 and 2 calls of unknown cost`."""
     if not spend.unknown:
         return format_dollars(spend.usd) if spend.usd else "nothing spent"
     calls = f"{spend.unknown} call{'s' if spend.unknown > 1 else ''} of unknown cost"
@@ -113,7 +109,7 @@ def describe_spend(spend: Spend) -> str:
 
 
 def format_spend(spend: Spend) -> str:
-    """The same in a few characters, for a view: `$1.20 + unknown`. Empty while no call has ended."""
+    """Return the same in a few characters: `$1.20 + unknown`. Empty while no call has ended."""
     if spend.usd:
         return format_dollars(spend.usd) + (" + unknown" if spend.unknown else "")
     return "unknown" if spend.unknown else ""

@@ -1,4 +1,4 @@
-"""Where a run stands: the fold of its events, and nothing that is not in them."""
+"""The state of a run: the fold of its events, and nothing that is not in them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,24 +27,17 @@ from aigon.model.turns import Turn
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that guards, ladder and prompt ask about the past of a run.
+    """What guards, escalation and prompt ask about the past of a run.
 
-    `began` is when the current iteration (or the look at the base) did; `iteration` is the number of the last turn
-    begun; `finished` of the last iteration that has a look at its tree; `used` counts finished iterations against this
-    invocation's limit; `failed_turns`, `repeats` and `stalled` are lengths of the current series; `repeats` counts
-    iterations in a row with the same `fingerprint`; `climbs` is the rung, from 0, of the last turn begun, on a ladder
-    of so many `rungs`; `heights` says by agent which rung it last stood on, since one that stands in has a ladder of
-    its own. `told` are the questions that were open at the look before the last, so that an agent has had a turn to
-    settle them. `idle` counts iterations on one rung in which nothing got better, `turns` those that an agent worked in
-    (it was not held up, locked out or missing); `model` and `effort` are those that were asked for. `tried` is what is
-    known of every iteration, `paid` are the turns that said what they cost, `unpriced` names the last agent that did
-    not. `earlier` is what runs before this one spent on the feature. `durations` says how long each check took when it
-    last ran. `greed` is the most that an iteration took of disk and memory. `looks` are the last looks at the commits
-    that the branch can go back to, by iteration, each with its commit as `checkpoint`: none before what a person
-    committed. `rolled_back` says that it went back; iterations up to number `undone` are not in the branch
-    since, or are of an earlier run.
-    `lost`: a part of the record is, and with it what that cost; `regained` are the checkpoints that what is left of it
-    still names.
+    `iteration` is the number of the last turn begun, `finished` that of the last assessed one, `used` the count against
+    this invocation's limit. `failed_turns`, `repeats` (of one `fingerprint`), `stalled` and `idle` (on one escalation
+    step) are lengths of the current series; `turns` counts those in which an agent worked. `climbs` is the escalation
+    step of the last turn, from 0, of `rungs`; `heights` are the last steps by agent. `told` are the questions open at
+    the assessment before the last: an agent has had a turn to settle them. `unpriced` names the last agent that did not
+    report its cost, `earlier` is what runs before this one spent. `looks` are the assessments of the commits that the
+    branch can go back to, by iteration, none from before a person's commit. Iterations up to `undone` are not in the
+    branch any more, or are of an earlier run. `lost`: a part of the journal is unreadable; `regained` are commits that
+    the rest of it names.
     """
 
     started: RunStarted | None = None
@@ -87,18 +80,21 @@ class State:
     regained: tuple[str, ...] = ()
 
     def apply(self, event: Event) -> "State":
-        """The state after `event`."""
+        """Return the state after `event`."""
         after, tried = self._after(event), self.tried.apply(event)
         if isinstance(event, IterationFinished):
-            after = replace(after, looks=self._with_look(event, after.checkpoint))
+            after = replace(after, looks=self._add_look(event, after.checkpoint))
         if isinstance(event, IterationFinished | TurnEnded) and event.took:
             number = event.turn.number if isinstance(event, TurnEnded) else event.number
             after = replace(after, greed=update_peak_uses(self.greed, event.took, number))
         return after if tried is self.tried else replace(after, tried=tried)
 
-    def _with_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:
-        """With a look at a commit. One that committed nothing may be at more than the last commit holds (what was kept
-        of a broken-off turn): it takes the place of an older one only where both name the same content."""
+    def _add_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:
+        """Add the assessment of a commit.
+
+        One that committed nothing may have seen more than the last commit holds (edits of a broken-off turn): it
+        replaces an older one only if both name the same content.
+        """
         known = self.looks.get(event.number)
         same = known is not None and bool(event.content) and known.content == event.content
         if known and event.number and not event.checkpoint and not same:
@@ -108,7 +104,7 @@ class State:
     def _after(self, event: Event) -> "State":
         match event:
             case RunStarted():
-                return self._begun(event)
+                return self._begin(event)
             case IterationStarted():
                 higher = event.rung > self.heights.get(event.agent, 0)
                 return replace(
@@ -126,7 +122,7 @@ class State:
                     idle=0 if higher else self.idle,
                 )
             case TurnEnded():
-                return self._turned(event.turn)
+                return self._end_turn(event.turn)
             case MoneySpent():
                 return replace(self, spend=self.spend.plus(event.cost))
             case CheckFinished(finding=found):
@@ -139,18 +135,18 @@ class State:
             case IterationFinished() if event.number == self.finished:
                 return replace(self, last=event, intended=None, checkpoint=event.checkpoint or self.checkpoint)
             case IterationFinished():
-                return self._after_iteration(event)
+                return self._finish_iteration(event)
             case RolledBack():
-                return self._gone_back(event)
+                return self._go_back(event)
             case RecordRepaired():
-                return self._mended(event)
+                return self._repair(event)
             case RunFinished():
                 return replace(self, outcome=event.outcome)
             case _:
                 return self
 
-    def _gone_back(self, event: RolledBack) -> "State":
-        """As after that iteration, but for what was tried and spent since; numbers of iterations are not given anew."""
+    def _go_back(self, event: RolledBack) -> "State":
+        """Return to that iteration, except for what was tried and spent since. Numbers are not reused."""
         look = self.looks.get(event.number, self.last)
         return replace(
             self,
@@ -169,10 +165,10 @@ class State:
             outcome=None,
         )
 
-    def _mended(self, event: RecordRepaired) -> "State":
-        """As in the middle of a turn of which nothing is known: what it left is nobody's finished work.
+    def _repair(self, event: RecordRepaired) -> "State":
+        """Continue as if in the middle of an unknown turn, whose edits are unfinished work.
 
-        No number is given twice, and the branch goes back to nothing that was meant before.
+        No number is used twice, and an earlier intention to go back is forgotten.
         """
         finished = max(self.last_number, event.number)
         return replace(
@@ -189,8 +185,8 @@ class State:
             regained=(*self.regained, *event.checkpoints),
         )
 
-    def _begun(self, event: RunStarted) -> "State":
-        """A new invocation: its counts start anew, what is known stays; a broken-off turn is repeated."""
+    def _begin(self, event: RunStarted) -> "State":
+        """Begin an invocation: its counts start anew, and a broken-off turn is repeated."""
         fresh = replace(self, started=event, began=event.at, used=0, failed_turns=0, repeats=0, stalled=0, outcome=None)
         if self.half_turn:
             unpaid = fresh.spend.plus(None) if self.turn_open else fresh.spend
@@ -209,7 +205,7 @@ class State:
             human_ticks=self.human_ticks if event.resumed else event.human_ticks,
         )
 
-    def _turned(self, turn: Turn) -> "State":
+    def _end_turn(self, turn: Turn) -> "State":
         worked = _worked(turn)
         known = (Paid(turn.agent, self.model, turn.cost),) if worked and turn.cost is not None else ()
         silent = worked and turn.cost is None and turn.end != "killed"
@@ -222,7 +218,7 @@ class State:
             unpriced=turn.agent if silent else self.unpriced,
         )
 
-    def _after_iteration(self, event: IterationFinished) -> "State":
+    def _finish_iteration(self, event: IterationFinished) -> "State":
         same = bool(event.fingerprint) and event.fingerprint == self.fingerprint
         better = event.score > self.best
         failed = self.turn is not None and self.turn.failed
@@ -246,22 +242,22 @@ class State:
 
     @property
     def turn_ended(self) -> bool:
-        """The agent's turn `iteration` ended by itself, but its tree has no checkpoint yet."""
+        """Whether the turn `iteration` ended by itself and has no commit yet."""
         return self.iteration > self.finished and self.turn is not None and self.turn.end != "killed"
 
     @property
     def last_number(self) -> int:
-        """The highest number of an iteration that was finished, one that the branch does not hold any more included."""
+        """The highest number of a finished iteration, including those that were undone."""
         return max(self.finished, self.undone)
 
     @property
     def done(self) -> int:
-        """How many iterations this run has finished over its resumes, those that were taken back included."""
+        """How many iterations this run finished over its resumes, including those that were undone."""
         return self.last_number - self._earlier
 
     @property
     def taken_back(self) -> range:
-        """The numbers of the iterations that the branch does not hold any more since it went back."""
+        """The numbers of the iterations that the branch lost when it went back."""
         went = self.rolled_back
         return range(max(went.number, self._earlier) + 1, self.undone + 1) if went else range(0)
 
@@ -271,26 +267,26 @@ class State:
 
     @property
     def going_back(self) -> RolledBack | None:
-        """What the branch was about to go back to when the run broke off, which may have happened or not."""
+        """The way back that was intended when the run broke off, which may have happened or not."""
         return self.rolled_back if self.outcome is None or isinstance(self.outcome, Refused) else None
 
     @property
     def unseen(self) -> bool:
-        """Commits after the checkpoint may be those of a broken-off turn: no checkpoint was made since it was."""
+        """Whether commits after the last iteration commit may be those of a broken-off turn."""
         since = self.started.since if self.started else ""
         return bool(since) and self.checkpoint == since
 
     @property
     def half_turn(self) -> bool:
-        """A turn was begun and broken off: its edits are nobody's finished work."""
+        """Whether a turn was broken off: its edits are unfinished work."""
         return self.iteration > self.finished and not self.turn_ended
 
 
 def _worked(turn: Turn) -> bool:
-    """Whether an agent had its turn, whatever came of it."""
+    """Return whether an agent had its turn, whatever came of it."""
     return not turn.held and turn.end not in ("not_started", "bad_credentials")
 
 
 def replay(events: Iterable[Event]) -> State:
-    """The state that a run's events lead to."""
+    """Fold the events of a run."""
     return reduce(State.apply, events, State())

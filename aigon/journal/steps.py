@@ -27,16 +27,16 @@ _HEADING = re.compile(r"(?m)^(#{1,3}) +(\S.*)$")
 
 
 def extract_headings(prompt: str) -> tuple[str, ...]:
-    """The headings of a prompt, indented by their level.
+    """Return the headings of a prompt, indented by their level.
 
-    A prompt is aigon's own page, in which whatever comes from others is fenced or on a line that aigon began: a parser
-    of all of Markdown would find no more, and takes half a millisecond.
+    A prompt is aigon's own page, in which foreign text is fenced or on a line that aigon began: a Markdown parser
+    would find no more, and takes half a millisecond.
     """
     return tuple("  " * (len(marks) - 1) + text for marks, text in _HEADING.findall(_FENCED.sub("", prompt)))
 
 
 def render_turn_start(started: IterationStarted, prompt: Sequence[str], prompt_file: str, *, again: bool) -> str:
-    """What is known when a turn begins. `prompt` are the headings of the prompt, `prompt_file` is where it is."""
+    """Return what is known when a turn begins. `prompt` are the headings of the prompt in `prompt_file`."""
     mark = "##" if again else "#"
     lines = [
         f"{mark} {'Again, step' if again else 'Step'} {started.number}: {_who(started)}",
@@ -54,7 +54,7 @@ def render_turn_start(started: IterationStarted, prompt: Sequence[str], prompt_f
 
 
 def render_turn_end(turn: Turn, at: str, output_file: str, *, again: bool) -> str:
-    """What a turn was. `output_file` is where its whole output is, empty for none."""
+    """Return what a turn was. `output_file` has its whole output, if any."""
     mark = "###" if again else "##"
     said = code_block(clip(turn.said, SAID)) if turn.said.strip() else "Nothing."
     parts = [
@@ -125,11 +125,10 @@ LARGEST = 4_000_000
 
 
 class StepSink:
-    """Writes the file of a turn when it ends, and when it begins, unless the last one was written just before.
+    """Writes the file of a turn at its end, and at its beginning unless the last write was just before.
 
-    A turn that is repeated under its number goes below.
-
-    The file is written whole each time from what was seen here, so that nothing an agent does to it stays.
+    A turn that is repeated under its number goes below. The file is written whole each time, so that no edit of an
+    agent stays.
     """
 
     def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
@@ -140,7 +139,7 @@ class StepSink:
             self._take(event)
 
     def __call__(self, event: Event) -> None:
-        """Write what `event` adds. Raises OSError where it cannot be written."""
+        """Raises OSError if the file cannot be written."""
         if isinstance(event, (IterationStarted, TurnEnded)):
             self._take(event)
             self._due = True
@@ -161,7 +160,7 @@ class StepSink:
         return _file(self._number)
 
     def rendered(self, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
-        """The files of all turns that these events tell of, each with its name, one by one."""
+        """Yield the files of all turns of these events, with their names."""
         for event in events:
             if isinstance(event, (IterationStarted, TurnEnded)):
                 if self._text and _number(event) != self._number:
@@ -188,20 +187,19 @@ class StepSink:
         self._text += f"\n{shown}" if self._text else shown
 
     def _output(self) -> str:
-        """The log of this try: each has one of its own, unless its program never started."""
+        """Return the log of this try: each has its own, unless its program never started."""
         names = [f"{self._number:03d}/agent{f'-{at}' if at > 1 else ''}.log" for at in range(1, self._tries + 1)]
         return next((name for name in reversed(names) if (self._folder / name).exists()), "")
 
 
 @dataclass(slots=True)
 class TurnHistory:
-    """What a run's events say of its turns: the events of the last one, and the first line of each one's file."""
+    """The events of the last turn, and the first line of each turn's file."""
 
     last: list[IterationStarted | TurnEnded] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """Hear of `event`."""
         if not isinstance(event, (IterationStarted, TurnEnded)):
             return
         if self.last and _number(self.last[0]) == _number(event):
@@ -213,7 +211,7 @@ class TurnHistory:
 
 
 def collect_turns(events: Iterable[Event]) -> TurnHistory:
-    """What these events say of turns."""
+    """Return the turns of these events."""
     turns = TurnHistory()
     for event in events:
         turns.take(event)
@@ -229,12 +227,12 @@ def _number(event: IterationStarted | TurnEnded) -> int:
 
 
 def _beginning(turn: Turn, at: str) -> IterationStarted:
-    """Of a turn of which only the end is known."""
+    """Make the beginning of a turn of which only the end is known."""
     return IterationStarted(at, turn.number, turn.agent, turn.model, 0, 1, 0)
 
 
 def _prompt(file: Path) -> str:
-    """The text of the prompt, which aigon wrote just now; empty where it is not there."""
+    """Return the text of a prompt; "" if it is missing."""
     with suppress(OSError), file.open("rb") as opened:
         return opened.read(LARGEST).decode("utf-8", "replace")
     return ""

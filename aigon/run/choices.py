@@ -14,7 +14,7 @@ from aigon.job.escalation import EscalationStep
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.journal.events import Choices, RunStarted
-from aigon.journal.events import EscalationStep as Step
+from aigon.journal.events import RecordedStep as Step
 from aigon.run.prepare import Prepared
 
 LIMITS = (

@@ -136,7 +136,7 @@ def test_a_linked_worktree_has_a_git_directory_of_its_own(tmp_path: Path) -> Non
 
 def test_many_that_ask_at_once_get_one_folder(state: Path, tmp_path: Path) -> None:
     git = repository(tmp_path / "shop")
-    program = "import sys; from pathlib import Path; from aigon.files.home import repository_home as home; "
+    program = "import sys; from pathlib import Path; from aigon.files.home import ensure_home as home; "
     program += "sys.stdin.read(); print(home(Path(sys.argv[1])))"
     line = [sys.executable, "-c", program, str(git)]
     asking = [subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) for _ in range(6)]

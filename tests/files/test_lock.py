@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 HOLD = """
 import os, subprocess, sys
 from pathlib import Path
-from aigon.files.store import lock
+from aigon.files.locks import hold_lock as lock
 with lock(Path(sys.argv[1]), "It"):
     child = subprocess.Popen(["sleep", "60"], start_new_session=True, close_fds=False, stdout=subprocess.DEVNULL)
     print(child.pid, flush=True)

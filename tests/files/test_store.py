@@ -23,7 +23,8 @@ from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path, limit = Path(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-from aigon.files.store import Journal, write_atomic, write_whole
+from aigon.files.atomic import write_atomic, write_whole
+from aigon.files.checksums import JournalFile as Journal
 """
 """The start of a program whose files may not grow beyond a limit, as on a full disk."""
 
@@ -179,7 +180,7 @@ def test_a_lock_is_free_after_an_error_inside(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    program = "import os, sys; from pathlib import Path; from aigon.files.atomic import lock\n"
+    program = "import os, sys; from pathlib import Path; from aigon.files.locks import hold_lock as lock\n"
     program += "with lock(Path(sys.argv[1]), 'It'): os.kill(os.getpid(), 9)"
     done = subprocess.run([sys.executable, "-c", program, str(path)], cwd=ROOT, timeout=30)
     assert done.returncode == -9
@@ -256,7 +257,7 @@ def test_whether_a_lock_is_held_can_be_asked_without_holding_it(tmp_path: Path) 
     program = f"""
 import sys
 from pathlib import Path
-from aigon.files.store import lock
+from aigon.files.locks import hold_lock as lock
 with lock(Path({str(path)!r}), "It"):
     print("held", flush=True)
     sys.stdin.read()

@@ -33,7 +33,7 @@ def refused(document: bytes) -> AigonError:
 
 def test_brackets_without_end_in_yaml_end_no_process() -> None:
     """libyaml overflowed the C stack: a segmentation fault, and not a word. Hence a process of its own."""
-    program = "from aigon.text.documents import parsed; parsed(b'[' * 100_000, 'mine.yaml')"
+    program = "from aigon.text.documents import parse_yaml; parse_yaml(b'[' * 100_000, 'mine.yaml')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "nested more than 50 levels deep (mine.yaml:1)" in done.stderr
 
