@@ -29,7 +29,7 @@ class CandidateType:
 
 
 def find_first_ready(folders: Iterable[Path], env: Mapping[str, str], root: Path | None = None) -> AgentType | None:
-    """The kind of the first agent that is ready; None where none is. `folders` are those with kinds of people's own.
+    """Return the type of the first agent that is ready. `folders` hold people's own agent types.
 
     Nothing is run. Raises AigonError (exit 2) for a malformed kind.
     """
@@ -51,7 +51,7 @@ def list_candidates(
 
 
 def describe_choice(taken: AgentType, among: Iterable[CandidateType]) -> str:
-    """The choice, to be said aloud: `agent: codex, the first that is ready (of claude, codex)`."""
+    """Describe the choice: `agent: codex, the first that is ready (of claude, codex)`."""
     names = [one.kind.name for one in among]
     if len(names) < 2:
         return f"agent: {taken.name}, the only one that is here"
@@ -59,12 +59,12 @@ def describe_choice(taken: AgentType, among: Iterable[CandidateType]) -> str:
 
 
 def explain_none_ready(among: Iterable[CandidateType]) -> str:
-    """Why no agent is ready, as a hint: what each that is here lacks. Empty where none is here."""
+    """Return why no agent is ready, as a hint: what each that is here lacks. Empty where none is here."""
     return "; ".join(f"{one.kind.name}: {one.problems[0]}" for one in among if one.problems)
 
 
 def rank_type(kind: AgentType) -> tuple[bool, int, str]:
-    """The place of a kind among the others."""
+    """Return the sort key of an agent type."""
     place = IN_ORDER.index(kind.name) if kind.name in IN_ORDER else len(IN_ORDER)
     return kind.name == LAST_IN_ORDER, place, kind.name
 
@@ -76,7 +76,7 @@ def _may_be_paid(kind: AgentType, env: Mapping[str, str]) -> bool:
 def choose_agent(
     config: Config, env: Mapping[str, str], agents: Sequence[AgentHealth], known: Mapping[str, AgentType], root: Path
 ) -> tuple[str, str]:
-    """The name of the agent, "" for none, and the reason in words."""
+    """Return the name of the agent, "" for none, and the reason in words."""
     name, why = _find_named(config, env)
     if name:
         return name, f"agent: {name}, {why}{_describe_unready(name, agents, known)}"
@@ -88,7 +88,7 @@ def choose_agent(
 
 
 def _find_named(config: Config, env: Mapping[str, str]) -> tuple[str, str]:
-    """A name that somebody has given, and where; or why there is none although there could be."""
+    """Return a name that somebody has given, and where; or why there is none although there could be."""
     if given := env.get("AIGON_AGENT", "").split():
         return given[0], "named by AIGON_AGENT"
     if config.default_agent:
@@ -100,7 +100,7 @@ def _find_named(config: Config, env: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _describe_unready(name: str, agents: Sequence[AgentHealth], known: Mapping[str, AgentType]) -> str:
-    """What is to be said of an agent that was named and is not ready; empty for one that is."""
+    """Return what is to be said of an agent that was named and is not ready; empty for one that is."""
     meant = next((one.name for one in known.values() if name in one.aliases), name)
     row = next((agent for agent in agents if agent.name in (name, meant)), None)
     if row is None:

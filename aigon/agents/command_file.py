@@ -37,7 +37,7 @@ class CommandTemplate:
 
 
 def parse_template(name: str, content: bytes, file: str) -> CommandTemplate:
-    """The template in a Markdown file whose frontmatter has `description` and `argument-hint`.
+    """Return the template in a Markdown file whose frontmatter has `description` and `argument-hint`.
 
     Raises AigonError (usage) for one without.
     """
@@ -50,7 +50,7 @@ def parse_template(name: str, content: bytes, file: str) -> CommandTemplate:
 
 
 def render_command(of: CommandTemplate, kind: AgentType, files: CommandFiles) -> bytes:
-    """The file for one agent. Raises AigonError (usage) for a placeholder that does not exist."""
+    """Return the file for one agent. Raises AigonError (usage) for a placeholder that does not exist."""
     words = {
         "COMMAND_IMPLEMENT": render_invocation("feature-implement", files),
         "ARG1_SYNTAX": files.argument if files.argument not in ("", files.arguments) else _FIRST,
@@ -68,7 +68,7 @@ def render_command(of: CommandTemplate, kind: AgentType, files: CommandFiles) ->
 
 
 def render_invocation(name: str, files: CommandFiles) -> str:
-    """What a person types to use the command `name`."""
+    """Return what a person types to use the command `name`."""
     return files.invoked.replace("{name}", name)
 
 
@@ -98,7 +98,7 @@ def _fill(body: str, words: Mapping[str, str], name: str) -> str:
 
 
 def _frontmatter(head: Mapping[str, str]) -> str:
-    """A JSON string is one of YAML, too."""
+    """Return YAML frontmatter. Every JSON string is a YAML string, too."""
     lines = (
         f"{key}: {value if key == 'name' else json.dumps(value, ensure_ascii=False)}" for key, value in head.items()
     )

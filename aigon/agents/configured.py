@@ -1,4 +1,4 @@
-"""Agents by their names: configured ones of the project, and kinds that ship or are somebody's own."""
+"""Find agents by name: those that the project configures, and agent types that ship or are somebody's own."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from aigon.model.turns import Agent
 NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
 SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
 OWN = ".aigon/agents"
-"""Where a project has kinds of its own."""
+"""Where a project has agent types of its own."""
 
 
 def find_agent(root: Path, config: Config, name: str, read: ReadFile, where: str = NAMED) -> Agent:
-    """The agent called `name`, with its kind as `read` finds it. Raises AigonError (exit 2) for none such.
+    """Return the agent called `name`, with its type as `read` finds it. Raises AigonError (exit 2) if there is none.
 
-    What is configured under the name of a kind holds for its short names, too.
+    What is configured under the name of an agent type holds for its aliases, too.
     """
     own = config.agents.get(name)
     if own is None:
@@ -49,7 +49,7 @@ def find_agent(root: Path, config: Config, name: str, read: ReadFile, where: str
 
 
 def find_agent_type(root: Path, name: str, read: ReadFile, where: str, own: Mapping[str, object]) -> AgentType:
-    """The kind called `name`: the project's own, a person's own, one that ships. Raises AigonError (exit 2)."""
+    """Return the agent type called `name`: the project's, a person's, a shipped one. Raises AigonError (exit 2)."""
     if mine := _read_project_type(name, read):
         return mine
     try:
@@ -75,7 +75,7 @@ def _read_project_type(name: str, read: ReadFile) -> AgentType | None:
 
 
 def user_types_folder() -> Path:
-    """Where a person has kinds of their own: `agents` beside their configuration."""
+    """Return the folder of a person's own agent types: `agents` beside their configuration."""
     return get_user_file().parent / "agents"
 
 
@@ -91,5 +91,5 @@ def build_loop_command(root: Path, feature: str, agents: Sequence[str] = (), opt
 
 
 def load_agent_types(root: Path | None) -> dict[str, AgentType]:
-    """Every kind that can be named here by name: shipped, a person's, the project's."""
+    """Return every agent type by name: shipped, a person's, the project's."""
     return load_types([user_types_folder(), *([root / OWN] if root else [])])

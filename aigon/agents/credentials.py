@@ -12,6 +12,10 @@ from aigon.secrets.redaction import holds_secret, is_credential
 _OFF = ("", "0", "false", "no", "off")
 _MODEL = "model:"
 _SHOWN = 8
+LARGEST_LOGIN = 1024 * 1024
+"""Bytes of such a file that are looked into."""
+_EXPIRES = ("expiresAt", "expires_at", "expiry_date", "expires")
+_REFRESHES = ("refreshToken", "refresh_token", "refresh")
 
 
 def filter_environment(env: Mapping[str, str], agent: Agent, kind: AgentType) -> dict[str, str]:
@@ -21,7 +25,7 @@ def filter_environment(env: Mapping[str, str], agent: Agent, kind: AgentType) ->
 
 
 def list_withheld(env: Mapping[str, str], agent: Agent, kind: AgentType) -> tuple[str, ...]:
-    """The names of the variables that are kept from this agent, those that hold secrets first."""
+    """Return the names of the variables that are kept from this agent, those that hold secrets first."""
     known = (*_own_globs(kind.credentials, {**env, **agent.env}, agent.model),)
     kept = [name for name in env if is_credential(name) and name not in agent.passed and not _matches_any(known, name)]
     return tuple(sorted(kept, key=lambda name: (not holds_secret(name), name)))
@@ -45,15 +49,9 @@ def _matches_any(globs: Sequence[str], name: str) -> bool:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Names for a sentence: the first few, and how many more."""
+    """Join names for a sentence: the first few, and how many more."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
-
-
-LARGEST_LOGIN = 1024 * 1024
-"""Bytes of such a file that are looked into."""
-_EXPIRES = ("expiresAt", "expires_at", "expiry_date", "expires")
-_REFRESHES = ("refreshToken", "refresh_token", "refresh")
 
 
 def is_login_empty(name: str, content: bytes | None) -> bool:
@@ -84,7 +82,7 @@ def is_login_expired(content: bytes, now: float) -> bool:
 
 
 def _objects(document: object) -> Iterator[Mapping[str, Any]]:
-    """The document, and the objects that it names."""
+    """Yield the document, and the objects that it names."""
     if isinstance(document, dict):
         yield document
         yield from (value for value in document.values() if isinstance(value, dict))

@@ -38,6 +38,8 @@ _SHOWN = 40
 _FARTHEST = 5
 """Folders above a program in which its package.json is looked for."""
 _LARGEST = 1024 * 1024
+_PLAIN = {"--version", "-version", "-V", "-v", "version"}
+"""The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ VersionQuestion = tuple[str, ...]
 def ask_versions(
     questions: Sequence[VersionQuestion], cwd: Path, env: Mapping[str, str], longest: float = LONGEST_ANSWER
 ) -> dict[VersionQuestion, VersionReply]:
-    """What each command line said of its version, within `longest` seconds. Only that is taken from its output.
+    """Return what each command line said of its version, within `longest` seconds. Only that is taken from its output.
 
     Raises SystemExit (130, 143) when aigon is told to end meanwhile; what was started has ended then.
     """
@@ -83,7 +85,7 @@ def find_installed_version(program: str) -> str:
 
 
 def _npm_version(place: Path, name: str) -> str:
-    """The version in the `package.json` that has the program among its own."""
+    """Return the version in the `package.json` that has the program among its own."""
     for folder in list(place.parents)[:_FARTHEST]:
         try:
             package = json.loads(atomic.read_bounded(folder / "package.json", _LARGEST, "A package.json", hint=""))
@@ -96,7 +98,7 @@ def _npm_version(place: Path, name: str) -> str:
 
 
 def _pip_version(place: Path) -> str:
-    """The version of the distribution in the same environment that has a command of this name."""
+    """Return the version of the distribution in the same environment that has a command of this name."""
     command = re.compile(rf"^{re.escape(place.name)}\s*=", re.MULTILINE)
     for file in sorted(place.parent.parent.glob("lib/python3*/site-packages/*.dist-info/entry_points.txt")):
         if command.search(file.read_text("utf-8", "replace")):
@@ -121,7 +123,7 @@ def _describe_exit(code: int) -> str:
 
 
 def find_version(output: bytes) -> str:
-    """The first thing in an output that looks like a version: numbers with dots between them."""
+    """Return the first thing in an output that looks like a version: numbers with dots between them."""
     lines = strip_escapes(output[:100_000].decode("utf-8", "replace")).splitlines()
     for line in sorted(lines, key=lambda line: bool(_OFFER.search(line))):
         if found := _VERSION.search(line):
@@ -130,23 +132,19 @@ def find_version(output: bytes) -> str:
 
 
 def parse_version(version: str) -> tuple[int, ...]:
-    """A version as something that can be compared: its leading numbers. `2.36.1-rc1` is (2, 36, 1)."""
+    """Return the leading numbers of a version, to compare it. `2.36.1-rc1` is (2, 36, 1)."""
     release = re.match(r"\d+(?:\.\d+)*", version.removeprefix("v"))
     return tuple(int(number) for number in release[0].split(".")) if release else ()
 
 
 def compare_versions(version: str, tested: str) -> str:
-    """What to remark of a version beside the tested one; empty where nothing."""
+    """Return what to remark of a version beside the tested one; empty if nothing."""
     here, there = parse_version(version), parse_version(tested)
     width = max(len(here), len(there))
     order = [*here, *[0] * (width - len(here))], [*there, *[0] * (width - len(there))]
     if not here or not there or order[0] == order[1]:
         return ""
     return f"{'older' if order[0] < order[1] else 'newer'} than {tested}, which aigon was tried with"
-
-
-_PLAIN = {"--version", "-version", "-V", "-v", "version"}
-"""The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ class _Examined:
 
 
 def examine_agents(patients: Iterable[AgentToExamine], root: Path, env: Mapping[str, str]) -> tuple[AgentHealth, ...]:
-    """Every patient, in their order. Their programs are asked for their versions, all at the same time."""
+    """Return the health of every agent. All programs are asked for their versions at the same time."""
     examined = [_examine(patient, root, env) for patient in patients]
     said = ask_versions([q for one in examined for q in (one.version, one.node) if q], root, env)
     return tuple(_build_health(one, said, env) for one in examined)
@@ -219,7 +217,7 @@ def _build_health(one: _Examined, said: Mapping[VersionQuestion, VersionReply], 
 
 
 def _explain_node(one: _Examined, said: Mapping[VersionQuestion, VersionReply]) -> str:
-    """What is wrong with the Node that the program would start."""
+    """Return what is wrong with the Node that the program would start."""
     wanted = one.patient.kind.needs.get("node", "")
     here = said.get(one.node, VersionReply())
     if here.problem:
@@ -243,7 +241,7 @@ def _list_remarks(one: _Examined, version: VersionReply, env: Mapping[str, str])
 
 
 def _describe_withheld(patient: AgentToExamine, env: Mapping[str, str]) -> str:
-    """A program that nothing is known of is told nothing: its person has to know why it finds no key."""
+    """Say which secrets are kept from a program of unknown type, so that a person knows why it finds no key."""
     kept = [name for name in list_withheld(env, patient.agent, patient.kind) if holds_secret(name)]
     if patient.kind.name != "command" or not kept:
         return ""

@@ -22,9 +22,12 @@ from aigon.files.atomic import write_atomic
 from aigon.files.resources import find_resource
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
 
+ASIDE = ".new"
+"""What the name of a newer version has at its end beside a file that a person edited."""
+
 
 def resolve_types(names: Sequence[str], root: Path | None, config: Config) -> tuple[AgentType, ...]:
-    """The kinds called `names`: by name, for short, or by the name of a configured agent; each once.
+    """Return the agent types called `names`: by name, alias or the name of a configured agent; each once.
 
     Raises AigonError (exit 2) for one that is not known or has no command files, and lists those that have.
     """
@@ -72,12 +75,8 @@ def _is_installed(kind: AgentType, env: Mapping[str, str]) -> bool:
     return bool(kind.program and shutil.which(kind.program, path=env.get("PATH")))
 
 
-ASIDE = ".new"
-"""What the name of a newer version has at its end beside a file that a person edited."""
-
-
 def explain_unfit(path: Path, inside: Path | None) -> str:
-    """Why a file must not be written there; empty when it may. In a repository no link may lead out of it."""
+    """Return why a file must not be written there; empty if it may. In a repository no link may lead out of it."""
     if inside and not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(inside)):
         return "it would lie outside of the repository"
     if path.is_symlink():
@@ -130,7 +129,7 @@ class InstallTarget:
 
 @cache
 def load_templates() -> tuple[CommandTemplate, ...]:
-    """The commands that ship with aigon."""
+    """Return the commands that ship with aigon."""
     files = sorted(find_resource("templates", "commands").glob("*.md"))
     return tuple(parse_template(file.stem, file.read_bytes(), str(file)) for file in files)
 
@@ -141,7 +140,7 @@ def is_in_home(files: CommandFiles) -> bool:
 
 
 def filter_installable(known: Iterable[AgentType]) -> tuple[AgentType, ...]:
-    """The kinds that read commands of a person's own."""
+    """Return the agent types that read commands of a person's own."""
     return tuple(kind for kind in known if kind.commands)
 
 

@@ -36,7 +36,7 @@ class Obstacles:
 
 
 def find_obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacles:
-    """What keeps `agent` from working. Relative programs are those of `root`."""
+    """Return what keeps `agent` from working. Relative programs are those of `root`."""
     theirs = {**env, **agent.env}
     find = partial(find_program, root, theirs)
     known = agent.kind or AgentType(agent.adapter, agent.adapter)
@@ -55,19 +55,19 @@ def find_obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacle
 
 
 def find_credentials(kind: AgentType, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The credentials that are there: variables and files that hold something. Never what is in them."""
+    """Return the credentials that are there: variables and files that hold something. Never what is in them."""
     variables = [name for name in kind.credentials.env if env.get(name, "").strip()]
     return (*variables, *(name for name, empty in _credential_files(kind, env) if not empty))
 
 
 def _credential_files(kind: AgentType, env: Mapping[str, str]) -> list[tuple[str, bool]]:
-    """The files with credentials that are there, and whether each is known to hold none."""
+    """Return the files with credentials that are there, and whether each is known to hold none."""
     there = ((name, _locate(name, env)) for name in kind.credentials.files)
     return [(name, is_login_empty(name, _read_login(path))) for name, path in there if os.path.isfile(path)]  # noqa: PTH113 - False where looking is not allowed
 
 
 def _read_login(path: str) -> bytes | None:
-    """A file; None where it cannot be read, which says nothing of what it holds."""
+    """Return a file; None if it cannot be read, which says nothing of what it holds."""
     try:
         return atomic.read_bounded(Path(path), LARGEST_LOGIN, "A file with a login", hint="")
     except (OSError, AigonError):
@@ -101,7 +101,7 @@ def _root_problem(kind: AgentType, env: Mapping[str, str]) -> str:
 
 
 def _node_problem(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
-    """A Node that is not there at all; which one is there shows only when it is run."""
+    """Return the problem if there is no Node at all. Which version is there shows only when it is run."""
     wanted = kind.needs.get("node", "")
     if not wanted:
         return ""
@@ -114,7 +114,7 @@ def _node_problem(kind: AgentType, path: str, env: Mapping[str, str]) -> str:
 def _login_problem(
     agent: Agent, kind: AgentType, found: tuple[str, ...], kept: Sequence[str], env: Mapping[str, str]
 ) -> str:
-    """A login that is only under a name of somebody else's is none: the agent does not get to see it."""
+    """Return what is wrong with the login. One under another agent's name does not count: this agent cannot see it."""
     how = f": {kind.login}" if kind.login else ""
     if not any(name in kind.credentials.env for name in found) and (old := _find_expired(kind, env)):
         return f"the login in {old} has expired{how}"
@@ -129,7 +129,7 @@ def _login_problem(
 
 
 def _find_expired(kind: AgentType, env: Mapping[str, str]) -> str:
-    """The first file with a login that is over and cannot be renewed by itself; empty without one."""
+    """Return the first file with a login that is over and cannot be renewed by itself; empty without one."""
     now = time.time()
     return next(
         (

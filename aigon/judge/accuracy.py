@@ -48,7 +48,7 @@ class Calls:
 
 
 def sum_calls(answers: Iterable[JudgeAnswer]) -> Calls:
-    """All of them together; the cost is as certain as that of the least certain one."""
+    """Return the sum of all calls. Its cost is as certain as that of the least certain call."""
     made = tuple(answers)
     used = [answer.usage for answer in made if answer.usage]
     costs = [answer.cost for answer in made if answer.cost is not None]
@@ -113,7 +113,7 @@ class Evaluation:
 
 
 def count_verdicts(decided: Iterable[LabelledVerdict]) -> Mapping[str, int]:
-    """How many verdicts were right and wrong, by the way in which they were."""
+    """Return how many verdicts were right and wrong, by the way in which they were."""
     some = tuple(decided)
     return {
         "verdicts": len(some),

@@ -113,7 +113,7 @@ def _opinion(sitting: _Sitting, criterion: Criterion, said: reply.Decision | NoR
 
 
 def _check_claim(sitting: _Sitting, criterion: Criterion, said: reply.Decision) -> Verdict | Claim:
-    """A "met" whose quotes stand; unclear where one does not, or none counts."""
+    """Return a "met" whose quotes stand; unclear where one does not, or none counts."""
     found = check_supporting(said.quotes, criterion, sitting.evidence)
     refused = [one for one in found if one.result == "refused"]
     sitting.rejected += len(refused)
@@ -127,7 +127,7 @@ def _check_claim(sitting: _Sitting, criterion: Criterion, said: reply.Decision) 
 
 
 def _refute_all(sitting: _Sitting, claims: Sequence[Claim]) -> Asking[Verdict]:
-    """What is left of the claims after somebody tried to refute them."""
+    """Return what is left of the claims after somebody tried to refute them."""
     heard: dict[int, reply.Refutation | NoReply] = {}
     for some in _batches(sitting.case, claims):
         question = build_refute_question(sitting.case, sitting.view, some)
@@ -180,7 +180,7 @@ def judge_change(
     *,
     ask: Callable[[JudgeQuestion], JudgeAnswer],
 ) -> Judgement:
-    """The verdicts on `criteria`, with every quote checked and every "met" put to a refuting call.
+    """Return the verdicts on `criteria`, with every quote checked and every "met" put to a refuting call.
 
     `ask` makes one call (a backend's `ask`, bound to settings). It is called once for all criteria or once for each
     (`settings.mode`), then again for the claims that stood. What fails is an unclear verdict, never an exception.
@@ -205,6 +205,6 @@ def build_case(
     file_diffs: Sequence[FileDiff],
     findings: Sequence[ObservedCheck],
 ) -> Case:
-    """The case, with delimiters that nobody could foresee."""
+    """Return the case, with delimiters that nobody could foresee."""
     mark = secrets.token_hex(8)
     return Case(tuple(criteria), spec_text, tuple(file_diffs), tuple(findings), mark, settings.mode)

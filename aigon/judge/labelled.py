@@ -26,6 +26,7 @@ from aigon.text.documents import DocumentNode, parse_yaml
 
 FILE = "case.yaml"
 TRUTHS: tuple[Truth, ...] = ("met", "unmet")
+_IDENTITY = (("user.name", "aigon judge-eval"), ("user.email", "judge-eval@example.invalid"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class LabelledCase:
 
 
 def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
-    """The cases in `folder`, by name; the folder may be one itself.
+    """Return the cases in `folder`, by name; the folder may be one itself.
 
     Raises AigonError (exit 2) where there are none, and for a case that is not complete.
     """
@@ -56,7 +57,7 @@ def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
 
 
 def load_case(folder: Path) -> LabelledCase:
-    """The case in one folder. Raises AigonError (exit 2), naming the file and the key."""
+    """Return the case in one folder. Raises AigonError (exit 2), naming the file and the key."""
     file = folder / FILE
     keys = parse_yaml(_read_content(file), str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
     if not any((folder / name).exists() for name in ("after", "change.diff")) and "delete" not in keys:
@@ -96,14 +97,11 @@ def _not_the_same(node: DocumentNode, asked: set[str], labels: set[str]) -> Aigo
 
 
 def _parse_check(node: DocumentNode) -> ObservedCheck:
-    """A check that was green, as everything is when a judge is asked."""
+    """Return a check that passed, as every check has when a judge is asked."""
     keys = node.fields(("title", "summary", "output"), ("title",))
     title, summary, output = (keys[key].text() if key in keys else "" for key in ("title", "summary", "output"))
     finding = Finding(title.lower(), "tests", title, "pass", summary or "ok", excerpt=output)
     return ObservedCheck(finding, output)
-
-
-_IDENTITY = (("user.name", "aigon judge-eval"), ("user.email", "judge-eval@example.invalid"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ class LabelledBench:
 
 @contextmanager
 def open_bench() -> Iterator[LabelledBench]:
-    """A repository for the length of an evaluation. Raises AigonError (exit 7) when git cannot make one."""
+    """Yield a repository for the length of an evaluation. Raises AigonError (exit 7) when git cannot make one."""
     with tempfile.TemporaryDirectory(prefix="aigon-judge-eval-") as folder:
         root = Path(folder, "tree")
         root.mkdir()

@@ -20,10 +20,20 @@ from aigon.model.judging import JudgeQuestion
 Anonymizer = Callable[[str], str]
 SHORTEST = 2
 """Characters of the shortest name that is looked for."""
+MOST_REASONS = 20
+"""Reasons of one reply."""
+_LONGEST_SPEC = 20_000
+"""Characters of the specification that are shown."""
+_MOST_LISTED = 300
+"""Files of a change that are named and not shown."""
+DIVIDER = "\n---\n"
+"""What stands between the two parts of the template: what holds throughout, and what is asked."""
+PairChoice = Literal["first", "second", "tie"]
+NAMES: tuple[PairChoice, PairChoice] = ("first", "second")
 
 
 def build_anonymizer(names: Iterable[str]) -> Anonymizer:
-    """A function that puts `name_1` and so on in the place of these names, where they stand as whole words."""
+    """Return a function that puts `name_1` and so on in the place of these names, where they stand as whole words."""
     known = sorted({name.strip().casefold() for name in names if len(name.strip()) >= SHORTEST})
     if not known:
         return str
@@ -34,7 +44,7 @@ def build_anonymizer(names: Iterable[str]) -> Anonymizer:
 
 
 def anonymize_diff(diff: FileDiff, plain: Anonymizer) -> FileDiff:
-    """A file's change with `plain` words in its path and in every line."""
+    """Return a file's change with `plain` words in its path and in every line."""
     hunks = tuple(_hunk(hunk, plain) for hunk in diff.hunks)
     content = "\n".join(map(plain, diff.content.split("\n")))
     return replace(diff, path=plain(diff.path), hunks=hunks, content=content)
@@ -42,11 +52,6 @@ def anonymize_diff(diff: FileDiff, plain: Anonymizer) -> FileDiff:
 
 def _hunk(hunk: Hunk, plain: Anonymizer) -> Hunk:
     return Hunk(plain(hunk.heading), tuple(replace(line, text=plain(line.text)) for line in hunk.lines))
-
-
-PairChoice = Literal["first", "second", "tie"]
-MOST_REASONS = 20
-"""Reasons of one reply."""
 
 
 class PairReason(StrictModel):
@@ -67,7 +72,7 @@ class PairReply(StrictModel):
 
 
 def parse_pair_reply(text: str) -> PairReply | str:
-    """The reply, or why there is none."""
+    """Return the reply, or why there is none."""
     try:
         found = PairReply.model_validate(parse_document(text))
     except (ValueError, RecursionError) as error:
@@ -80,7 +85,7 @@ def parse_pair_reply(text: str) -> PairReply | str:
 
 
 def build_pair_schema() -> Mapping[str, object]:
-    """The JSON Schema of the reply, without references, as every backend can take it."""
+    """Return the JSON Schema of the reply, without references, as every backend can take it."""
     text: Mapping[str, object] = {"type": "string"}
     change = {"type": "string", "enum": ["first", "second"]}
     one = _object_schema({"change": change, "path": text, "line": {"type": "integer"}, "text": text, "reason": text})
@@ -91,15 +96,6 @@ def build_pair_schema() -> Mapping[str, object]:
 def _object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
     required = list(properties)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-_LONGEST_SPEC = 20_000
-"""Characters of the specification that are shown."""
-_MOST_LISTED = 300
-"""Files of a change that are named and not shown."""
-DIVIDER = "\n---\n"
-"""What stands between the two parts of the template: what holds throughout, and what is asked."""
-NAMES: tuple[PairChoice, PairChoice] = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,7 @@ def _shared_text(pair: Pair) -> str:
 
 
 def read_preference(pair: Pair, text: str) -> Preference | str:
-    """What the reply says, or why it says nothing."""
+    """Return what the reply says, or why it says nothing."""
     found = parse_pair_reply(text)
     if isinstance(found, str):
         return found

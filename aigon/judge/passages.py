@@ -14,6 +14,30 @@ if TYPE_CHECKING:
 
 Position = tuple[int, int]
 """A line's number and a column from 0."""
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".rtf", ".tex")
+_PROSE_NAMES = re.compile(
+    r"(readme|changelog|changes|history|news|licen[cs]e|authors|contributors|contributing|notice|todo|notes?|copying"
+    r"|security|code_of_conduct)",
+    re.IGNORECASE,
+)
+_CODE_NAMES = re.compile(r"(.*requirements.*|constraints.*|cmakelists|robots|manifest)\.txt$", re.IGNORECASE)
+_MARKED = re.compile(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
+_SENTENCE = re.compile(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
+_LONGEST = 300_000
+"""Characters that a lexer is given; of a longer text what comes before the place in question."""
+_BLOCKS = ("def", "class", "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "async")
+_SHORTEST_QUOTE = 6
+"""Characters, white space aside, below which a quote says nothing."""
+_NEAR = 2_000
+"""Lines before a quote that a lexer sees of a very large file."""
+_LARGE = 200_000
+"""Characters from which a file is very large."""
+_KEYWORDS = (
+    "return else pass break continue end begin try finally done fi esac then do none null nil true false undefined "
+    "void self this import from export default def class function func fn const let var public private static "
+    "except catch if elif elsif for while async await with new in is not and or"
+)
+_EMPTY_WORDS = frozenset(_KEYWORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +48,7 @@ class Passage:
     places: tuple[Position, ...]
 
     def found(self, needle: str) -> Iterator[tuple[Position, ...]]:
-        """The places of each occurrence of `needle` (folded). A part of a word is no occurrence."""
+        """Yield the places of each occurrence of `needle` (folded). A part of a word is no occurrence."""
         at = self.folded.find(needle) if needle else -1
         while at >= 0:
             if _whole_words(self.folded, at, at + len(needle)):
@@ -82,20 +106,6 @@ def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-_PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".rtf", ".tex")
-_PROSE_NAMES = re.compile(
-    r"(readme|changelog|changes|history|news|licen[cs]e|authors|contributors|contributing|notice|todo|notes?|copying"
-    r"|security|code_of_conduct)",
-    re.IGNORECASE,
-)
-_CODE_NAMES = re.compile(r"(.*requirements.*|constraints.*|cmakelists|robots|manifest)\.txt$", re.IGNORECASE)
-_MARKED = re.compile(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
-_SENTENCE = re.compile(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
-_LONGEST = 300_000
-"""Characters that a lexer is given; of a longer text what comes before the place in question."""
-_BLOCKS = ("def", "class", "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "async")
-
-
 @dataclass(frozen=True, slots=True)
 class CommentMap:
     """`flags` has one byte for each character of `lines` joined by line ends: 1 for comment or docstring."""
@@ -119,7 +129,7 @@ def is_prose(path: str) -> bool:
 
 @lru_cache(maxsize=64)
 def find_comments(path: str, text: str) -> CommentMap:
-    """The comments of a file; its text begins at line 1."""
+    """Return the comments of a file; its text begins at line 1."""
     starts = [0, *(m.end() for m in re.finditer("\n", text))]
     lexer = _find_lexer(path.rpartition("/")[2])
     flags = bytearray(len(text))
@@ -137,7 +147,7 @@ def _find_lexer(name: str) -> "Lexer | None":
 
 
 def _spans_by_marks(text: str) -> Iterator[tuple[int, int]]:
-    """Where no lexer is known: lines that begin like a comment, and lines that are a sentence."""
+    """Yield lines that begin like a comment, and lines that are a sentence: no lexer is known."""
     at = 0
     for line in text.split("\n"):
         if _MARKED.match(line) or _SENTENCE.fullmatch(line):
@@ -159,7 +169,7 @@ def _spans_by_lexer(lexer: "Lexer", text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_directive(kind: Any) -> bool:
-    """What pygments files under comments although it does something: `#include`, `<?php`, a shebang."""
+    """Whether pygments calls it a comment although it does something: `#include`, `<?php`, a shebang."""
     from pygments.token import Comment
 
     return kind in Comment.Preproc or kind in Comment.PreprocFile or kind in Comment.Hashbang
@@ -197,22 +207,8 @@ def _count_opened(value: str) -> int:
     return sum(value.count(c) for c in "([{") - sum(value.count(c) for c in ")]}")
 
 
-_SHORTEST_QUOTE = 6
-"""Characters, white space aside, below which a quote says nothing."""
-_NEAR = 2_000
-"""Lines before a quote that a lexer sees of a very large file."""
-_LARGE = 200_000
-"""Characters from which a file is very large."""
-_KEYWORDS = (
-    "return else pass break continue end begin try finally done fi esac then do none null nil true false undefined "
-    "void self this import from export default def class function func fn const let var public private static "
-    "except catch if elif elsif for while async await with new in is not and or"
-)
-_EMPTY_WORDS = frozenset(_KEYWORDS.split())
-
-
 def name_words(diff: FileDiff, places: Sequence[Position], *, old: bool) -> str:
-    """What kind of words the quote is, where nothing of it is code; else empty."""
+    """Return what kind of words the quote is, where nothing of it is code; else empty."""
     if is_prose(diff.path):
         return "prose"
     lines = _lines_near(diff, places, old=old)

@@ -13,6 +13,12 @@ from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion
 from aigon.text.fingerprints import strip_escapes
 
+TOLERANCE = 3
+"""Lines by which the number of a quote may be off: models miscount; the text must stand there all the same."""
+MOST_QUOTES = 50
+"""Quotes of one verdict."""
+_COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -26,24 +32,17 @@ class Evidence:
         self._by_name.update({name: diff for diff in self.files for name in (diff.path, diff.name)})
 
     def file(self, path: str) -> FileDiff | None:
-        """The file of that name, which may have the prefix of a diff."""
+        """Return the file of that name, which may have the prefix of a diff."""
         plain_path = path.strip()
         tries = (path, plain_path, plain_path.removeprefix("./"), re.sub(r"^[ab]/", "", plain_path))
         return next((self._by_name[name] for name in tries if name in self._by_name), None)
 
     def output(self, source: str) -> str | None:
-        """All that is known of the check of that name or title; None where there is none."""
+        """Return all that is known of the check of that name or title; None if there is none."""
         wanted = source.strip().casefold().removeprefix("check ")
         found = [o for o in self.observed if wanted in (o.finding.check.casefold(), o.finding.title.casefold())]
         texts = [text for o in found for text in (o.output, o.finding.excerpt, o.finding.summary)]
         return strip_escapes("\n".join(texts)) if found else None
-
-
-TOLERANCE = 3
-"""Lines by which the number of a quote may be off: models miscount; the text must stand there all the same."""
-MOST_QUOTES = 50
-"""Quotes of one verdict."""
-_COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +55,14 @@ class QuoteCheck:
 
 
 def check_supporting(quotes: Sequence[Quote], criterion: Criterion, evidence: Evidence) -> tuple[QuoteCheck, ...]:
-    """What became of each quote of a "met"."""
+    """Check each quote of a "met"."""
     if len(quotes) > MOST_QUOTES:
         return (QuoteCheck("refused", f"{len(quotes)} quotes", f"more than {MOST_QUOTES} are not read"),)
     return tuple(_check_supporting_quote(quote, criterion.text, evidence) for quote in quotes)
 
 
 def check_countering(quotes: Sequence[Quote], evidence: Evidence) -> tuple[QuoteCheck, ...]:
-    """What became of each quote against a claim: any shown line and any output may speak, comments too."""
+    """Check each quote against a claim: any shown line and any output count, comments too."""
     return tuple(_check_countering_quote(quote, evidence) for quote in quotes[:MOST_QUOTES])
 
 
@@ -100,7 +99,7 @@ def _check_countering_quote(quote: Quote, evidence: Evidence) -> QuoteCheck:
 
 
 def _check_output_quote(quote: Quote, evidence: Evidence, *, printed: bool) -> QuoteCheck:
-    """A quote from a check's output. `printed`: what the change holds literally is the change's own word."""
+    """Check a quote from a check's output. `printed`: what the change holds literally is the change's own word."""
     output = evidence.output(quote.source)
     needle = fold_whitespace(quote.text)
     if output is None:
@@ -115,7 +114,7 @@ def _check_output_quote(quote: Quote, evidence: Evidence, *, printed: bool) -> Q
 
 
 def _find_near(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Position, ...] | None:
-    """Where the quote stands among the lines with these signs, at most `TOLERANCE` lines off."""
+    """Return where the quote stands among the lines with these signs, at most `TOLERANCE` lines off."""
     near = [p for p in _find_anywhere(quote, diff, signs, old=old) if abs(p[0][0] - quote.line) <= TOLERANCE]
     return min(near, key=lambda places: abs(places[0][0] - quote.line), default=None)
 

@@ -11,6 +11,9 @@ from aigon.text.fingerprints import strip_escapes
 
 _LONGEST_TEXT = 1_000
 """Characters of evidence, and of reason, that are kept of one verdict."""
+LONGEST = 1_000_000
+"""Characters of a reply that is read; the API's longest is far below."""
+MALFORMED = "the judge's reply is not in the format that was asked for"
 
 
 def bound_text(text: str, characters: int = _LONGEST_TEXT) -> str:
@@ -20,14 +23,8 @@ def bound_text(text: str, characters: int = _LONGEST_TEXT) -> str:
 
 
 def truncate(text: str, characters: int) -> str:
-    """The beginning of a long text, and that it was cut."""
+    """Return the beginning of a long text, and say that it was cut."""
     return text if len(text) <= characters else f"{text[:characters]}\n(cut here: {len(text):,} characters in all)"
-
-
-LONGEST = 1_000_000
-"""Characters of a reply that is read; the API's longest is far below."""
-
-MALFORMED = "the judge's reply is not in the format that was asked for"
 
 
 class StrictModel(BaseModel):
@@ -37,7 +34,7 @@ class StrictModel(BaseModel):
 
 
 def parse_document(text: str) -> Any:
-    """The document. Raises ValueError or RecursionError for what is too long, no JSON, or has a key twice."""
+    """Return the document. Raises ValueError or RecursionError for what is too long, no JSON, or has a key twice."""
     if len(text) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST:,} characters")
     found = json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
@@ -57,7 +54,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def describe_malformed(error: ValueError | RecursionError) -> str:
-    """What is wrong with a reply that could not be read."""
+    """Return what is wrong with a reply that could not be read."""
     return f"{MALFORMED} ({_describe_error(error)})"
 
 

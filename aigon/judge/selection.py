@@ -28,34 +28,6 @@ _REMOVAL = re.compile(
     r"|renam(e|es|ed|ing)|replac(e|es|ed|ing)|eliminat(e|es|ed)|unused|clean(ed)? up|move[sd]?|strip(ped)?)\b",
     re.IGNORECASE,
 )
-
-
-def asks_documentation(criterion: str) -> bool:
-    """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it.
-
-    By its own words: docs, documented, documentation, README, docstring, comment, changelog, release notes, help
-    text, explained, described, guide and the like, or `Document ...` at its beginning.
-    """
-    return bool(_DOCUMENTATION.search(criterion))
-
-
-def asks_removal(criterion: str) -> bool:
-    """Whether it asks that something be gone, so that a removed line can be what proves it.
-
-    By its own words: remove, delete, drop, rename, replace, move, no longer, gone and the like.
-    """
-    return bool(_REMOVAL.search(criterion))
-
-
-def weigh_words(criterion: str) -> Mapping[str, int]:
-    """The words to look for in paths and hunks, in lower case; what stands in backticks weighs most."""
-    found = {word.lower(): _WORD_WEIGHT for word in _WORD.findall(criterion)}
-    found = {word: weight for word, weight in found.items() if len(word) > 2 and word not in _STOP}
-    for quoted in _NAMED.findall(criterion):
-        found |= {part.lower(): _NAMED_WEIGHT for part in (quoted.strip(), *_WORD.findall(quoted)) if len(part) > 1}
-    return found
-
-
 _LOCK_NAMES = (
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum packages.lock.json "
     "gradle.lockfile conda-lock.yml package.resolved deno.lock pixi.lock"
@@ -76,13 +48,42 @@ _MARK = re.compile(
 )
 _FIRST = 10
 """Lines at the top of a file in which a generator says that it wrote it (as linguist looks at the first few)."""
-
 _TOP = 2_000
 """Characters of these lines that are looked at."""
+BUDGET = 60_000
+"""Characters of a diff that is shown whole: 4,000 would cut half of all real commits."""
+PIECE = 6_000
+"""Characters above which a hunk of a diff that is too long is divided: a new file would else be all or nothing."""
+
+
+def asks_documentation(criterion: str) -> bool:
+    """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it.
+
+    By its own words: docs, documented, documentation, README, docstring, comment, changelog, release notes, help
+    text, explained, described, guide and the like, or `Document ...` at its beginning.
+    """
+    return bool(_DOCUMENTATION.search(criterion))
+
+
+def asks_removal(criterion: str) -> bool:
+    """Whether it asks that something be gone, so that a removed line can be what proves it.
+
+    By its own words: remove, delete, drop, rename, replace, move, no longer, gone and the like.
+    """
+    return bool(_REMOVAL.search(criterion))
+
+
+def weigh_words(criterion: str) -> Mapping[str, int]:
+    """Return the words to look for in paths and hunks, in lower case; what stands in backticks weighs most."""
+    found = {word.lower(): _WORD_WEIGHT for word in _WORD.findall(criterion)}
+    found = {word: weight for word, weight in found.items() if len(word) > 2 and word not in _STOP}
+    for quoted in _NAMED.findall(criterion):
+        found |= {part.lower(): _NAMED_WEIGHT for part in (quoted.strip(), *_WORD.findall(quoted)) if len(part) > 1}
+    return found
 
 
 def explain_hidden_name(path: str) -> str:
-    """Why a file of that name is not shown; "" when it is."""
+    """Return why a file of that name is not shown; "" if it is."""
     *folders, name = path.lower().split("/")
     if name in _LOCKS or name.endswith(_LOCK_ENDINGS):
         return "lock file"
@@ -97,7 +98,7 @@ def is_hidden_by_name(path: str) -> bool:
 
 
 def explain_hidden(diff: FileDiff) -> str:
-    """Why the text of this file is not shown; "" when it is."""
+    """Return why the text of this file is not shown; "" if it is."""
     if named := explain_hidden_name(diff.path):
         return named
     for flag, word in ((diff.submodule, "submodule"), (diff.binary, "binary"), (diff.large, "too large")):
@@ -116,12 +117,6 @@ def _read_top(diff: FileDiff) -> str:
     top = [text for number, text in known if number not in written]
     top += [line.text for line in lines if line.sign == "-" and line.old <= _FIRST]
     return "\n".join(top)[:_TOP]
-
-
-BUDGET = 60_000
-"""Characters of a diff that is shown whole: 4,000 would cut half of all real commits."""
-PIECE = 6_000
-"""Characters above which a hunk of a diff that is too long is divided: a new file would else be all or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +138,12 @@ class _Part:
     path: str
 
     def score(self, words: dict[str, int]) -> int:
-        """How much it has to do with these words: a word of the path counts twice."""
+        """Return how much it has to do with these words: a word of the path counts twice."""
         return sum(w * ((word in self.text) + 2 * (word in self.path)) for word, w in words.items())
 
 
 def select_shown(diffs: Sequence[FileDiff], criteria: Sequence[Criterion], budget: int = BUDGET) -> ShownChange:
-    """The whole change where its text fits into `budget` characters, else the hunks that the criteria speak of.
+    """Return the whole change where its text fits into `budget` characters, else the hunks that the criteria speak of.
 
     The criteria take turns, so that each gets its share, and every call of a look shows the same.
     """
@@ -217,7 +212,7 @@ def _keep_chosen(
 
 
 def _split_hunk(hunk: Hunk) -> list[Hunk]:
-    """A long hunk in pieces, divided where a line is empty or, failing that, where it gets too long."""
+    """Return a long hunk in pieces, divided where a line is empty or, failing that, where it gets too long."""
     pieces, start, size, blank = [], 0, 0, 0
     for at, line in enumerate(hunk.lines):
         size += len(line.text) + 2

@@ -15,6 +15,13 @@ from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit
 from aigon.secrets.redaction import drop_credentials
 
 NOBODY = "no agent was chosen that could be asked"
+PREFERENCE = ("agent", "anthropic")
+"""Which judge is taken where none was chosen: the first that is ready."""
+MODEL_VARIABLE = "AIGON_JUDGE_MODEL"
+"""What tells a program that is a judge which model was configured for it."""
+_SHOWN = 60
+"""Characters of a command line that stand for a model's name."""
+_EXAMPLE = '"judge": {"backend": "command", "command": ["./judge.sh"]} in .aigon/config.json'
 
 
 def _no_answer(_exited: ProgramExit) -> JudgeAnswer:
@@ -36,17 +43,8 @@ class AgentJudgeSettings(JudgeSettings):
     alone: bool = False
 
 
-PREFERENCE = ("agent", "anthropic")
-"""Which judge is taken where none was chosen: the first that is ready."""
-MODEL_VARIABLE = "AIGON_JUDGE_MODEL"
-"""What tells a program that is a judge which model was configured for it."""
-_SHOWN = 60
-"""Characters of a command line that stand for a model's name."""
-_EXAMPLE = '"judge": {"backend": "command", "command": ["./judge.sh"]} in .aigon/config.json'
-
-
 def choose_judge(own: JudgeConfig, flag: str | None) -> str | None:
-    """The judge that was chosen, `none` for nobody; None where nothing was said.
+    """Return the judge that was chosen, `none` for nobody; None if nothing was said.
 
     Raises AigonError (exit 2) for one that does not exist, and for `command` without a command.
     """
@@ -66,7 +64,7 @@ def build_settings(
     agent: Agent | None,
     allowed: Sequence[str] = (),
 ) -> JudgeSettings:
-    """What the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody.
+    """Return what the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody.
 
     A program sees no credentials but those that are `allowed`, an agent those of its kind too.
     """
@@ -96,7 +94,7 @@ def _model_of(own: JudgeConfig, agent: Agent) -> str:
 
 
 def _program_settings(settings: JudgeSettings, command: tuple[str, ...], own: JudgeConfig) -> JudgeSettings:
-    """A program has a model only if one was configured: the built-in default is another judge's."""
+    """Return the settings of a program. It has a model only if one was configured: the default is another judge's."""
     chosen = own.model if "model" in own.model_fields_set else ""
     env = {**settings.env, **({MODEL_VARIABLE: chosen} if chosen else {})}
     shown = " ".join(Path(word).name or word for word in command)[:_SHOWN]
@@ -127,7 +125,7 @@ def _explain_no_judge_use(agent: Agent) -> str:
 
 
 def explain_unready(settings: JudgeSettings) -> str:
-    """Empty when the judge can be asked, else what is missing."""
+    """Return what is missing; empty if the judge can be asked."""
     return _backend(settings.backend).explain_unready(settings, settings.env)
 
 
@@ -142,7 +140,7 @@ def find_program(root: Path, env: Mapping[str, str], name: str) -> str | None:
 
 
 def _backend(name: str) -> Backend:
-    """The backend of that name. Raises AigonError (exit 2) that says where the name stands."""
+    """Return the backend of that name. Raises AigonError (exit 2) that says where the name stands."""
     try:
         return find_backend(name)
     except AigonError as error:

@@ -13,13 +13,65 @@ from aigon.agents.adapters._program import last_words
 from aigon.agents.adapters._records import text_at
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 
+_NOT_USAGE = r"(?!(?:rate|context|token|input|output|turn|message|size)s?\b)"
+"""Limits of a minute, of a model or of one reply are no usage limits."""
+FARTHEST = 366 * 86_400.0
+"""Seconds from now that a time to wait for is believed; nothing that a program tells of is farther away."""
+SHORTEST = 60.0
+"""Seconds in such a header from which on it says something: for less a program waits by itself."""
+_RESET_WORD = r"(?:again|retry|resets?|available|until)"
+_EPOCH = re.compile(r"(?:\||\b(?:resets?|until)(?:[ _]at)?\W{1,4})(\d{10})(\d{3})?\b", re.I)
+_SPANS = re.compile(
+    rf"(?:\b{_RESET_WORD}\s+(?:in|after)\s+|retryDelay\W{{1,5}})((?:\d+(?:\.\d+)?\s*[a-z]+[ ,]*(?:and )?)+)", re.I
+)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(w|d|h|m(?!s|o)|s)[a-z]*", re.I)
+_SECONDS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_DATE = re.compile(
+    rf"\b{_RESET_WORD}\b\D{{0,12}}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?", re.I
+)
+_CLOCK = re.compile(
+    rf"\b{_RESET_WORD}(?: again)?(?: (?:at|on))?\s+"
+    r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,? (?:at )?)?"
+    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    r"(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?\s*(?P<half>[AP]M\b)?(?:\s*\(?(?P<zone>[A-Z][\w+-]*(?:/[\w+-]+)*))?",
+    re.I,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+LONGEST_DETAIL = 500
+"""Characters of a message that are kept."""
+_API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
+_END_WORDS: Mapping[TurnEnd, str] = {
+    "usage_limit": "usage limit",
+    "overloaded": "overloaded",
+    "unavailable": "no connection",
+    "bad_credentials": "bad credentials",
+    "refused": "refused",
+}
+_DEEPEST = 4
+_LONGEST_MESSAGE = 20_000
+STATUSES: Mapping[str, int] = {
+    "BadRequestError": 400,
+    "AuthenticationError": 401,
+    "PermissionDeniedError": 403,
+    "NotFoundError": 404,
+    "RateLimitError": 429,
+    "InternalServerError": 500,  # litellm's word for a connection that failed, too
+    "BadGatewayError": 502,
+    "ServiceUnavailableError": 503,
+    "Timeout": 504,
+}
+"""What each stands for. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
+TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")
+"""Requests that ended so cost nothing."""
+_PREFIX = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
+
 
 def _any_of(*patterns: str) -> "re.Pattern[str]":
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-_NOT_USAGE = r"(?!(?:rate|context|token|input|output|turn|message|size)s?\b)"
-"""Limits of a minute, of a model or of one reply are no usage limits."""
 LIMIT = _any_of(
     r"(?<!not your )usage[ _]?limit",
     rf"(?:hit|reached|exceeded|exhausted) your (?:{_NOT_USAGE}[\w-]+ ){{0,4}}?"
@@ -103,36 +155,11 @@ STATUS = _any_of(
 )
 """An HTTP status inside of a message."""
 
-FARTHEST = 366 * 86_400.0
-"""Seconds from now that a time to wait for is believed; nothing that a program tells of is farther away."""
-SHORTEST = 60.0
-"""Seconds in such a header from which on it says something: for less a program waits by itself."""
-_RESET_WORD = r"(?:again|retry|resets?|available|until)"
-_EPOCH = re.compile(r"(?:\||\b(?:resets?|until)(?:[ _]at)?\W{1,4})(\d{10})(\d{3})?\b", re.I)
-_SPANS = re.compile(
-    rf"(?:\b{_RESET_WORD}\s+(?:in|after)\s+|retryDelay\W{{1,5}})((?:\d+(?:\.\d+)?\s*[a-z]+[ ,]*(?:and )?)+)", re.I
-)
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(w|d|h|m(?!s|o)|s)[a-z]*", re.I)
-_SECONDS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
-_DATE = re.compile(
-    rf"\b{_RESET_WORD}\b\D{{0,12}}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?", re.I
-)
-_CLOCK = re.compile(
-    rf"\b{_RESET_WORD}(?: again)?(?: (?:at|on))?\s+"
-    r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,? (?:at )?)?"
-    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?"
-    r"(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?\s*(?P<half>[AP]M\b)?(?:\s*\(?(?P<zone>[A-Z][\w+-]*(?:/[\w+-]+)*))?",
-    re.I,
-)
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
 
 def find_reset_time(message: str, now: float) -> float | None:
-    """When the limit that `message` speaks of ends, in seconds since the epoch; None where it does not say.
+    """Return when the limit in `message` ends, in seconds since the epoch; None if it does not say.
 
-    `now`, in seconds since the epoch, is when it was said; 0 where that is not known: then only a full date helps.
+    `now`, in seconds since the epoch, is when it was said; 0 if that is not known: then only a full date helps.
     """
     found = (read(message, now) for read in _READERS)
     then = next((one for one in found if one is not None), None)
@@ -140,7 +167,7 @@ def find_reset_time(message: str, now: float) -> float | None:
 
 
 def parse_retry_after(header: str, now: float) -> float | None:
-    """The same by the value of a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3)."""
+    """Return the same by the value of a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3)."""
     from email.utils import parsedate_to_datetime
 
     try:
@@ -182,7 +209,7 @@ def _span_time(message: str, now: float) -> float | None:
 
 
 def _clock_time(message: str, now: float) -> float | None:
-    """The next time that a clock shows this: in the zone that is named, else in that of this machine."""
+    """Return the next time that a clock shows this: in the zone that is named, else in that of this machine."""
     found = _CLOCK.search(message)
     if found is None or not now or not (found["minute"] or found["half"]):
         return None
@@ -218,19 +245,6 @@ def _find_zone(name: str) -> tzinfo | None:
 
 _READERS: tuple[Callable[[str, float], float | None], ...] = (_epoch_time, _date_time, _span_time, _clock_time)
 
-LONGEST_DETAIL = 500
-"""Characters of a message that are kept."""
-_API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
-_END_WORDS: Mapping[TurnEnd, str] = {
-    "usage_limit": "usage limit",
-    "overloaded": "overloaded",
-    "unavailable": "no connection",
-    "bad_credentials": "bad credentials",
-    "refused": "refused",
-}
-_DEEPEST = 4
-_LONGEST_MESSAGE = 20_000
-
 
 def classify_error(message: str, status: int = 0) -> TurnEnd:
     """How a turn ended that ended with this message; `status` is the HTTP status where the program tells it apart."""
@@ -250,7 +264,7 @@ def classify_error(message: str, status: int = 0) -> TurnEnd:
 
 
 def find_status(message: str) -> int:
-    """The HTTP status that a message speaks of, 0 for none: `unexpected status 401 Unauthorized: ...`."""
+    """Return the HTTP status that a message speaks of, 0 for none: `unexpected status 401 Unauthorized: ...`."""
     found = STATUS.search(message)
     return int(next(filter(None, found.groups()))) if found else 0
 
@@ -271,7 +285,7 @@ def read_error(message: str, status: int = 0, *, now: float = 0.0, retry_after: 
 
 
 def unwrap_message(message: str) -> str:
-    """What a message says when it is unpacked: `[API Error: {"error":{"code":401,"message":"..."}}]`."""
+    """Return what a message says when it is unpacked: `[API Error: {"error":{"code":401,"message":"..."}}]`."""
     for _ in range(_DEEPEST):
         message = _API_ERROR.sub(r"\1", message)
         try:
@@ -294,25 +308,8 @@ def read_stderr(exited: ProgramExit) -> TurnReport:
     return TurnReport() if seen.end == "failed" else seen
 
 
-STATUSES: Mapping[str, int] = {
-    "BadRequestError": 400,
-    "AuthenticationError": 401,
-    "PermissionDeniedError": 403,
-    "NotFoundError": 404,
-    "RateLimitError": 429,
-    "InternalServerError": 500,  # litellm's word for a connection that failed, too
-    "BadGatewayError": 502,
-    "ServiceUnavailableError": 503,
-    "Timeout": 504,
-}
-"""What each stands for. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
-TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")
-"""Requests that ended so cost nothing."""
-_PREFIX = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
-
-
 def read_exception(name: str, message: str, now: float) -> TurnReport:
-    """What is seen of a turn that this exception ended; `now`, in seconds since the epoch, is when."""
+    """Return what an exception says of the turn that it ended at `now`, in seconds since the epoch."""
     text = _PREFIX.sub("", " ".join(message.split()))
     status = next((status for known, status in STATUSES.items() if name.endswith(known)), 0)
     if not status and not message.startswith("litellm."):

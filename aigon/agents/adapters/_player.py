@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def list_attempts(recording: Path) -> list[int]:
-    """The numbers of the attempts in a recording, ascending; none where there is no such folder."""
+    """Return the numbers of the attempts in a recording, ascending; none where there is no such folder."""
     if not recording.is_dir():
         return []
     return sorted(int(entry.name) for entry in recording.iterdir() if entry.name.isdecimal() and entry.is_dir())
@@ -60,7 +60,7 @@ def _list_sources(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _resolve_inside(workspace: Path, name: str) -> Path:
-    """The path of `name` in the workspace. Raises ValueError when it leads out of it, through a link too."""
+    """Return the path of `name` in the workspace. Raises ValueError when it leads out of it, through a link too."""
     relative = Path(name)
     target = workspace / relative
     if relative.is_absolute() or ".." in relative.parts:

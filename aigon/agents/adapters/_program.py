@@ -32,10 +32,16 @@ _ERROR_TAIL = 300
 _TAG = re.compile(r"</?impossible>")
 _LINE_BREAK = re.compile(r"\n\s*")
 _BLANKS = re.compile(r"\s+")
+LONGEST_PROMPT = 100_000
+"""Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
+NO_TURN = TurnRequest(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
+"""The question of a judge, which is about no turn."""
+_OUTDATED = re.compile(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
+_GROUP = re.compile(r"\{(\w+)\}")
 
 
 def build_environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
-    """The variables of the contract, over those configured for the agent: a configuration cannot mask them."""
+    """Return the variables of the contract, over those configured for the agent: a configuration cannot mask them."""
     return {
         **agent.env,
         "AIGON_FEATURE": ask.feature_id,
@@ -52,7 +58,7 @@ def build_environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
 
 
 def describe_ending(exited: ProgramExit) -> tuple[TurnEnd, str]:
-    """How the program ended, and the reason where it is not simply done."""
+    """Return how the program ended, and the reason where it is not simply done."""
     if exited.timed_out and exited.silent:
         return "timed_out", f"no output for {abbreviate_duration(exited.silent)} (guards.idleTimeout)"
     if exited.timed_out:
@@ -85,7 +91,7 @@ def _paragraphs(*texts: str) -> str:
 
 
 def describe_exit(code: int) -> str:
-    """An exit code in words; negative ones are signals."""
+    """Return an exit code in words; negative ones are signals."""
     return f"exited with {code}" if code >= 0 else f"ended by signal {-code}"
 
 
@@ -109,27 +115,19 @@ def last_words(output: bytes, characters: int = LAST_WORDS) -> str:
 
 
 def parse_dollars(value: object) -> float | None:
-    """A sum that can be added up: JSON readers let NaN and Infinity through, and true is an int to Python."""
+    """Return a sum of money. JSON readers let NaN and Infinity through, and true is an int to Python."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= sys.float_info.max else None
 
 
 def is_unspent(end: TurnEnd, exited: ProgramExit) -> bool:
-    """A program that never started has cost nothing: it could not, or the run was stopped before."""
+    """Whether the program never started, and so has cost nothing."""
     return end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)
 
 
-LONGEST_PROMPT = 100_000
-"""Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
-NO_TURN = TurnRequest(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
-"""The question of a judge, which is about no turn."""
-_OUTDATED = re.compile(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
-_GROUP = re.compile(r"\{(\w+)\}")
-
-
 def explain_unready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
-    """Empty when the program is on PATH. Whether it is logged in shows only in a turn."""
+    """Return what is missing; empty if the program is on PATH. Whether it is logged in shows only in a turn."""
     if not kind.program:
         return f"{kind.title} names no program: add `program:` to the file of that kind"
     if find(kind.program):
@@ -140,7 +138,7 @@ def explain_unready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
 
 
 def build_launch(kind: AgentType, agent: Agent, ask: TurnRequest) -> Launch:
-    """The command line of one turn; `agent.args` come last, or where the kind puts them, so that they win."""
+    """Return the command line of one turn; `agent.args` come last, or where the kind puts them, so that they win."""
     values = _placeholder_values(agent, ask)
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
     words = [word for each in argv for word in _expand(each, kind, agent, ask, values)]
@@ -171,7 +169,7 @@ def _expand(word: str, kind: AgentType, agent: Agent, ask: TurnRequest, values: 
 
 
 def _group_words(name: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence[str]:
-    """The words of a group: none for what nobody asked for."""
+    """Return the words of a group: none for what nobody asked for."""
     match name:
         case "args":
             return agent.args
@@ -195,7 +193,7 @@ def _approval_words(kind: AgentType, agent: Agent, ask: TurnRequest) -> Sequence
 
 
 def _fill(word: str, ask: TurnRequest, values: Mapping[str, str]) -> str:
-    """A word with its placeholders filled in, each once; doubled braces are braces, as in `str.format`."""
+    """Return a word with its placeholders filled in, each once; doubled braces are braces, as in `str.format`."""
 
     def value(match: "re.Match[str]") -> str:
         if match[0] in ("{{", "}}"):
@@ -206,7 +204,7 @@ def _fill(word: str, ask: TurnRequest, values: Mapping[str, str]) -> str:
 
 
 def _read_prompt(ask: TurnRequest) -> str:
-    """The prompt where it is short enough for a command line, else where to read it."""
+    """Return the prompt where it is short enough for a command line, else where to read it."""
     with open(ask.prompt_file, "rb") as file:  # noqa: PTH123 - a plain read
         text = file.read(LONGEST_PROMPT + 1)
     if len(text) <= LONGEST_PROMPT and b"\0" not in text:
@@ -215,7 +213,7 @@ def _read_prompt(ask: TurnRequest) -> str:
 
 
 def default_environment(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
-    """The kind's variables, less those that the person sets.
+    """Return the kind's variables, less those that the person sets.
 
     One with a placeholder says what was chosen for this turn: it goes before the person's, and is none while empty.
     """
@@ -249,7 +247,7 @@ def read_consultation(kind: AgentType, agent: Agent, exited: ProgramExit, seen: 
 
 
 def build_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit, seen: TurnReport) -> Turn:
-    """The turn by what its output says; by the process where aigon ended it or the two do not agree."""
+    """Return the turn by its output, or by the process if aigon ended it or the two do not agree."""
     end, detail = describe_ending(exited)
     if end in ("finished", "failed"):
         end, detail = _reconcile(exited, seen)
@@ -287,7 +285,7 @@ def _reconcile(exited: ProgramExit, seen: TurnReport) -> tuple[TurnEnd, str]:
 
 
 def _explain_deadline(exited: ProgramExit, seen: TurnReport, detail: str) -> tuple[TurnEnd, str]:
-    """A program that met its deadline. If it was waiting for its model, that is what ended the turn."""
+    """Return how a program that met its deadline ended. If it was waiting for its model, that ended the turn."""
     if seen.end in (*TEMPORARY_ENDS, "bad_credentials"):
         return seen.end, f"{seen.detail} ({detail})"
     last = seen.detail if seen.end != "finished" else ""
@@ -295,7 +293,7 @@ def _explain_deadline(exited: ProgramExit, seen: TurnReport, detail: str) -> tup
 
 
 def read_text(exited: ProgramExit) -> TurnReport:
-    """What is known of a program that prints plain text: its exit code and its last words."""
+    """Return what is known of a program that prints plain text: its exit code and its last words."""
     code = exited.exit_code or 0
     words = last_words(exited.stdout) or last_words(exited.stderr)
     if code:

@@ -17,16 +17,22 @@ _TRIES = 50
 _GAP = re.compile(rb"^\[\.\.\. \d+ bytes left out \.\.\.\]\r?$", re.M)
 
 Record = Mapping[str, Any]
+MOST_TOOLS = 200
+"""Uses of tools that are kept of a turn."""
+MOST_DENIED = 20
+"""Denied permissions that are kept of a turn, each once."""
+_LONGEST_USE = 200
+_TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", "filename", "url", "pattern", "query")
 
 
 def parse_records(output: bytes) -> list[Record]:
-    """Every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
+    """Return every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
     found = [one for line in output.split(b"\n") for one in _objects(_parse(line))]
     return found or _objects(_parse(output))
 
 
 def parse_last_document(output: bytes) -> Record:
-    """The last JSON object that begins a line, over one line or many, whatever follows it; empty without one."""
+    """Return the last JSON object that begins a line, over one line or many, whatever follows it; empty without one."""
     text = output[-LONGEST_DOCUMENT:].decode("utf-8", "replace")
     starts = [match.start() for match in re.finditer(r"^\{", text, re.M)][-_TRIES:]
     found = (_objects(_parse_beginning(text[start:])) for start in reversed(starts))
@@ -35,13 +41,14 @@ def parse_last_document(output: bytes) -> Record:
 
 def _parse_beginning(text: str) -> object:
     try:
-        return _load_storable(text[: json.JSONDecoder().raw_decode(text)[1]])
+        value, end = json.JSONDecoder().raw_decode(text)
+        return make_storable(value, text[:end])
     except (ValueError, RecursionError):
         return None
 
 
 def filter_type(found: Sequence[Record], *types: str) -> list[Record]:
-    """The records whose `type` is one of these."""
+    """Return the records whose `type` is one of these."""
     return [one for one in found if one.get("type") in types]
 
 
@@ -55,58 +62,53 @@ def _objects(value: object) -> list[Record]:
 
 
 def _parse(text: bytes) -> object:
-    """What is not UTF-8 is replaced, so that one bad byte in a tool's output does not cost the record."""
+    """Return the JSON value in `text`. A byte that is not UTF-8 is replaced, so that it does not cost the record."""
     text = text.strip()
     if len(text) > LONGEST_LINE or not text.startswith((b"{", b"[")) or not text.endswith((b"}", b"]")):
         return None
     try:
-        return _load_storable(text.decode("utf-8", "replace"))
+        decoded = text.decode("utf-8", "replace")
+        return make_storable(json.loads(decoded), decoded)
     except (ValueError, RecursionError):
         return None
 
 
-def _load_storable(text: str) -> object:
-    """Half a surrogate pair, which JSON can spell and no file can hold, becomes a question mark."""
-    value = json.loads(text)
+def make_storable(value: object, text: str) -> object:
+    """Return `value`, read from `text`, with a question mark for half a surrogate pair.
+
+    JSON can spell one, and no file can hold it.
+    """
     if not _SURROGATE.search(text):
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def value_at(record: object, *path: str) -> object:
-    """What `path` leads to inside nested objects; None where it leads nowhere."""
+    """Return what `path` leads to inside nested objects; None if it leads nowhere."""
     return reduce(lambda value, key: value.get(key) if isinstance(value, Mapping) else None, path, record)
 
 
 def list_at(record: object, *path: str) -> list[object]:
-    """The list there, an empty one for anything else."""
+    """Return the list there, an empty one for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, list) else []
 
 
 def objects_at(record: object, *path: str) -> list[Record]:
-    """The objects of the list there."""
+    """Return the objects of the list there."""
     return _objects(list_at(record, *path))
 
 
 def text_at(record: object, *path: str) -> str:
-    """The text there, an empty one for anything else."""
+    """Return the text there, an empty one for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, str) else ""
 
 
 def count_at(record: object, *path: str) -> int:
-    """The count there, 0 for anything else."""
+    """Return the count there, 0 for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else 0
-
-
-MOST_TOOLS = 200
-"""Uses of tools that are kept of a turn."""
-MOST_DENIED = 20
-"""Denied permissions that are kept of a turn, each once."""
-_LONGEST_USE = 200
-_TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", "filename", "url", "pattern", "query")
 
 
 def describe_use(name: object, given: object = None) -> str:

@@ -1,8 +1,12 @@
-"""The lines of an aider session: its own, and what the model said.
+"""What aider leaves: its history file, else its screen. Both mix what it says itself with what the model says.
+
+Written against version 0.86.2. It exits with 0 on a bad key and on a rate limit, so a turn is judged by the last lines:
+after each reply of the model it prints a line of tokens, and what it says itself of an end comes after the last of
+these. An error that the model quotes never stands there, except for a failed edit that is quoted back to it; another
+reply, another error, or the word that there were enough of them follows that.
 
 Its history file has its own lines as quotes that end in two spaces, and what it was told as headings. The screen has no
-such marks: there, what stands before a line of tokens may be the model's, and only what stands after the last one is
-surely not.
+such marks: only what stands after the last line of tokens is surely not the model's.
 """
 
 import re
@@ -23,6 +27,14 @@ _TOLD = re.compile(r"#### .*  $")
 _HEADER = re.compile(
     r"Aider v|(?:Main |Editor |Weak )?[Mm]odel: |Git repo: |Repo-map: |Warning: |See: |Added .* to the chat"
 )
+_MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
+_EDITED = re.compile(r"Applied edit to (.+)")
+_ERROR = re.compile(r"litellm\.(?P<name>[A-Z]\w+): ")
+_ENOUGH = re.compile(r"Only \d+ reflections allowed, stopping\.|Model \S+ has hit a token limit!")
+_CRASH = "Traceback (most recent call last):"
+_COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: pip|OpenRouter or the upstream"
+                      r"|Retrying in [\d.]+ seconds|Open URL for more info|$")  # fmt: skip
+"""What aider adds to an error. The error itself may go over several lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,7 @@ class AiderSession:
 
 
 def parse_history(report: bytes) -> AiderSession:
-    """The session by its history file."""
+    """Return the session by its history file."""
     lines = _split_lines(report)
     own = [_own_line(line, before) for before, line in zip(["", *lines], lines, strict=False)]
     end = max(_last_tokens(own), 0)
@@ -56,7 +68,7 @@ def _own_line(line: str, before: str) -> str:
 
 
 def parse_screen(stdout: bytes) -> AiderSession:
-    """The session by what was printed."""
+    """Return the session by what was printed."""
     lines = tuple(line.rstrip() for line in _split_lines(stdout))
     end = _last_tokens(lines)
     begun = max(_find_header_end(lines), _last_tokens(lines[: max(end, 0)]) + 1)
@@ -69,7 +81,7 @@ def _last_tokens(lines: list[str] | tuple[str, ...]) -> int:
 
 
 def _find_header_end(lines: tuple[str, ...]) -> int:
-    """The number of the line after the first ones, in which aider says what it works with."""
+    """Return the number of the line after the first ones, in which aider says what it works with."""
     begun = next((number for number, line in enumerate(lines) if line.startswith("Aider v")), None)
     if begun is None:
         return 0
@@ -80,18 +92,8 @@ def _split_lines(output: bytes) -> list[str]:
     return strip_escapes(output.decode("utf-8", "replace")).replace("\r\n", "\n").split("\n")
 
 
-_MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
-_EDITED = re.compile(r"Applied edit to (.+)")
-_ERROR = re.compile(r"litellm\.(?P<name>[A-Z]\w+): ")
-_ENOUGH = re.compile(r"Only \d+ reflections allowed, stopping\.|Model \S+ has hit a token limit!")
-_CRASH = "Traceback (most recent call last):"
-_COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: pip|OpenRouter or the upstream"
-                      r"|Retrying in [\d.]+ seconds|Open URL for more info|$")  # fmt: skip
-"""What aider adds to an error. The error itself may go over several lines."""
-
-
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by the end of the session."""
+    """Return the turn by the end of the session."""
     session = parse_history(exited.report) if exited.report.endswith(b"\n") else parse_screen(exited.stdout)
     by_itself = exited.timed_out or (exited.exit_code or 0) >= 0
     ended = _read_end(session, exited.ended) if by_itself else TurnReport()
@@ -111,7 +113,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
 
 
 def _read_end(session: AiderSession, now: float) -> TurnReport:
-    """The last word on it counts: what came before was tried again."""
+    """Return how the session ended by aider's last word on it: what came before was tried again."""
     tail = session.tail
     for number in range(len(tail) - 1, -1, -1):
         line = tail[number]
@@ -127,7 +129,7 @@ def _read_end(session: AiderSession, now: float) -> TurnReport:
 
 
 def _join_message(lines: Sequence[str]) -> str:
-    """An error from its first line on, up to what is said of it."""
+    """Return an error from its first line on, up to what is said of it."""
     ends = next((number for number, line in enumerate(lines) if _COMMENT.match(line)), len(lines))
     return " ".join(lines[:ends])
 

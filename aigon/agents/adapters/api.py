@@ -22,7 +22,7 @@ KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
 def explain_unready(agent: Agent, _find: FindProgram, env: Mapping[str, str]) -> str:
-    """Empty when a key and the package are there; whether the key is good shows only in a turn."""
+    """Return what is missing: a key, or the package. Whether the key is good shows only in a turn."""
     if not any({**env, **agent.env}.get(key, "").strip() for key in KEYS):
         return (
             f"The agent {agent.name} needs an API key of Anthropic, and neither {KEYS[0]} nor {KEYS[1]} is set."
@@ -44,7 +44,7 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its records: what was spent also where the last one is missing."""
+    """Return the turn by its records: what was spent also where the last one is missing."""
     told = parse_records(exited.stdout)
     calls = [record for record in told if record.get("type") == "call"]
     result: Record = next((record for record in told[::-1] if record.get("type") == "result"), {})
@@ -72,6 +72,6 @@ def _usage(calls: list[Record]) -> Usage | None:
 
 
 def _cost(calls: list[Record], ended: bool) -> float | None:
-    """By list prices, reply by reply; None where one has none, or nothing is known of the only one."""
+    """Return the cost by list prices; None if a reply has none, or nothing is known of the only one."""
     costs = [parse_dollars(call.get("cost")) for call in calls]
     return None if None in costs or not (calls or ended) else sum(cost for cost in costs if cost is not None)

@@ -1,20 +1,34 @@
-"""The records that Claude Code prints, reduced to those that a turn is judged by."""
+"""What Claude Code prints in print mode: one JSON record per line.
+
+Written against version 2.1.330. How a turn ended is read from the result record (`is_error`, `terminal_reason`,
+`api_error_status`): a `subtype` of "success" stands on API errors too, and exit 0 on denied permissions.
+"""
 
 import re
 from dataclasses import dataclass, field, replace
 
 from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error
 from aigon.agents.adapters._program import last_words, parse_dollars
-from aigon.agents.adapters._records import Record, describe_use, parse_records
+from aigon.agents.adapters._records import (
+    Record,
+    count_at,
+    describe_use,
+    objects_at,
+    parse_records,
+    text_at,
+    value_at,
+)
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
+_LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class ClaudeRecords:
-    """The result record (empty when there is none), the last word on rate limits, and what tells the rest.
+    """What the records say, a later one over an earlier one.
 
-    `retrying` is the last record if it says that a request is tried again. `any` is False when the output held no
-    record at all: then it is plain text.
+    `retrying` is the last record if it says that a request is tried again. `any` is False if the output holds no record
+    at all: then it is plain text.
     """
 
     result: Record = field(default_factory=dict)
@@ -23,192 +37,121 @@ class ClaudeRecords:
     session: str = ""
     model: str = ""
     last_text: str = ""
-    tools: tuple[str, ...] = ()
+    tools: list[str] = field(default_factory=list)
     any: bool = False
 
+    def add(self, record: Record) -> None:
+        """Take one record in."""
+        self.any, self.retrying = True, {}
+        self.session = text_at(record, "session_id") or self.session
+        match record:
+            case {"type": "system", "subtype": "api_retry"}:
+                self.retrying = record
+            case {"type": "result"}:
+                self.result = record
+            case {"type": "rate_limit_event", "rate_limit_info": dict(limit)}:
+                self.rate_limit = limit
+            case {"type": "system", "subtype": "init", "model": str(model)}:
+                self.model = model
+            case {"type": "assistant"}:
+                blocks = objects_at(record, "message", "content")
+                self.last_text = "\n".join(filter(None, (text_at(b, "text") for b in blocks))) or self.last_text
+                self.tools += [
+                    describe_use(b.get("name"), b.get("input")) for b in blocks if b.get("type") == "tool_use"
+                ]
 
-def read_records(stdout: bytes) -> ClaudeRecords:
-    """The records in `stdout`. What is not a record (noise, a line cut short) is passed over."""
-    kept: dict[str, object] = {}
-    tools: list[str] = []
-    for record in parse_records(stdout):
-        if "type" not in record:
-            continue
-        kept |= {"any": True} | _fold_record(record)
-        tools += _list_tools(record)
-    return ClaudeRecords(**kept, tools=tuple(tools))  # type: ignore[arg-type]
+    @property
+    def last_words(self) -> str:
+        """The agent's last text, or the message of the error that ended the session."""
+        return text_at(self.result, "result") or self.last_text
 
+    @property
+    def reason(self) -> str:
+        """Why the session ended. Older versions give no reason."""
+        return text_at(self.result, "terminal_reason")
 
-def _fold_record(record: Record) -> dict[str, object]:
-    """What one record adds; a later one overrides."""
-    session = text_of(record.get("session_id"))
-    kept: dict[str, object] = {"retrying": {}} | ({"session": session} if session else {})
-    match record:
-        case {"type": "system", "subtype": "api_retry"}:
-            kept["retrying"] = record
-        case {"type": "result"}:
-            kept["result"] = record
-        case {"type": "rate_limit_event", "rate_limit_info": dict(limit)}:
-            kept["rate_limit"] = limit
-        case {"type": "system", "subtype": "init", "model": str(model)}:
-            kept["model"] = model
-        case {"type": "assistant", "message": {"content": [*blocks]}}:
-            kept |= _last_text(blocks)
-    return kept
-
-
-def _last_text(blocks: list[object]) -> dict[str, object]:
-    texts = [text_of(block.get("text")) for block in blocks if isinstance(block, dict)]
-    text = "\n".join(filter(None, texts))
-    return {"last_text": text} if text else {}
-
-
-def _list_tools(record: Record) -> list[str]:
-    match record:
-        case {"type": "assistant", "message": {"content": [*blocks]}}:
-            used = [one for one in blocks if isinstance(one, dict) and one.get("type") == "tool_use"]
-            return [describe_use(one.get("name"), one.get("input")) for one in used]
-    return []
+    @property
+    def message(self) -> str:
+        """The message of the error that ended the session."""
+        errors = self.result.get("errors")
+        texts = [one for one in errors if isinstance(one, str) and one] if isinstance(errors, list) else []
+        return "; ".join(texts) or self.last_words or "no message"
 
 
-def text_of(value: object) -> str:
-    """`value` if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def count_of(value: object) -> int:
-    """`value` if it is a count, else 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
-
-
-_LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
-
-
-def _last_text_of(records: ClaudeRecords) -> str:
-    """The agent's last text, or the message of the error that ended the session."""
-    return text_of(records.result.get("result")) or records.last_text
+def read_output(exited: ProgramExit) -> TurnReport:
+    """Return the turn by its records. Noise and a line cut short are passed over."""
+    records = ClaudeRecords()
+    for record in parse_records(exited.stdout):
+        if "type" in record:
+            records.add(record)
+    cost = parse_dollars(records.result.get("total_cost_usd"))
+    denials = objects_at(records.result, "permission_denials")
+    return replace(
+        _read_end(records, exited) if records.result else _read_without_result(records, exited),
+        said=records.last_words if records.any else last_words(exited.stdout),
+        model=records.model,
+        session=records.session,
+        usage=_sum_usage(records.result),
+        cost=cost,
+        cost_status="unknown" if cost is None else "estimated",
+        denied=tuple(describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials),
+        tools=tuple(records.tools),
+    )
 
 
 def _read_end(records: ClaudeRecords, exited: ProgramExit) -> TurnReport:
     """Return how the session ended. What the agent says is no evidence: only the message of an API error counts."""
-    if not records.result:
-        return _read_without_result(records, exited)
-    if not _is_failing(records):
-        return TurnReport("finished", _remark(records))
-    if not _is_api_error(records):
-        reason = (_reason(records) or "error").replace("_", " ")
-        return TurnReport("failed", f"{reason}: {_message(records)}"[:LONGEST_DETAIL])
-    if _status(records) == 429 and (limit := _read_rejection(records)):
+    if records.result.get("is_error") is not True and records.reason in ("", "completed"):
+        stops = count_at(records.result, "safety_stops")
+        return TurnReport("finished", f"the model's safeguards stopped {stops} of its replies" if stops else "")
+    if records.reason not in ("", "api_error"):
+        return TurnReport("failed", f"{records.reason.replace('_', ' ')}: {records.message}"[:LONGEST_DETAIL])
+    status = count_at(records.result, "api_error_status")
+    if status == 429 and (limit := _read_rejection(records)):
         return limit
-    found = read_error(_message(records), _status(records), now=exited.ended)
-    return found if found.end != "failed" else replace(found, detail=f"api error: {_message(records)}"[:LONGEST_DETAIL])
+    found = read_error(records.message, status, now=exited.ended)
+    return found if found.end != "failed" else replace(found, detail=f"api error: {records.message}"[:LONGEST_DETAIL])
 
 
 def _read_without_result(records: ClaudeRecords, exited: ProgramExit) -> TurnReport:
-    """A session without a last record: by the limit it met, or by the request that it was trying again.
+    """Read a session without a last record: the limit it met, or the request that it was trying again.
 
-    Records quote files and tools; only what stands outside of them is the program's own word.
+    Records quote files and tools. Only what stands outside of them is the program's own word.
     """
     plain = last_words(exited.stderr if records.any else exited.stdout + b"\n" + exited.stderr)
-    spoken = _LIMIT.search(plain)
     if limit := _read_rejection(records):
         return limit
-    if spoken:
+    if spoken := _LIMIT.search(plain):
         return read_error(spoken[0], now=exited.ended)
-    status = count_of(records.retrying.get("error_status"))
-    return read_error(text_of(records.retrying.get("error")).replace("_", " "), status) if status else TurnReport()
+    status = count_at(records.retrying, "error_status")
+    return read_error(text_at(records.retrying, "error").replace("_", " "), status) if status else TurnReport()
 
 
 def _read_rejection(records: ClaudeRecords) -> TurnReport | None:
-    """The usage limit that the last word on limits tells of, with the moment at which it resets."""
+    """Return the usage limit that the last record on limits tells of, with the moment at which it resets."""
     if records.rate_limit.get("status") != "rejected":
         return None
-    return TurnReport(
-        "usage_limit",
-        f"usage limit: {_last_text_of(records)}"[:LONGEST_DETAIL],
-        resets_at=_reset_time(records.rate_limit),
-    )
+    resets = records.rate_limit.get("resetsAt")
+    when = float(resets) if isinstance(resets, int | float) and not isinstance(resets, bool) else None
+    return TurnReport("usage_limit", f"usage limit: {records.last_words}"[:LONGEST_DETAIL], resets_at=when)
 
 
-def _remark(records: ClaudeRecords) -> str:
-    """What a person should know of a session that ended well."""
-    stops = count_of(records.result.get("safety_stops"))
-    return f"the model's safeguards stopped {stops} of its replies" if stops else ""
-
-
-def _list_denied(records: ClaudeRecords) -> tuple[str, ...]:
-    """What the agent wanted to do and was not allowed to."""
-    denials = records.result.get("permission_denials")
-    found = [describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials if isinstance(one, dict)] \
-        if isinstance(denials, list) else []  # fmt: skip
-    return tuple(found)
-
-
-def _is_failing(records: ClaudeRecords) -> bool:
-    return records.result.get("is_error") is True or _reason(records) not in ("", "completed")
-
-
-def _is_api_error(records: ClaudeRecords) -> bool:
-    """Older versions give no reason."""
-    return _is_failing(records) and _reason(records) in ("", "api_error")
-
-
-def _reason(records: ClaudeRecords) -> str:
-    return text_of(records.result.get("terminal_reason"))
-
-
-def _status(records: ClaudeRecords) -> int:
-    return count_of(records.result.get("api_error_status"))
-
-
-def _message(records: ClaudeRecords) -> str:
-    errors = records.result.get("errors")
-    texts = [text_of(one) for one in errors] if isinstance(errors, list) else []
-    return "; ".join(filter(None, texts)) or _last_text_of(records) or "no message"
-
-
-def _reset_time(limit: Record) -> float | None:
-    value = limit.get("resetsAt")
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _read_cost(records: ClaudeRecords) -> float | None:
-    """US dollars by Claude Code's own estimate; None when it was not said."""
-    return parse_dollars(records.result.get("total_cost_usd"))
-
-
-def _sum_usage(records: ClaudeRecords) -> Usage | None:
-    """Tokens of all models together: the record's `usage` alone lacks the request that ran into a budget."""
-    models = records.result.get("modelUsage")
+def _sum_usage(result: Record) -> Usage | None:
+    """Return the tokens of all models: the record's `usage` alone lacks the request that ran into a budget."""
+    models = value_at(result, "modelUsage")
     if isinstance(models, dict) and models:
-        parts = [_model_usage(one) for one in models.values() if isinstance(one, dict)]
-        return Usage.of_all(parts)
-    plain = records.result.get("usage")
-    return _api_usage(plain) if isinstance(plain, dict) else None
+        return Usage.of_all(
+            _read_usage(one, "inputTokens", "cacheCreationInputTokens", "outputTokens", "cacheReadInputTokens")
+            for one in models.values()
+            if isinstance(one, dict)
+        )
+    plain = value_at(result, "usage")
+    names = ("input_tokens", "cache_creation_input_tokens", "output_tokens", "cache_read_input_tokens")
+    return _read_usage(plain, *names) if isinstance(plain, dict) else None
 
 
-def _model_usage(one: Record) -> Usage:
-    fresh = count_of(one.get("inputTokens")) + count_of(one.get("cacheCreationInputTokens"))
-    return Usage(fresh, count_of(one.get("outputTokens")), count_of(one.get("cacheReadInputTokens")))
-
-
-def _api_usage(one: Record) -> Usage:
-    fresh = count_of(one.get("input_tokens")) + count_of(one.get("cache_creation_input_tokens"))
-    return Usage(fresh, count_of(one.get("output_tokens")), count_of(one.get("cache_read_input_tokens")))
-
-
-def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its records."""
-    records = read_records(exited.stdout)
-    cost = _read_cost(records)
-    return replace(
-        _read_end(records, exited),
-        said=_last_text_of(records) if records.any else last_words(exited.stdout),
-        model=records.model,
-        session=records.session,
-        usage=_sum_usage(records),
-        cost=cost,
-        cost_status="unknown" if cost is None else "estimated",
-        denied=_list_denied(records),
-        tools=records.tools,
+def _read_usage(counts: Record, fresh: str, written: str, output: str, cached: str) -> Usage:
+    """Return the counts under these names. What was written to a cache was read by the model for the first time."""
+    return Usage(
+        count_at(counts, fresh) + count_at(counts, written), count_at(counts, output), count_at(counts, cached)
     )

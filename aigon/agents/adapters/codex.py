@@ -37,7 +37,7 @@ _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its events."""
+    """Return the turn by its events."""
     events = parse_records(exited.stdout)
     items = [event["item"] for event in filter_type(events, "item.completed") if isinstance(event.get("item"), dict)]
     messages = [text_at(item, "text") for item in filter_type(items, "agent_message")]

@@ -42,7 +42,7 @@ _ENDS: Mapping[str, TurnEnd] = {
 
 
 def explain_unready(agent: Agent, find: FindProgram, _env: Mapping[str, str]) -> str:
-    """Empty when the program can be run.
+    """Return what is missing; empty if the program can be run.
 
     `find` is asked for a bare name (PATH) and for a relative path (the main checkout); for the latter it may give
     a file that is not executable, so that this can be told from a missing one.
@@ -76,7 +76,7 @@ def _explain_not_runnable(place: Path, program: str) -> str:
 
 
 def _explain_no_interpreter(place: Path, program: str) -> str:
-    """The kernel runs a text file only if its first line says with what."""
+    """Return why the kernel cannot run a text file: its first line has to say with what."""
     try:
         with place.open("rb") as file:
             head = file.read(512)
@@ -113,7 +113,7 @@ def _resolve_program(program: str, checkout: str) -> str:
 
 
 def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
-    """The turn as it ended; the cost only if the program reported one."""
+    """Return the turn as it ended; the cost only if the program reported one."""
     end, detail = describe_ending(exited)
     report = _parse_report(exited.stdout)
     said = last_words(exited.stdout)
@@ -152,7 +152,7 @@ def _note_calls(calls: object) -> tuple[str, ...]:
 
 
 def _parse_report(stdout: bytes) -> dict[str, object]:
-    """The JSON object on the last line that is not empty; an empty one when there is none."""
+    """Return the JSON object on the last line that is not empty; an empty one when there is none."""
     line = stdout.rstrip().rpartition(b"\n")[2]
     if len(line) > _REPORT_LINE:
         return {}

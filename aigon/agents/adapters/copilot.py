@@ -18,7 +18,7 @@ _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quot
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its events and by the file that it left."""
+    """Return the turn by its events and by the file that it left."""
     events = parse_records(exited.stdout)
     report = next(iter(parse_records(exited.report)), {})
     replies = filter_type(events, "assistant.message")
@@ -59,7 +59,7 @@ def _read_session_error(event: Record, exited: ProgramExit) -> TurnReport:
 
 
 def _describe_tool(use: Record) -> str:
-    """A patch is told by the files that it is about, not by its text."""
+    """Describe a tool's use; a patch by its files, not by its text."""
     given = value_at(use, "data", "arguments")
     patched = ", ".join(_PATCHED.findall(given)) if isinstance(given, str) else ""
     return describe_use(value_at(use, "data", "toolName"), patched or given)

@@ -20,7 +20,7 @@ _REFUSED = ("rejected", "permissionDenied")
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its records."""
+    """Return the turn by its records."""
     found = parse_records(exited.stdout)
     said = [_text(one) for one in filter_type(found, "assistant")]
     result = next(iter(filter_type(found, "result")[::-1]), {})

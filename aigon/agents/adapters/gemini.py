@@ -1,4 +1,9 @@
-"""What Gemini CLI's errors mean where its messages leave something out: by exit codes and by its own log."""
+"""What Gemini CLI prints with `-o stream-json`: one event per line, the last a `result`.
+
+Written against version 0.61.0. With `-o json` it prints one document, that of an error on standard error. The `result`
+of an empty or a blocked reply says `error` and the program exits with 0; the reason stands in the `error` event before
+it. An error of the API exits with its HTTP status modulo 256. `input_tokens` hold the cached ones; no dollars are told.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -25,6 +30,7 @@ _KNOWN = (400, 401, 402, 403, 404, 408, 413, 422, 429, 499, 500, 502, 503, 504, 
 _BY_EXIT = {status % 256: status for status in _KNOWN}
 """HTTP statuses by the exit code that they become."""
 _ATTEMPT = re.compile(r"^Attempt \d+ failed.*", re.MULTILINE)
+_NOT_ALLOWED = ("denied by policy", "requires user confirmation")
 
 
 def _read_complaint(message: str, exited: ProgramExit) -> TurnReport:
@@ -55,7 +61,7 @@ def _find_document(events: list[Record], exited: ProgramExit) -> Record:
 
 
 def _read_document(document: Record, exited: ProgramExit) -> TurnReport:
-    """The turn by its document."""
+    """Return the turn by its document."""
     used = value_at(document, "stats", "tools", "byName")
     names = used if isinstance(used, dict) else {}
     shares = _usage_by_model(document, _document_usage)
@@ -108,11 +114,8 @@ def _document_usage(told: object) -> Usage | None:
     return Usage(fresh, count_at(tokens, "candidates") + count_at(tokens, "thoughts"), cached)
 
 
-_NOT_ALLOWED = ("denied by policy", "requires user confirmation")
-
-
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its events, or by its one document."""
+    """Return the turn by its events, or by its one document."""
     events = parse_records(exited.stdout)
     whole = _find_document(events, exited)
     return _read_document(whole, exited) if whole else _read_stream(events, exited)
@@ -151,13 +154,13 @@ def _stream_end(events: list[Record], result: Record, exited: ProgramExit) -> Tu
 
 
 def _last_error(events: list[Record]) -> Record:
-    """The `error` event that nothing followed but the result: any other was overcome."""
+    """Return the `error` event that nothing followed but the result: any other was overcome."""
     last = next(iter(filter_type(events, "error", "message", "tool_use", "tool_result")[::-1]), {})
     return last if last.get("type") == "error" else {}
 
 
 def _last_reply(events: list[Record]) -> str:
-    """The pieces of the last reply with text in it, put together."""
+    """Return the pieces of the last reply with text in it, put together."""
     replies = [""]
     for event in filter_type(events, "message", "tool_use", "tool_result"):
         if text_at(event, "role") == "assistant":

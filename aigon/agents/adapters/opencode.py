@@ -35,7 +35,7 @@ _ENDS: dict[str, tuple[TurnEnd, str]] = {
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its events."""
+    """Return the turn by its events."""
     events = parse_records(exited.stdout)
     steps = filter_type(events, "step_finish")
     uses = filter_type(events, "tool_use")
@@ -69,7 +69,7 @@ def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
 
 
 def _read_retry(events: list[Record], exited: ProgramExit) -> TurnReport:
-    """What its deadline cut off: the request that it logged as failed since its last event.
+    """Return what its deadline cut off: the request that it logged as failed since its last event.
 
     It tries only that again which may pass, so that such a request is at least an overload, whatever its message.
     """
@@ -126,7 +126,7 @@ def _usage(steps: list[Record]) -> Usage | None:
 
 
 def _cost(steps: list[Record]) -> float | None:
-    """US dollars of all steps; None where they add up to nothing, which is also what a model of unknown price costs."""
+    """Return the US dollars of all steps; None for 0, which is also what a model of unknown price costs."""
     told = [paid for step in steps if (paid := parse_dollars(value_at(step, "part", "cost"))) is not None]
     return parse_dollars(round(sum(told), 9)) or None
 

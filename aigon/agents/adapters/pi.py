@@ -28,7 +28,7 @@ _HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by the messages of the model."""
+    """Return the turn by the messages of the model."""
     found = parse_records(exited.report) or parse_records(exited.stdout)
     replies = _list_replies(found)
     texts = [text for reply in replies[::-1] if (text := _text(reply))]
@@ -46,7 +46,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
 
 
 def _list_replies(found: list[Record]) -> list[Record]:
-    """The messages of the model, each once: a stream has them when they are whole, and all again at its end."""
+    """Return the messages of the model, each once: a stream has them when they are whole, and all again at its end."""
     each: dict[str, Record] = {}
     for one in filter_type(found, *_MESSAGES):
         for message in (one.get("message"), *list_at(one, "messages")):
@@ -85,7 +85,7 @@ def _read_end(replies: list[Record], exited: ProgramExit) -> TurnReport:
 
 
 def _read_api_error(message: str, now: float) -> TurnReport:
-    """An API error comes as its status and its body: `429 {"type":"error","error":{"message":"..."}}`."""
+    """Read an API error, a status and a body: `429 {"type":"error","error":{"message":"..."}}`."""
     http = _HTTP.match(message)
     if http is None:
         return read_error(message, now=now)
@@ -122,7 +122,7 @@ def _usage(replies: list[Record]) -> Usage | None:
 
 
 def _cost(replies: list[Record]) -> float | None:
-    """What it made of its own table of prices; unknown for a model that has none there."""
+    """Return what it made of its own table of prices; unknown for a model that has none there."""
     told = [parse_dollars(value_at(reply, "usage", "cost", "total")) for reply in replies]
     usage = _usage(replies)
     cost = parse_dollars(sum(one for one in told if one is not None))

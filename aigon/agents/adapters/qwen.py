@@ -26,7 +26,7 @@ from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnReques
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its records."""
+    """Return the turn by its records."""
     found = parse_records(exited.stdout)
     result = next(iter(filter_type(found, "result")[::-1]), {})
     replies = [one for one in filter_type(found, "assistant") if not one.get("parent_tool_use_id")]
@@ -54,7 +54,7 @@ def _read_end(result: Record, replies: list[Record], exited: ProgramExit) -> Tur
 
 
 def _last_text(result: Record, replies: list[Record]) -> str:
-    """The last text; what the program put there in place of the agent's words is none."""
+    """Return the last text; what the program put there in place of the agent's words is none."""
     error = text_at(result, "error", "message")
     texts = ["".join(_texts(one)).strip() for one in replies]
     texts = [text.removesuffix(error).strip() for text in texts]
@@ -89,7 +89,7 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
 
 
 def build_consultation(kind: AgentType, agent: Agent) -> Launch:
-    """The command line of one question, with the same login."""
+    """Return the command line of one question, with the same login."""
     return _with_login(agent, _program.build_consultation(kind, agent))
 
 

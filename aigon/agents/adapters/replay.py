@@ -20,7 +20,7 @@ from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, Tur
 
 
 def explain_unready(agent: Agent, _find: FindProgram, _env: Mapping[str, str]) -> str:
-    """Empty when there is a recording. A relative one starts at the main checkout, which is known only at launch."""
+    """Return what is missing. A relative recording starts at the main checkout, which is known only at launch."""
     if not agent.recording:
         return f"The agent {agent.name} has no recording. Give it the folder of one: it holds an attempt in 1/files/"
     folder = Path(agent.recording)
@@ -37,7 +37,7 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
 
 
 def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
-    """The turn as it ended. It cost nothing, and says so."""
+    """Return the turn as it ended. It cost nothing, and says so."""
     end, detail = describe_ending(exited)
     return Turn(
         number=ask.number,

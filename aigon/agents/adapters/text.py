@@ -5,5 +5,5 @@ from aigon.model.turns import ProgramExit, TurnReport
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its exit code."""
+    """Return the turn by its exit code."""
     return read_text(exited)

@@ -1,4 +1,8 @@
-"""The export of a run of Mistral Vibe: its outcome, its tokens and its cost, in a file of a folder that it is given."""
+"""What Mistral Vibe leaves: `export.json` in its output folder, and on its screen one record per entry of the session.
+
+Written against version 3.0.2. The export has the outcome, tokens and cost of the run. Without it, as after a kill, the
+exit code and standard error tell how it ended. Cached tokens are among its input.
+"""
 
 import os
 import re
@@ -30,10 +34,11 @@ _HTTP = re.compile(
 )
 _KEY = re.compile(r"api[_ -]?key", re.I)
 _LIMITS = ("turn_limit", "token_limit", "price_limit", "deadline", "terminated", "length", "usage_error", "aborted")
+_ERROR = re.compile(r"^Error: (?P<message>.*)", re.M | re.S)
 
 
 def _read_export(folder: Path, exited: ProgramExit) -> bytes:
-    """What this very run left there; nothing where it left nothing. A link could lead anywhere."""
+    """Return the export that this run left; empty if there is none. A link could lead anywhere."""
     file = folder / "export.json"
     try:
         if folder.is_symlink() or file.is_symlink():
@@ -47,7 +52,7 @@ def _read_export(folder: Path, exited: ProgramExit) -> bytes:
 
 
 def _read_outcome_and_usage(export: Record, exited: ProgramExit) -> TurnReport:
-    """How the run ended and what it used, its subagents included."""
+    """Return how the run ended and what it used, its subagents included."""
     model = text_at(export, "config", "active_model")
     runs = [export, *list_at(export, "subagents")]
     usage = _usage(runs)
@@ -79,7 +84,7 @@ def _read_outcome(export: Record, now: float) -> TurnReport:
 
 
 def _read_provider_error(message: str, status: int, now: float) -> TurnReport:
-    """An error of the model's provider, or a key that is missing or wrong."""
+    """Return an error of the model's provider, or a key that is missing or wrong."""
     http = _HTTP.match(message)
     if http:
         return read_error(message[http.end() :] or message, status or int(http["status"]), now=now)
@@ -96,17 +101,14 @@ def _usage(runs: list[object]) -> Usage | None:
     return Usage.of_whole(whole, sum(count_at(run, "usage", "output_tokens") for run in told), cached)
 
 
-_ERROR = re.compile(r"^Error: (?P<message>.*)", re.M | re.S)
-
-
 def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
-    """The turn, with the export read from its folder: Vibe takes no name of a file."""
+    """Return the turn, with the export read from its folder: Vibe takes no name of a file."""
     report = exited.report or _read_export(Path(f"{ask.output_file}.d"), exited)
     return _program.build_turn(agent, ask, exited, read_output(replace(exited, report=report)))
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """The turn by its export, and by its records."""
+    """Return the turn by its export, and by its records."""
     entries = list({text_at(one, "id") or repr(one): one for one in parse_records(exited.stdout)}.values())
     said = [_text(one) for one in filter_type(entries, "message") if one.get("role") == "assistant"]
     effects = filter_type(entries, "effect")

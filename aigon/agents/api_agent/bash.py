@@ -22,10 +22,20 @@ from aigon.process import run
 from aigon.secrets import redaction
 
 SHARED = ("/tmp", "/var/tmp")
+DEFINITION = {"type": "bash_20250124", "name": "bash"}
+LADDER: run.EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
+"""What a command gets when its time is up. The program around it ends on the first signal, with all there is."""
+_CACHES = {"XDG_CACHE_HOME": "cache", "npm_config_cache": "cache/npm"}
+"""Variables that lead tools to a cache which they may write to."""
+_PRELUDE = """\
+unset BASH_ENV
+trap '{{ export -p >{env}; pwd >{cwd}; }} 2>/dev/null' EXIT
+if [ -r {env} ]; then . {env} 2>/dev/null; cd "$(cat {cwd})" 2>/dev/null || cd {workspace}; fi
+"""
 
 
 def list_writable(settings: Settings, scratch: Path) -> tuple[Path, ...]:
-    """What commands may write to: workspace, its git directories, temporary folders, and what a person adds.
+    """Return what commands may write to: workspace, its git directories, temporary folders, and what a person adds.
 
     A temporary folder that holds the workspace, the checkout or the person's home counts as none: the command has
     `scratch` then.
@@ -62,18 +72,6 @@ def resolve_in_workspace(workspace: Path, name: str) -> Path:
     if ".git" in found.relative_to(root).parts:
         raise ToolFailure(f"{name} belongs to git; use git itself")
     return found
-
-
-DEFINITION = {"type": "bash_20250124", "name": "bash"}
-LADDER: run.EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
-"""What a command gets when its time is up. The program around it ends on the first signal, with all there is."""
-_CACHES = {"XDG_CACHE_HOME": "cache", "npm_config_cache": "cache/npm"}
-"""Variables that lead tools to a cache which they may write to."""
-_PRELUDE = """\
-unset BASH_ENV
-trap '{{ export -p >{env}; pwd >{cwd}; }} 2>/dev/null' EXIT
-if [ -r {env} ]; then . {env} 2>/dev/null; cd "$(cat {cwd})" 2>/dev/null || cd {workspace}; fi
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ class Shell:
         return json.dumps({"writable": None if self.writable is None else [str(path) for path in self.writable]})
 
     def _env(self) -> dict[str, str]:
-        """The person's environment without credentials; temporary files go to the scratch folder."""
+        """Return the person's environment without credentials; temporary files go to the scratch folder."""
         env = redaction.drop_credentials(os.environ)
         temporary = dict.fromkeys((name for name in ROOM_FOLDERS if name.startswith("T")), str(self.scratch / "tmp"))
         caches = {name: str(self.scratch / folder) for name, folder in _CACHES.items()} if self._caches_closed else {}

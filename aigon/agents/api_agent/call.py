@@ -39,12 +39,12 @@ _MIDDLING = 3_000
 
 
 def find_context_limit(model: str) -> int:
-    """Tokens that a request to this model may have."""
+    """Return how many tokens a request to this model may have."""
     return next((limit for name, limit in LIMITS.items() if model.startswith(name)), LIMIT)
 
 
 def fit_context(conversation: Conversation, used: int, limit: int) -> Conversation:
-    """The conversation, shortened where it has more than `limit` tokens.
+    """Return the conversation, shortened where it has more than `limit` tokens.
 
     `used` is what the API counted when it was last asked, 0 if it never was. Since shortening costs what was cached, it
     goes down to half of the limit where it can, oldest first; the first message stays, and every result keeps its use.
@@ -88,7 +88,7 @@ def _shorten_message(message: Message, length: int) -> Message:
 
 
 def _shorten_block(block: Mapping[str, Any], length: int) -> Mapping[str, Any]:
-    """A block with less in it. Thoughts are signed, and texts are short: these stay."""
+    """Return a block with less in it. Thoughts are signed, and texts are short: these stay."""
     if block["type"] == "tool_result":
         return {**block, "content": _shorten_result(block.get("content"), length)}
     if block["type"] == "tool_use":
@@ -111,7 +111,7 @@ def _shorten_value(value: object, length: int) -> object:
 
 
 def mark_cached(conversation: Sequence[Message]) -> list[Any]:
-    """The messages as they are sent: marked up to where the next request will find them in the cache."""
+    """Return the messages as they are sent: marked up to where the next request will find them in the cache."""
     last = conversation[-1]
     content = [{"type": "text", "text": last["content"]}] if isinstance(last["content"], str) else [*last["content"]]
     if last["role"] != "user" or not content:
@@ -139,7 +139,7 @@ class SessionContext:
 def ask_model(
     given: SessionContext, conversation: Conversation, config: Mapping[str, Any]
 ) -> tuple[Runner, BetaMessage]:
-    """The next reply, and the runner that can run its tools. Raises what the last attempt raised."""
+    """Return the next reply, and the runner that can run its tools. Raises what the last attempt raised."""
     settings = given.settings
     attempts = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(max(1, settings.attempts)),

@@ -48,7 +48,7 @@ def _view(path: Path, given: Mapping[str, Any]) -> str:
 
 
 def _list_folder(folder: Path) -> str:
-    """What is in a folder and in the folders in it, without hidden entries."""
+    """Return what is in a folder and in the folders in it, without hidden entries."""
     found: list[str] = []
     for root, folders, files in os.walk(folder):
         here = Path(root).relative_to(folder)
@@ -126,7 +126,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _parse_range(given: object, count: int) -> tuple[int, int]:
-    """The first and the last line that are asked for; -1 is the last there is."""
+    """Return the first and the last line that are asked for; -1 is the last there is."""
     if given is None:
         return 1, count
     if not (isinstance(given, list) and len(given) == 2 and all(type(each) is int for each in given)):

@@ -52,7 +52,7 @@ class Service:
 
 
 def load_services(checkout: Path, note: Callable[[str], None]) -> tuple[Service, ...]:
-    """The services of a project; what is malformed is noted and left out."""
+    """Return the services of a project; what is malformed is noted and left out."""
     found: dict[str, Service] = {}
     for file in (checkout / name for name in FILES):
         for name, value in _read_document(file, note).items():
@@ -89,7 +89,7 @@ def _parse_service(name: str, value: object) -> Service:
 
 
 def _parse_endpoints(value: object) -> Iterator[tuple[str, Endpoint]]:
-    """Names in a list, or names and what is said about each: a path, which begins with `/`, or a description."""
+    """Yield names in a list, or names and what is said about each: a path, which begins with `/`, or a description."""
     if isinstance(value, list):
         for each in value:
             yield from _parse_endpoints(
@@ -133,7 +133,7 @@ def _work(service: Service, endpoint: str) -> Work:
 
 
 def explain_unknown(name: str, known: tuple[Service, ...]) -> str:
-    """What to tell a model that used a tool which is not there; empty where no service has that prefix."""
+    """Return what to tell a model that used a tool which is not there; empty if no service has that prefix."""
     service = next((each for each in known if name.startswith(each.prefix)), None)
     if service is None:
         return ""
@@ -142,7 +142,7 @@ def explain_unknown(name: str, known: tuple[Service, ...]) -> str:
 
 
 def call_endpoint(service: Service, endpoint: str, given: Mapping[str, Any]) -> str:
-    """What the endpoint answers. Raises Wrong for every way in which it does not."""
+    """Return what the endpoint answers. Raises Wrong for every way in which it does not."""
     import httpx2
 
     try:

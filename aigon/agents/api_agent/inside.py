@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _wait_for(child: int) -> int:
-    """The status of the command; orphans that end before it are collected on the way."""
+    """Return the status of the command; orphans that end before it are collected on the way."""
     while True:
         pid, status = os.wait()
         if pid == child:

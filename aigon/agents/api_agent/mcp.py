@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SERVERS_FILE = ".mcp.json"
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+START_SECONDS = 30.0
+CALL_SECONDS = 120.0
+PAGES = 20
+"""Pages of a server's list of tools that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class McpServer:
 
 
 def load_servers(checkout: Path, note: Callable[[str], None]) -> tuple[McpServer, ...]:
-    """The servers of a project; what is malformed is noted and left out."""
+    """Return the servers of a project; what is malformed is noted and left out."""
     file = checkout / SERVERS_FILE
     try:
         document = json.loads(file.read_bytes()) if file.is_file() else {}
@@ -82,7 +86,7 @@ def _parse_texts(value: Mapping[str, object], key: str) -> dict[str, str]:
 
 
 def _parse_text(value: object, key: str) -> str:
-    """A text with its `${VARIABLES}` and `${VARIABLES:-defaults}` filled in."""
+    """Return a text with its `${VARIABLES}` and `${VARIABLES:-defaults}` filled in."""
     if not isinstance(value, str) or (key in ("url", "command") and not value):
         raise ValueError(f"`{key}` has to be a text")
     return _VARIABLE.sub(_expand_variable, value)
@@ -95,10 +99,6 @@ def _expand_variable(found: "re.Match[str]") -> str:
     return value
 
 
-START_SECONDS = 30.0
-CALL_SECONDS = 120.0
-PAGES = 20
-"""Pages of a server's list of tools that are read."""
 Tools = dict[str, tuple[dict[str, object], Work]]
 
 
@@ -203,7 +203,7 @@ def _render_result(result: Any) -> str:
 
 
 def _describe_error(error: BaseException) -> str:
-    """The first error in a group of them, in a line."""
+    """Return the first error in a group of them, in a line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -21,6 +21,25 @@ from aigon.model.turns import TurnEnd
 PER_TOKEN = 2.3
 """Characters of a token, measured on Claude's models: the usual 4 undercounts by 40 %."""
 _KEPT = 2_000
+Action = Literal["DONE", "CONTINUE", "FAILED", "NEEDS_HUMAN"]
+ACTIONS = get_args(Action)
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "thought": {"type": "string"},
+        "next_action": {"type": "string", "enum": list(ACTIONS)},
+        "reason": {"type": "string"},
+    },
+    "required": ["thought", "next_action", "reason"],
+    "additionalProperties": False,
+}
+_FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
+_BEGUN = 200
+"""Places in a text where an object may begin that are tried."""
+_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
+           "authentication_error": 401, "permission_error": 403, "billing_error": 402, "not_found_error": 404,
+           "request_too_large": 413, "invalid_request_error": 400}  # fmt: skip
+"""What the types of errors mean where there is no status: in a stream that had begun with 200."""
 
 
 class BrokenReply(Exception):
@@ -33,7 +52,7 @@ class BrokenReply(Exception):
 
 
 def read_stream(stream: "BetaMessageStream[Any]") -> BetaMessage:
-    """The whole reply; tool inputs that are no JSON objects stand in it under INVALID. Raises Broken."""
+    """Return the whole reply; tool inputs that are no JSON objects stand in it under INVALID. Raises Broken."""
     inputs: dict[int, str] = {}
     try:
         for event in stream:
@@ -69,7 +88,7 @@ def _find_unparsable(message: BetaMessage, error: Exception) -> BetaToolUseBlock
 
 
 def _mark_invalid(message: BetaMessage, block: BetaToolUseBlock, said: str) -> BetaMessage:
-    """What came until then, as a whole reply: what came after it was not read, and is guessed to be no more."""
+    """Return what came until then, as a whole reply: what came after it was not read, and is guessed to be no more."""
     block.input = {INVALID: said.rpartition("JSON: ")[2][:_KEPT]}
     message.stop_reason = "tool_use"
     message.usage = estimate_usage(message)
@@ -77,7 +96,7 @@ def _mark_invalid(message: BetaMessage, block: BetaToolUseBlock, said: str) -> B
 
 
 def _mark_incomplete_inputs(message: BetaMessage, inputs: dict[int, str]) -> BetaMessage:
-    """The SDK takes an input that was cut off for one with fewer keys."""
+    """Mark inputs that were cut off: the SDK takes them for inputs with fewer keys."""
     for index, text in inputs.items():
         block = message.content[index] if index < len(message.content) else None
         if isinstance(block, BetaToolUseBlock) and text.strip() and not _is_object(text):
@@ -96,27 +115,10 @@ def _is_object(text: str) -> bool:
 
 
 def estimate_usage(message: BetaMessage) -> BetaUsage:
-    """What a reply that is not whole has used: the output is not reported before the end, so it is estimated."""
+    """Return what a reply that is not whole has used: the output is not reported before the end, so it is estimated."""
     usage = message.usage if isinstance(message.usage, BetaUsage) else BetaUsage(input_tokens=0, output_tokens=0)
     written = len(json.dumps([block.to_dict(mode="json") for block in message.content], default=str))
     return usage.model_copy(update={"output_tokens": max(usage.output_tokens or 0, int(written / PER_TOKEN))})
-
-
-Action = Literal["DONE", "CONTINUE", "FAILED", "NEEDS_HUMAN"]
-ACTIONS = get_args(Action)
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "thought": {"type": "string"},
-        "next_action": {"type": "string", "enum": list(ACTIONS)},
-        "reason": {"type": "string"},
-    },
-    "required": ["thought", "next_action", "reason"],
-    "additionalProperties": False,
-}
-_FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
-_BEGUN = 200
-"""Places in a text where an object may begin that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +166,6 @@ def _make_reply(value: object) -> FinalReply | None:
     return FinalReply(thought, cast(Action, named), reason)
 
 
-_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
-           "authentication_error": 401, "permission_error": 403, "billing_error": 402, "not_found_error": 404,
-           "request_too_large": 413, "invalid_request_error": 400}  # fmt: skip
-"""What the types of errors mean where there is no status: in a stream that had begun with 200."""
-
-
 @dataclass(frozen=True, slots=True)
 class Ending:
     """The last record. `said` is what people see; `action` what the model claims, if it said so."""
@@ -186,7 +182,7 @@ class Ending:
 
 
 def ending_from_reply(reply: FinalReply) -> Ending:
-    """What the model's last words come to. DONE is a claim like CONTINUE: the loop looks for itself."""
+    """Return what the model's last words come to. DONE is a claim like CONTINUE: the loop looks for itself."""
     end, detail, said = ending_from_action(reply.action, reply.thought, reply.reason)
     if not reply.parsed:
         detail = "the last reply was not in the form asked for: taken for CONTINUE"
@@ -194,7 +190,7 @@ def ending_from_reply(reply: FinalReply) -> Ending:
 
 
 def ending_from_error(error: Exception, said: str = "") -> Ending:
-    """What an error of the API comes to, after all attempts."""
+    """Return what an error of the API comes to, after all attempts."""
     cause = error.cause or error if isinstance(error, BrokenReply) else error
     if isinstance(cause, anthropic.APIStatusError):
         return _ending_from_status(cause, said)
@@ -217,17 +213,17 @@ def _ending_from_status(error: anthropic.APIStatusError, said: str) -> Ending:
 
 
 def find_status(error: anthropic.APIStatusError) -> int:
-    """The HTTP status, or the one that the error's type stands for where a stream had begun already."""
+    """Return the HTTP status, or the one that the error's type stands for where a stream had begun already."""
     return error.status_code if error.status_code >= 400 else _STATUS.get(error.type or "", 500)
 
 
 def is_spend_limit(error: anthropic.APIStatusError) -> bool:
-    """The account has no money left for this, or may not spend it; to HTTP this can look like a rate limit."""
+    """Whether the account has no money left, or may not spend it. To HTTP this can look like a rate limit."""
     return "spend_limit" in (error.error_code or "") or error.type == "billing_error" or find_status(error) == 402
 
 
 def read_retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the server asked to wait, by a number or a date (RFC 9110, 10.2.3); None where it did not."""
+    """Return how many seconds the server asked to wait, by a number or a date (RFC 9110, 10.2.3)."""
     error = error.cause if isinstance(error, BrokenReply) else error
     if not isinstance(error, anthropic.APIStatusError):
         return None

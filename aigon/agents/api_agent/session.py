@@ -42,6 +42,9 @@ CUTS = 2
 """Replies in a row that may be cut off at their longest before the session ends."""
 _TOO_LONG = re.compile(r"too long|too large|context (?:window|length)|too many (?:input )?tokens", re.I)
 _CUT_OFF = "Your last reply was cut off, and nothing in it was carried out. Go on in smaller steps."
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_CONFINED = "It can write to the workspace and to $TMPDIR, and to nothing else of this machine."
+_OPEN = "Write to nothing outside of the workspace but $TMPDIR."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def _read_ending(message: BetaMessage, words: str) -> Ending:
 
 
 def _continue(talk: SessionState, message: BetaMessage, *more: Mapping[str, Any], said: str = "") -> SessionState:
-    """The talk after a reply, and what answers it."""
+    """Return the session after a reply and what answers it."""
     content = [block.to_dict(mode="json") for block in message.content]
     own = ({"role": "assistant", "content": content},) if content else ()
     return replace(talk, conversation=(*talk.conversation, *own, *more), said=said or talk.said, cuts=0, eased=0)
@@ -106,7 +109,7 @@ def _continue(talk: SessionState, message: BetaMessage, *more: Mapping[str, Any]
 def _continue_after_cut(
     given: SessionContext, talk: SessionState, message: BetaMessage, words: str
 ) -> SessionState | Ending:
-    """A use of a tool that was cut off must not be carried out, so of such a reply only the words stay."""
+    """Go on after a reply that was cut off. Only its words stay: half a tool use must not be carried out."""
     if talk.cuts >= CUTS:
         return Ending("finished", f"stopped after {CUTS + 1} replies that were cut off: taken for CONTINUE", words)
     conversation = talk.conversation
@@ -118,7 +121,7 @@ def _continue_after_cut(
 
 
 def _simplify_request(talk: SessionState, error: Exception) -> SessionState | None:
-    """The same talk, asked for in a way that the API may take; None where nothing can be left out any more."""
+    """Return the session with a simpler request that the API may take; None if nothing more can be left out."""
     if not isinstance(error, anthropic.APIStatusError) or find_status(error) not in (400, 413) or talk.eased >= CUTS:
         return None
     message = error.api_message or error.message
@@ -147,13 +150,8 @@ def _output_config(settings: Settings) -> dict[str, Any]:
 
 
 def _join_texts(message: BetaMessage) -> str:
-    """What the model said, without what it thought: a reply may begin with that."""
+    """Return what the model said, without what it thought: a reply may begin with that."""
     return "\n".join(block.text for block in message.content if block.type == "text").strip()
-
-
-KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-_CONFINED = "It can write to the workspace and to $TMPDIR, and to nothing else of this machine."
-_OPEN = "Write to nothing outside of the workspace but $TMPDIR."
 
 
 def run_agent(settings: Settings, prompt: str) -> int:
@@ -196,7 +194,7 @@ def _client(settings: Settings) -> anthropic.Anthropic:
 def open_session(
     settings: Settings, client: anthropic.Anthropic, log: SessionLog, scratch: Path, stack: ExitStack
 ) -> SessionContext:
-    """What the session works with; says in its first records what that is, and what is left out and why."""
+    """Return what the session works with; says in its first records what that is, and what is left out and why."""
     for name in ("tmp", "cache"):
         (scratch / name).mkdir(exist_ok=True)
 
@@ -247,7 +245,7 @@ def _meter(settings: Settings) -> SessionMeter:
 
 
 def _load_prices(settings: Settings) -> PriceTable:
-    """The prices of the project. A file that was spoilt since the run began must not cost the turn."""
+    """Return the prices of the project. A file that was spoilt since the run began must not cost the turn."""
     try:
         return price_tables.add_known_prices(
             price_tables.load_prices(price_tables.open_price_files(settings.checkout)), settings.model

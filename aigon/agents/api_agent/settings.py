@@ -11,6 +11,8 @@ from aigon.config.prices import PriceTable, TokenCounts, estimate_cost
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
+SMALLEST_REPLY = 1_000
+"""Tokens of a reply below which it is not worth asking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,6 @@ def _not_negative(text: str) -> float:
     return number
 
 
-SMALLEST_REPLY = 1_000
-"""Tokens of a reply below which it is not worth asking."""
-
-
 @dataclass(slots=True)
 class SessionMeter:
     """Caps of 0 tokens and of None dollars are none. `context` are the tokens of the last exchange together."""
@@ -112,7 +110,7 @@ class SessionMeter:
         return tokens
 
     def reached(self) -> str:
-        """The cap that ends the session before it asks again; empty while there is none."""
+        """Return the cap that ends the session before it asks again; empty while there is none."""
         if self.calls >= self.turns:
             return f"its cap of {self.turns} turns"
         if self.tokens and self.used + SMALLEST_REPLY > self.tokens:
@@ -122,7 +120,7 @@ class SessionMeter:
         return ""
 
     def reply(self, most: int) -> int:
-        """Tokens that the next reply may have, so that no cap is passed by much."""
+        """Return how many tokens the next reply may have, so that no cap is exceeded by much."""
         rooms = [most]
         if self.tokens:
             rooms.append(self.tokens - self.used)
@@ -132,12 +130,12 @@ class SessionMeter:
         return max(0, min(rooms))
 
     def price(self, tokens: TokenCounts) -> float | None:
-        """US dollars of one reply; None where the model has no price."""
+        """US dollars of one reply; None if the model has no price."""
         return estimate_cost(self.prices, self.model, tokens)
 
 
 def split_usage(usage: BetaUsage) -> TokenCounts:
-    """The four counts of a reply; what is not said is none."""
+    """Return the four counts of a reply; what is not said is none."""
     return TokenCounts(
         usage.input_tokens or 0,
         usage.output_tokens or 0,

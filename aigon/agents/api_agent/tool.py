@@ -16,6 +16,11 @@ from aigon.secrets.redaction import make_redactor
 
 LONGEST_SHOWN = 16_000
 """Characters of a tool's output that a model gets: about 7,000 tokens."""
+LOG_FILE = "tools.jsonl"
+LONGEST_LOGGED = 20_000
+"""Characters of an input or output that are written down."""
+INVALID = "INVALID_JSON"
+"""The key under which an input that is no JSON object goes back to the model, as the API's documentation has it."""
 
 
 def clip_text(text: str, most: int = LONGEST_SHOWN) -> str:
@@ -24,11 +29,6 @@ def clip_text(text: str, most: int = LONGEST_SHOWN) -> str:
         return text
     half = most // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
-
-
-LOG_FILE = "tools.jsonl"
-LONGEST_LOGGED = 20_000
-"""Characters of an input or output that are written down."""
 
 
 class SessionLog:
@@ -75,7 +75,7 @@ class SessionLog:
 
 
 def _describe_use(name: str, given: object) -> str:
-    """The use in a line; of the editor what it does to which file."""
+    """Return the use in a line; of the editor what it does to which file."""
     if isinstance(given, Mapping) and "path" in given and "command" in given:
         return line("edit", f"{given['command']} {given['path']}")
     return line(name, given)
@@ -91,10 +91,6 @@ def _clip_value(given: object) -> object:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S%z")
-
-
-INVALID = "INVALID_JSON"
-"""The key under which an input that is no JSON object goes back to the model, as the API's documentation has it."""
 
 
 class ToolFailure(Exception):
@@ -121,11 +117,11 @@ class SessionTool(BetaBuiltinFunctionTool):
         self._log = log
 
     def to_dict(self) -> BetaToolUnionParam:
-        """The definition that goes to the API."""
+        """Return the definition that goes to the API."""
         return self._definition
 
     def call(self, input: object) -> str:
-        """What the tool said. Raises ToolError, which the model gets as an error."""
+        """Return what the tool said. Raises ToolError, which the model gets as an error."""
         begun = time.monotonic()
         output, failed = self._done(input)
         text = self._log.safe(clip_text(output.text.strip("\n") or "(no output)"))
@@ -150,7 +146,7 @@ def _require_object(given: object) -> Mapping[str, Any]:
 
 
 def require_text(given: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    """A text of the input. Raises Wrong where it is missing or something else."""
+    """Return a text of the input. Raises Wrong where it is missing or something else."""
     value = given.get(key, default)
     if not isinstance(value, str):
         raise ToolFailure(f"`{key}` has to be a text" if key in given else f"`{key}` is missing")

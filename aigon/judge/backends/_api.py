@@ -25,10 +25,12 @@ _MAX_TOKENS = 21_000
 """Above about 21,333 the SDK refuses a call that is not streamed."""
 
 T = TypeVar("T")
+_LASTING = (401, 403, 404)
+"""Bad key, no permission, no such model: no later call can mend it."""
 
 
 def call_api(question: JudgeQuestion, settings: JudgeSettings, key: str | None, token: str | None) -> Message:
-    """The reply. Raises `anthropic.AnthropicError` for what the API refuses, TimeoutError when it is late."""
+    """Return the reply. Raises `anthropic.AnthropicError` for what the API refuses, TimeoutError when it is late."""
     deadline = time.monotonic() + settings.timeout
     attempts = tenacity.Retrying(
         stop=tenacity.stop_any(tenacity.stop_after_attempt(ATTEMPTS), tenacity.stop_before_delay(settings.timeout)),
@@ -86,12 +88,12 @@ def _is_passing(error: BaseException) -> bool:
 
 
 def is_spend_limit(error: anthropic.APIStatusError) -> bool:
-    """The account has no money left for this, or may not spend it."""
+    """Whether the account has no money left for this, or may not spend it."""
     return "spend_limit" in (error.error_code or "") or error.type == "billing_error" or error.status_code == 402
 
 
 def read_retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the server asked to wait; None when it did not say a number."""
+    """Return how many seconds the server asked to wait; None if it did not say a number."""
     if not isinstance(error, anthropic.APIStatusError):
         return None
     header = error.response.headers.get("retry-after", "").strip()
@@ -103,12 +105,8 @@ def _wait(state: tenacity.RetryCallState) -> float:
     return asked if asked is not None else _FIRST_WAIT * 2 ** (state.attempt_number - 1)
 
 
-_LASTING = (401, 403, 404)
-"""Bad key, no permission, no such model: no later call can mend it."""
-
-
 def read_message(settings: JudgeSettings, message: Message) -> JudgeAnswer:
-    """The text of a message, or why it is not a whole answer."""
+    """Return the text of a message, or why it is not a whole answer."""
     usage, cost = _measure_usage(message, settings)
     # A reply may begin with thinking: only text blocks are the answer.
     text = "".join(block.text for block in message.content if block.type == "text")
@@ -117,7 +115,7 @@ def read_message(settings: JudgeSettings, message: Message) -> JudgeAnswer:
 
 
 def read_status_error(error: anthropic.APIStatusError) -> JudgeAnswer:
-    """An error status. Below 500 nothing was computed, so nothing was spent."""
+    """Return the answer for an error status. Below 500 nothing was computed, so nothing was spent."""
     wait = read_retry_after(error)
     said = f"the judge could not be asked: {error.status_code} {error.api_message or error.type or ''}".rstrip()
     said += f", asked to wait {wait:.0f} s" if wait is not None else ""
@@ -131,7 +129,7 @@ def read_status_error(error: anthropic.APIStatusError) -> JudgeAnswer:
 
 
 def _explain_incomplete(message: Message, settings: JudgeSettings) -> str:
-    """Why the reply is not a whole answer; empty when it is."""
+    """Return why the reply is not a whole answer; empty if it is."""
     match message.stop_reason:
         case "end_turn":
             return ""
@@ -149,7 +147,7 @@ def _category(message: Message) -> str:
 
 
 def _measure_usage(message: Message, settings: JudgeSettings) -> tuple[Usage | None, float | None]:
-    """Tokens and US dollars; None where the reply does not say. The SDK does not check what a server sends."""
+    """Return tokens and US dollars; None if the reply does not say. The SDK does not check what a server sends."""
     usage = message.usage
     try:
         write, read = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
@@ -161,7 +159,7 @@ def _measure_usage(message: Message, settings: JudgeSettings) -> tuple[Usage | N
 
 
 def _load_prices(settings: JudgeSettings) -> PriceTable:
-    """The prices of the project. A file that was spoilt since the run began must not cost the answer."""
+    """Return the prices of the project. A file that was spoilt since the run began must not cost the answer."""
     try:
         return price_tables.load_prices(price_tables.open_price_files(Path(settings.cwd)))
     except AigonError:

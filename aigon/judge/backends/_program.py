@@ -16,10 +16,11 @@ from aigon.text.fingerprints import strip_escapes
 _FENCE = re.compile(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*\n(.*?)^ {0,3}\1`*[ \t]*$", re.M | re.S)
 
 Document = dict[str, object]
+_WORDS = 300
 
 
 def parse_whole_object(text: str) -> Document:
-    """The object that `text` is, but for white space around it. Raises ValueError, with a text for people."""
+    """Return the object that `text` is, but for white space around it. Raises ValueError, with a text for people."""
     if not text.strip():
         raise ValueError("it is empty")
     try:
@@ -34,7 +35,7 @@ def parse_whole_object(text: str) -> Document:
 
 
 def parse_answered_object(text: str) -> Document:
-    """The object that a model answered with: the whole text, or the one block fenced as JSON in it.
+    """Return the object that a model answered with: the whole text, or the one block fenced as JSON in it.
 
     Raises ValueError where there is none, or another object that could have been meant.
     """
@@ -74,9 +75,6 @@ def _no_number(name: str) -> object:
     raise ValueError(f"{name} is no number in JSON")
 
 
-_WORDS = 300
-
-
 def ask_program(argv: Sequence[str], settings: JudgeSettings, question: str, *, cwd: Path | None = None) -> ProgramExit:
     """What is left of the program; it is ended with its group when its time is up. Raises OSError for a full disk.
 
@@ -103,7 +101,7 @@ def _command(argv: Sequence[str], settings: JudgeSettings, stdin: Path, cwd: Pat
 
 
 def describe_failure(exited: ProgramExit, settings: JudgeSettings) -> str:
-    """Why the program left no answer; empty when it came to a good end."""
+    """Return why the program left no answer; empty if it came to a good end."""
     if exited.timed_out:
         return f"the judge did not answer within {settings.timeout:g} s"
     if exited.exit_code is None:
@@ -116,7 +114,7 @@ def describe_failure(exited: ProgramExit, settings: JudgeSettings) -> str:
 
 
 def read_last_line(output: bytes) -> str:
-    """The last line that says something, as text for a report."""
+    """Return the last line that says something, as text for a report."""
     lines = strip_escapes(output[-8 * _WORDS :].decode("utf-8", "replace")).strip().splitlines()
     return " ".join(lines[-1].split())[:_WORDS] if lines else ""
 

@@ -22,7 +22,7 @@ no explanation, no other JSON. It has to be valid by this JSON Schema:
 
 
 def explain_unready(settings: JudgeSettings, _env: Mapping[str, str]) -> str:
-    """Empty when the agent's program is there and can be asked without tools."""
+    """Return what is missing; empty if the agent's program is there and can be asked without tools."""
     return settings.missing if isinstance(settings, AgentJudgeSettings) else NOBODY
 
 

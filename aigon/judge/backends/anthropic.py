@@ -13,7 +13,7 @@ _MISSING = "the judge anthropic needs ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN 
 
 
 def explain_unready(_settings: JudgeSettings, env: Mapping[str, str]) -> str:
-    """Empty when a key is there; whether it is good shows only in a call."""
+    """Return what is missing; empty if a key is there. Whether it is good shows only in a call."""
     if any(env.get(key, "").strip() for key in _KEYS):
         return ""
     return f"{_MISSING}. Export one, or set the judge to none and decide its criteria with `aigon approve`"

@@ -21,7 +21,7 @@ _MISSING = 'the judge command needs a program: "judge": {"backend": "command", "
 
 
 def explain_unready(settings: JudgeSettings, env: Mapping[str, str]) -> str:
-    """Empty when the program can be run."""
+    """Return what is missing; empty if the program can be run."""
     if not settings.command or not settings.command[0]:
         return _MISSING
     program = settings.command[0]
@@ -76,7 +76,7 @@ def _answer(exited: ProgramExit) -> JudgeAnswer:
 
 
 def _dollars(value: object) -> float | None:
-    """A sum that can be added up; true is an int to Python."""
+    """Return a sum of money; true is an int to Python."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= sys.float_info.max else None
