@@ -19,7 +19,7 @@ from aigon.isolation import clean_room, mechanisms
 from aigon.job.base_assessments import BaselineResults
 from aigon.job.job import Job
 from aigon.job.results import Result
-from aigon.job.world import Place, World
+from aigon.job.world import Attendant, CheckEnvironment, World
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
 from aigon.model.checks import Check
@@ -66,15 +66,28 @@ def _sample_path(check: Check, path: str) -> str:
     return f"{inside}{path}{'file' if path.endswith('/') else ''}"
 
 
+@dataclass(slots=True)
+class CheckCopy(Attendant):
+    """The folder of the copy on which checks run that would litter the workspace."""
+
+    path: Path | None = None
+
+    def close(self) -> None:
+        """Remove it."""
+        if self.path:
+            clean_room.remove_room(self.path)
+
+
 @contextmanager
 def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World]:
     root, setups = world.workspace.root, job.proof.setups
     mechanism = mechanisms.choose_isolation(root, job.proof.isolation)
-    world.copy = (world.rooms or world.home / "rooms") / f"{job.name}-copy"
+    copy = world.get(CheckCopy)
+    copy.path = (world.rooms or world.home / "rooms") / f"{job.name}-copy"
     with clean_room.open_room(
         world.workspace.trusted,
         tree,
-        world.copy,
+        copy.path,
         world.check_env,
         # Landlock mounts nothing: all it could do is to hide the workspace, and nothing has to be hidden.
         isolation=mechanism if mechanism in ("bwrap", "namespaces") else "none",
@@ -82,7 +95,7 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
         home="real",
         keep=True,
     ) as room:
-        place = Place(room.seen_as, room.env, room.enclosed, room.outside, room.root)
+        place = CheckEnvironment(room.seen_as, room.env, room.enclosed, room.outside, room.root)
         inside = replace(world, place=place)
         if room.exported.fresh:
             for setup in setups:

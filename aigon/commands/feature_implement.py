@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +216,7 @@ def observers(session: "Session") -> "list[Observer]":
     """Who watches: a live view on a terminal, or one line per event."""
     done = session.state.last_number
     if sys.stdout.isatty():
+        from aigon.loop.roll_back import RollbackPolicy
         from aigon.views.terminal.live import LiveSink
 
         job = session.job
@@ -229,7 +229,7 @@ def observers(session: "Session") -> "list[Observer]":
             finished=done,
             stopping=lambda: session.world.stop.reason == "SIGINT",
         )
-        session.world.partial = replace(session.world.partial, confirm=sink.asking(confirm))
+        session.world.get(RollbackPolicy).confirm = sink.asking(confirm)
         return [sink]
     from aigon.views.terminal.lines import LineSink
 

@@ -130,7 +130,8 @@ class Bench:
         number = str(next(self.numbers))
         folder, logs = self.folder / "rooms" / number, self.folder / "logs" / number
         with self.lock:  # what has to be installed or compiled is so once
-            world = replace(stand.world, rooms=folder, bytecode=self._bytecode(stand))
+            compiled = filter(None, [self._bytecode(stand)])
+            world = replace(stand.world, rooms=folder, attendants=[*stand.world.attendants, *compiled])
             rooms = rooms_for(stand.job, world, tree, stand.record.folders, logs)
         with opened(stand.job, world, rooms, tree) as (inside, _):
             found = tuple(summarize_result(execution.run_check(inside, check, logs)) for check in stand.job.checks)

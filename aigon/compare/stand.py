@@ -101,7 +101,6 @@ def _build_world(checkout: Checkout, config: Config, records: Records, folder: P
         agent_env={},
         check_env=build_check_env(checkout.root, config, run_id),
         redact=redaction.make_redactor(os.environ),
-        own_files={},
         keeps=False,
     )
 

@@ -156,7 +156,6 @@ def _open_world(
         agent_env={},
         check_env={**prepared.check_env, "AIGON_RUN": "feature-done"},
         redact=redaction.make_redactor(prepared.env),
-        own_files={},
         keeps=False,
         rooms=folder / "rooms",
         frozen=folder / "frozen.json",

@@ -40,6 +40,8 @@ from aigon.journal.state import State
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
 from aigon.proof import restore
+from aigon.proof.frozen import ProtectedFiles
+from aigon.proof.watch import Watch
 from aigon.run.session import Session
 
 FINAL_POINTS = ("needs_human", "after_loop")
@@ -192,8 +194,11 @@ def _make_refusal(error: AigonError | OSError) -> RunFinished:
 def add_hooks(loop: Loop, session: Session, state: State) -> Loop:
     """`loop` with the hooks of the project around it; without any it is `loop` itself."""
     config, world = session.prepared.config, session.world
-    hooks = list_hooks(config.hooks, world.workspace.root, world.guarded, world.agent_env)
-    said = (*describe_hook_problems(config.hooks, hooks, world.guarded), *_describe_notify_problems(session))
+    hooks = list_hooks(config.hooks, world.workspace.root, world.get(ProtectedFiles).files, world.agent_env)
+    said = (
+        *describe_hook_problems(config.hooks, hooks, world.get(ProtectedFiles).files),
+        *_describe_notify_problems(session),
+    )
     return wrap_loop(loop, hooks, make_hook_context(session), state, said)
 
 
@@ -222,8 +227,8 @@ def make_hook_context(session: Session) -> HookContext:
         env=world.agent_env,
         stop=world.stop,
         redact=world.redact,
-        kept=world.guarded,
-        touched=lambda: restore.find_touched(world.workspace.root, world.guarded, job.protection),
+        kept=world.get(ProtectedFiles).files,
+        touched=lambda: restore.find_touched(world.workspace.root, world.get(ProtectedFiles).files, job.protection),
         begun=world.guardian.begun,
         settled=partial(_settle, world),
         allowed=session.prepared.config.env.pass_,
@@ -233,8 +238,8 @@ def make_hook_context(session: Session) -> HookContext:
 def _settle(world: World) -> None:
     """A hook is over: its number may be another's soon, and the refs that it wrote are the person's."""
     world.guardian.over()
-    if world.watch:
-        world.watch.own_refs_moved()
+    if watch := world.find(Watch):
+        watch.own_refs_moved()
 
 
 def _describe_notify_problems(session: Session) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aigon.isolation.enclosure import CACHES, ROOM_FOLDERS
+from aigon.job.world import Attendant
 
 if TYPE_CHECKING:
     from aigon.isolation.clean_room import CleanRoom
@@ -108,7 +109,7 @@ BYTECODE_FOLDER = ROOM_FOLDERS["PYTHONPYCACHEPREFIX"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bytecode:
+class Bytecode(Attendant):
     """Python's bytecode from one room for a later one: compiling a test runner takes longer than most tests.
 
     It comes from a room in which only the base ran, before any agent had a turn, and holds nothing of the files to
@@ -128,6 +129,10 @@ class Bytecode:
                 shutil.copytree(self.folder, place, symlinks=True, dirs_exist_ok=True)
             except (OSError, shutil.Error):  # a full disk: half a file would be worse than none
                 shutil.rmtree(place, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove it: only this process can trust it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytecode | None:

@@ -21,6 +21,7 @@ from aigon.isolation.machine_paths import (
     strip_made,
 )
 from aigon.job.seat import Seat
+from aigon.job.world import Attendant
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
 from aigon.worktrees.project_files import find_matches
@@ -36,7 +37,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 
 
 @dataclass(frozen=True, slots=True)
-class RunSandbox:
+class RunSandbox(Attendant):
     """How agents are started: in `box`, None for no sandbox; `wanted` is what was asked for.
 
     The variables in `gone` are removed, as they lead to sockets that nobody granted.

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from aigon.files.atomic import write_atomic
 from aigon.job.results import Result, decode_result, encode_result
+from aigon.job.world import Attendant
 from aigon.process.capacity import wait_for_lock
 from aigon.process.stop import Stop
 
 
-class BaselineResults:
+class BaselineResults(Attendant):
     """Kept in `folder`, which the arena empties when it begins; `label` is whose look this is."""
 
     def __init__(self, folder: Path, label: str) -> None:

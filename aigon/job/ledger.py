@@ -14,6 +14,7 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import keep_damaged, write_atomic
 from aigon.files.locks import is_locked
+from aigon.job.world import Attendant
 from aigon.journal import records
 from aigon.journal.records import locate_records
 from aigon.journal.spending import LATELY, is_affordable
@@ -126,7 +127,7 @@ class OtherAccounts:
     told: Callable[[str], Account] | None = None
 
 
-class Ledger:
+class Ledger(Attendant):
     """The account of `label` among those in the file at `path`; `limit` is for all of them together, in US dollars.
 
     `elsewhere` is what others had taken when it was last settled.

@@ -1,15 +1,16 @@
 """Assess one tree: run its checks, then give every criterion a verdict."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from aigon.checks.passes import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
 from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline
+from aigon.job.base_assessments import BaselineResults
 from aigon.job.demand import require_support
 from aigon.job.job import Job
 from aigon.job.results import Result
-from aigon.job.world import World
+from aigon.job.world import Attendant, World
 from aigon.journal.events import CriterionJudged, Event, Notice
 from aigon.journal.state import State
 from aigon.loop.judging import ask_about_open
@@ -17,12 +18,17 @@ from aigon.loop.take import keep_secrets_out
 from aigon.model.checks import Check, Finding, Problem
 from aigon.model.criteria import Verdict
 from aigon.proof import criteria
+from aigon.proof.frozen import ProtectedFiles
 from aigon.text.fingerprints import fingerprint
 
 
 def is_shared_baseline(job: Job, world: World) -> bool:
     """Whether this is the look that all loops of the arena have in common, and what others saw there is believed."""
-    return bool(world.base) and job.use_cache and is_baseline(job.base_commit, world.workspace, world.workspace.tree())
+    return (
+        bool(world.find(BaselineResults))
+        and job.use_cache
+        and is_baseline(job.base_commit, world.workspace, world.workspace.tree())
+    )
 
 
 def wait_for_others(world: World, plan: Schedule, checks: Sequence[Check]) -> None:
@@ -40,6 +46,13 @@ def share_results(world: World, plan: Schedule, *, sound: bool) -> None:
             plan.base.keep(key, result, world.workspace.root)
     if plan.base:
         plan.base.close()
+
+
+@dataclass(slots=True)
+class KnownLeftovers(Attendant):
+    """The paths that checks left and people were told of."""
+
+    paths: set[str] = field(default_factory=set)
 
 
 def check_git(
@@ -61,9 +74,10 @@ def check_git(
     if changed:
         yield Notice(world.now(), f"The checks changed files that git holds: {few_paths(changed)}", "warning")
         return (_changed_by_checks(changed),)
-    known = tuple(path for path in world.left if path.endswith("/"))
-    if any(path not in world.left and not path.startswith(known) for path in left):
-        world.left |= set(left)
+    told = world.get(KnownLeftovers).paths
+    known = tuple(path for path in told if path.endswith("/"))
+    if any(path not in told and not path.startswith(known) for path in left):
+        told.update(left)
         what = f"The checks left files that git does not ignore: {few_paths(left)}"
         yield Notice(world.now(), f"{what}. They stay out of the commits; add them to .gitignore", "warning")
     warnings = tuple(Problem("written by the checks, not committed", path, severity="warning") for path in left[:20])
@@ -80,7 +94,7 @@ def find_formatted(job: Job, world: World, snapshot: Snapshot, results: Sequence
     if not snapshot.number or job.demand.skip_validation or world.stop.now or all(r.finding.cached for r in results):
         return ()
     changed, _ = _left_over(world, snapshot)
-    theirs = set(snapshot.content().entries) - set(world.guarded) if changed else set()
+    theirs = set(snapshot.content().entries) - set(world.get(ProtectedFiles).files) if changed else set()
     return changed if changed and set(changed) <= theirs else ()
 
 
@@ -157,12 +171,9 @@ def _run_all(
 
 def _put_back(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
     """The checks run the agent's code, which could plant in git what the agent itself did not."""
-    if world.watch:
-        place = f"feature-{job.feature.name_for_people}/{world.run_id}-{snapshot.number}-checks"
-        said = world.watch.after_checks(world.park(place))
-        world.mended += said
-        for text in said:
-            yield Notice(world.now(), text, "warning")
+    place = f"feature-{job.feature.name_for_people}/{world.run_id}-{snapshot.number}-checks"
+    for text in world.after_checks(place):
+        yield Notice(world.now(), text, "warning")
 
 
 def _of_checks(job: Job, ran: Sequence[Result]) -> list[Result]:
@@ -185,7 +196,7 @@ def _plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: Ch
         use_cache=job.use_cache,
         known_failures=job.demand.known_failures,
         later=[] if world.made_by else None,
-        base=world.base if is_shared_baseline(job, world) else None,
+        base=world.find(BaselineResults) if is_shared_baseline(job, world) else None,
         place_of=place_of,
     )
 

@@ -5,6 +5,7 @@ import os
 from aigon.files.atomic import make_way
 from aigon.job.demand import is_hollow
 from aigon.job.job import Job
+from aigon.job.ledger import Ledger
 from aigon.job.world import World
 from aigon.journal.events import IterationFinished
 from aigon.journal.memory import render_memory, render_setbacks
@@ -89,5 +90,6 @@ def write_briefing(job: Job, world: World, state: State, number: int, step: str)
 
 def _left(job: Job, world: World, state: State) -> float | None:
     """US dollars that this turn may still cost; a cent at least, since a program may take nothing for no limit."""
-    limit, elsewhere = job.limits.max_cost, world.ledger.elsewhere if world.ledger else 0.0
+    limit, ledger = job.limits.max_cost, world.find(Ledger)
+    elsewhere = ledger.elsewhere if ledger else 0.0
     return None if limit is None else max(0.01, limit - state.spend.usd - elsewhere)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from aigon.job.demand import Demand, describe_nothing_built, find_proof, is_forgiven, is_hollow, with_acceptance
 from aigon.job.job import Job
-from aigon.job.ledger import Account
+from aigon.job.ledger import Account, Ledger
 from aigon.job.options import Limits
 from aigon.job.world import World
 from aigon.journal.state import State
@@ -135,8 +135,9 @@ def _asked(job: Job, world: World, state: State, question: Callable[[Probe], T])
     """The answer to a question whose no means a turn. Nothing is set aside for one that something else forbids."""
     probe = world.probe()
     answer = question(probe)
-    if world.ledger is None:
+    ledger = world.find(Ledger)
+    if ledger is None:
         return answer
     own = Account(state.spend.usd, 0.0, state.spend.unknown, usual_cost(job.limits, state))
-    settled = world.ledger.settle(own, turn=not answer)
+    settled = ledger.settle(own, turn=not answer)
     return question(replace(probe, elsewhere=settled.elsewhere, set_aside=settled.set_aside, reckoned=settled.need))

@@ -6,15 +6,14 @@ from textwrap import wrap
 from unicodedata import east_asian_width
 
 from aigon.job.job import Job
-from aigon.job.partial import has_stopped_short
-from aigon.job.world import World
+from aigon.job.world import Availability, World
 from aigon.journal import best
 from aigon.journal.attempt import describe_checks
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.spending import Spend, describe_spend
 from aigon.journal.state import State
 from aigon.loop.issues import list_advice, list_remaining
-from aigon.loop.roll_back import describe_target, find_better, roll_back_if_wanted
+from aigon.loop.roll_back import describe_target, find_better, has_stopped_short, roll_back_if_wanted
 from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
@@ -216,7 +215,7 @@ def summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> str
         log=job.log_path if world.own_files.get(job.log_path) else "",
         next_command=suggest_command(job, outcome, state),
         elapsed=world.elapsed(),
-        waited=world.waited,
+        waited=world.get(Availability).waited_in_all,
         about_branch=_about_branch(job, outcome, state),
         turn=state.turn,
         root=str(world.checkout),

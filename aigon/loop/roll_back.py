@@ -4,29 +4,59 @@ The steps, and what a crash between them leaves: the tip and what no commit hold
 `RolledBack`, durable (a resume carries it out); the branch moves by compare-and-swap (a resume puts the files right).
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from aigon.errors import usage
+from aigon.errors import Exit, usage
 from aigon.git.workspace import Workspace
 from aigon.job.job import Job
-from aigon.job.partial import has_stopped_short
-from aigon.job.world import World
+from aigon.job.world import Attendant, World
 from aigon.journal import best
 from aigon.journal.events import Event, IterationFinished, Notice, RolledBack, SavedAside
 from aigon.journal.state import State
-from aigon.model.outcomes import Outcome
+from aigon.model.outcomes import Outcome, Stopped
+from aigon.proof.watch import Watch
+
+
+def _nobody(_question: str) -> bool:
+    return False
+
+
+@dataclass(slots=True)
+class RollbackPolicy(Attendant):
+    """`keep` leaves the branch as it is, `rollback` goes back to the best checkpoint, `ask` asks by `confirm`.
+
+    If nobody can be asked, `confirm` says no, and the branch stays as it is.
+    """
+
+    wanted: Literal["keep", "rollback", "ask"] = "keep"
+    confirm: Callable[[str], bool] = _nobody
+
+
+def has_stopped_short(outcome: Outcome, state: State) -> bool:
+    """Whether the run got as far as it could and that was not all.
+
+    Not where the last turn has not been judged: a resume does that. Not where a person asked for the end (a signal, a
+    stop file) or where nobody could work or judge: that goes on from the very same place, and what waits for a judge is
+    not known to be worse. Not either where a person is to look at what there is, or where there is no room to write
+    (exit 7).
+    """
+    if not isinstance(outcome, Stopped) or state.iteration > state.finished:
+        return False
+    return outcome.code in (Exit.STOPPED, Exit.SPENT) and outcome.guard != "stop-file"
 
 
 def roll_back_if_wanted(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, State]:
     """Go back, where the run stopped short, that is wanted, and there is something better to go back to."""
-    target = find_better(state) if has_stopped_short(outcome, state) else None
-    if target is None or world.partial.wanted == "keep":
+    target, policy = find_better(state) if has_stopped_short(outcome, state) else None, world.get(RollbackPolicy)
+    if target is None or policy.wanted == "keep":
         return state
     tip = world.workspace.tip()
     if tip is None or not world.workspace.is_ancestor(target.checkpoint, tip):
         return state  # somebody rewrote the branch just now: that is for the next resume to say
-    if world.partial.wanted == "ask" and not world.partial.confirm(_question(target, state)):
+    if policy.wanted == "ask" and not policy.confirm(_question(target, state)):
         there = describe_target(target, state)
         text = f"the branch stays as it is because nobody said yes; its best checkpoint is {there}"
         return (yield Notice(world.now(), text))
@@ -71,10 +101,10 @@ def _back(job: Job, world: World, state: State, target: IterationFinished, tip: 
     event = RolledBack(world.now(), target.number, target.checkpoint, tip, ref, why)
     state = yield event
     moved = _carried_out(workspace, event, tip)
-    if world.watch:
-        world.watch.own_refs_moved()
+    if watch := world.find(Watch):
+        watch.own_refs_moved()
     root = workspace.root
-    world.own_files = {path: workspace.file_at(target.checkpoint, path, root) for path in world.own_files}
+    world.own_files.update({path: workspace.file_at(target.checkpoint, path, root) for path in world.own_files})
     for notice in moved:
         state = yield notice
     return state

@@ -13,10 +13,12 @@ from aigon.git.secret_files import LeakPolicy, make_content_check, make_tracked_
 from aigon.git.workspace import Tip
 from aigon.job.assessment import Snapshot
 from aigon.job.job import Job
-from aigon.job.world import World
+from aigon.job.world import TurnNotes, World
 from aigon.journal.events import Event, Notice, SavedAside
 from aigon.journal.state import State
 from aigon.proof import restore
+from aigon.proof.frozen import ProtectedFiles
+from aigon.proof.watch import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
 from aigon.secrets.redaction import collect_findable_values
 
@@ -27,7 +29,8 @@ Files = Sequence[tuple[str, bytes]]
 
 def rewrite_without_secrets(job: Job, world: World, old: str, tip: str) -> str:
     """The agent's own commits `old..tip`, written again where they hold secrets; `tip` where they do not."""
-    people = world.watch.refs.known() if world.watch else ()
+    watch = world.find(Watch)
+    people = watch.refs.known() if watch else ()
     asked = gather_known(job, world)
 
     def held_in(files: Files) -> Iterable[tuple[str, bytes]]:
@@ -87,23 +90,23 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
     number = state.iteration if state.turn_ended else state.finished
     workspace = world.workspace
     world.meter.mark()
-    notes, world.mended = world.mended, []
+    notes, guarded_files = world.get(TurnNotes).take(), world.get(ProtectedFiles).files
     told = len(notes)
     if not workspace.on_branch():
         yield from _back_on_branch(world, job, number, notes)
     tip = yield from _tip(world, job, state, number, notes)
     complaints = workspace.snapshot()
-    own, guarded = _tampered(world), restore.find_touched(workspace.root, world.guarded, job.protection)
+    own, guarded = _tampered(world), restore.find_touched(workspace.root, guarded_files, job.protection)
     if own or guarded:
         if edited := [path for path in own if not _of_the_last_try(world, state, path)] + guarded:
             yield from _park(world, job, number, tip, edited)
             notes.append(_put_back(own, guarded))
         for path in own:
             workspace.write(path, world.own_files[path])
-        restore.restore_files(workspace, guarded, world.guarded, job.protection)
+        restore.restore_files(workspace, guarded, guarded_files, job.protection)
         complaints = workspace.snapshot()
-    if world.watch and len(notes) > told:
-        world.watch.own_refs_moved()
+    if len(notes) > told and (watch := world.find(Watch)):
+        watch.own_refs_moved()
     for note in notes[told:]:
         yield Notice(world.now(), note, "warning")
     # Nothing but the log waits for the list of changes: git makes it while the checks run.
@@ -137,7 +140,7 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
     if found == state.checkpoint:
         return Tip(found, found)
     if found and world.workspace.is_ancestor(state.checkpoint, found):
-        world.messages += world.workspace.messages(state.checkpoint, found, state.regained)
+        world.get(TurnNotes).commit_messages += world.workspace.messages(state.checkpoint, found, state.regained)
         parent = rewrite_without_secrets(job, world, state.checkpoint, found)
         if parent != found:
             notes.append("your commits were written again without the secrets they held; the files are where they were")

@@ -12,10 +12,10 @@ from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
 from aigon.files.atomic import make_real_folders
-from aigon.isolation.run_sandbox import explain_refusal
+from aigon.isolation.run_sandbox import RunSandbox, explain_refusal
 from aigon.job.escalation import ChosenStep, choose_worker, compute_return
 from aigon.job.job import Job
-from aigon.job.world import Held, World
+from aigon.job.world import Availability, World
 from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded, Waiting
 from aigon.journal.spending import price_turn
 from aigon.journal.state import State
@@ -33,11 +33,11 @@ LOOK_FIRST = 120.0
 
 def send_away(job: Job, world: World, turn: Turn) -> None:
     """Note until when the agent of `turn` is away."""
-    held = world.held
+    held = world.get(Availability)
     held.away[turn.agent] = compute_return(turn, world.clock(), job.waits.first, held.times[turn.agent])
     held.times[turn.agent] += 1
-    held.why[turn.agent] = turn.detail
-    held.looked_at = False
+    held.reasons[turn.agent] = turn.detail
+    held.assessed = False
 
 
 def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
@@ -45,24 +45,24 @@ def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
 
     It is given up when nobody comes back in time, or a person asks the run to stop.
     """
-    held = world.held
+    held = world.get(Availability)
     agent, until = min(held.away.items(), key=lambda one: one[1])
     seconds = until - world.clock()
     if math.isinf(until) or held.waited + seconds > job.waits.longest:
-        held.given_up = True
+        held.gave_up = True
         return False
-    if seconds > LOOK_FIRST and state.iteration > state.finished and not held.looked_at:
-        held.looked_at = True
+    if seconds > LOOK_FIRST and state.iteration > state.finished and not held.assessed:
+        held.assessed = True
         return False
-    yield Waiting(world.now(), state.iteration, agent, held.why.get(agent, ""), seconds, until)
+    yield Waiting(world.now(), state.iteration, agent, held.reasons.get(agent, ""), seconds, until)
     begun = time.monotonic()
     came_back = wait_until(until, world.stop)
     waited = time.monotonic() - begun
     held.waited += waited
-    world.waited += waited
+    held.waited_in_all += waited
     if came_back:
         held.away.pop(agent)  # whatever the clock of the machine says by now
-    held.given_up = not came_back
+    held.gave_up = not came_back
     return came_back
 
 
@@ -79,21 +79,21 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     what it did where that takes long. One that does not start is stood in for as well, and tried again at the next
     iteration.
     """
-    ladders = (job.rungs, *job.fallback)
+    ladders, held = (job.rungs, *job.fallback), world.get(Availability)
     while ladders:
-        chosen = choose_worker(ladders, state, world.held.away, world.clock())
+        chosen = choose_worker(ladders, state, held.away, world.clock())
         if chosen is None:
             if not (yield from wait(job, world, state)):
                 return state
             continue
-        world.held.away.pop(chosen[2].agent.name, None)
+        held.away.pop(chosen[2].agent.name, None)
         state = yield from _turn(job, world, state, chosen)
         turn = state.turn
         if turn is None or turn.end not in (*AWAY, "not_started"):
-            world.held = Held()
+            held.reset()
             return state
         if is_turn_barred(job, world, state):
-            world.held.given_up = True
+            held.gave_up = True
             return state
         if turn.end == "not_started":
             ladders = tuple(ladder for ladder in ladders if ladder[0].agent.name != turn.agent)
@@ -110,9 +110,7 @@ def _turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator
     yield IterationStarted(
         world.now(), number, agent.name, agent.model, rung, rungs, prompt_chars=ask.prompt_chars, effort=agent.effort
     )
-    if world.watch:
-        world.watch.before_turn()
-    world.meter.begin()
+    world.before_turn()
     log = _log(world.iteration_folder(number))
     command, folder = _command(job, world, agent, ask, log), os.path.realpath(world.folder)
     exited = run.run(command, world.stop)
@@ -125,7 +123,7 @@ def _turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator
     prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
     state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.taken())
     if not state.failed_turns:
-        for notice in explain_refusal(world.boxed, turn, world.now()):
+        for notice in explain_refusal(world.get(RunSandbox), turn, world.now()):
             state = yield notice
     return state
 
@@ -148,11 +146,8 @@ def _report(ask: TurnRequest) -> bytes:
 
 def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
     """What the agent did to git and to aigon's records is undone before any git of ours runs, and said."""
-    if world.watch:
-        said = world.watch.after_turn(world.park(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"))
-        world.mended += said
-        for text in said:
-            yield Notice(world.now(), text, "warning")
+    for text in world.after_turn(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"):
+        yield Notice(world.now(), text, "warning")
 
 
 def _command(job: Job, world: World, agent: Agent, ask: TurnRequest, log: Path) -> run.Command:
@@ -161,9 +156,9 @@ def _command(job: Job, world: World, agent: Agent, ask: TurnRequest, log: Path) 
     seen = filter_environment(world.agent_env, agent, adapter.kind)
     env = {name: value for name, value in seen.items() if name not in launch.unset} | dict(launch.env)
     return run.Command(
-        world.boxed.command(launch, agent, ask, env),
+        world.get(RunSandbox).command(launch, agent, ask, env),
         cwd=world.workspace.root,
-        env=world.boxed.environment(env),
+        env=world.get(RunSandbox).environment(env),
         stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
         deadline=_deadline(job, world),
         idle=job.idle_timeout,

@@ -12,11 +12,12 @@ from aigon.checks.schedule import Schedule, run_checks
 from aigon.git import objects
 from aigon.isolation import clean_room, dependencies, mechanisms
 from aigon.isolation.clean_room import CleanRoom
+from aigon.isolation.dependencies import Bytecode
 from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
 from aigon.isolation.mechanisms import Isolation
 from aigon.job.job import Job
 from aigon.job.results import Result
-from aigon.job.world import Place, World
+from aigon.job.world import CheckEnvironment, World
 from aigon.model.checks import Check, Finding, Problem
 from aigon.proof import criteria
 from aigon.proof.base_tests import Relaid, less, lost, relaid
@@ -73,10 +74,10 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         places=job.proof.caches,
     ) as room:
         enclosed = room.offline if job.proof.network == "closed" else room.enclosed
-        place = Place(room.seen_as, room.env, enclosed, room.outside, room.root)
+        place = CheckEnvironment(room.seen_as, room.env, enclosed, room.outside, room.root)
         inside = replace(world, place=place, keeps=False)
-        if world.bytecode:
-            world.bytecode.put(room, rooms.needs.lent)
+        if compiled := world.find(Bytecode):
+            compiled.put(room, rooms.needs.lent)
         for setup in rooms.needs.each_time:
             run_setup(_online(inside, room), setup, rooms.logs)
         yield inside, room
@@ -168,7 +169,8 @@ class Bench:
             results = run_in(inside, checks, plan_for(self.job, self.folder / name, self.durations))
             if of_people:
                 place = self.world.home / "bytecode" / self.job.name
-                self.world.bytecode = dependencies.take_bytecode(room, place, self.rooms.needs.lent)
+                if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
+                    self.world.attend(compiled)
             return results
 
     def missing(self, check: Check, result: Result) -> tuple[Problem, ...]:

@@ -10,6 +10,7 @@ from aigon.checks import dependencies
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_whole
 from aigon.job.assessment import Assessment, is_baseline
+from aigon.job.base_assessments import BaselineResults
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
@@ -48,9 +49,10 @@ def _folders(job: Job, world: World) -> dict[str, str]:
     """
     found = dependencies.find_dependency_folders(world.workspace.root, job.proof.setups)
     shared = {place: name for place, name in found.items() if (world.workspace.root / place).is_symlink()}
-    if not (world.base and shared):
+    arena = world.find(BaselineResults)
+    if not (arena and shared):
         return found
-    before = world.base.first("folders", shared)
+    before = arena.first("folders", shared)
     return {place: before.get(place, name) if place in shared else name for place, name in found.items()}
 
 
@@ -62,7 +64,8 @@ def rehearse(job: Job, world: World, number: int, look: Assessment, record: Froz
     mark = world.home / "rehearsed" / _name(job, world, look, record)
     if mark.exists() or world.stop.now:
         return
-    with world.base.alone(mark.name, world.stop) if world.base else nullcontext():
+    arena = world.find(BaselineResults)
+    with arena.alone(mark.name, world.stop) if arena else nullcontext():
         if not mark.exists() and not world.stop.now:
             yield from _rehearsed(job, world, number, look, record)
             if not world.stop.now:

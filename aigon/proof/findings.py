@@ -8,14 +8,14 @@ from aigon.git.objects import TreeEntry
 from aigon.git.trusted import TrustedGit
 from aigon.job.assessment import Snapshot
 from aigon.job.job import Job
-from aigon.job.world import World
+from aigon.job.world import TurnNotes, World
 from aigon.journal.decisions import HumanDecision
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.profiles.protection import Protection
 from aigon.proof import protected_keys
 from aigon.proof import restore as guards
-from aigon.proof.frozen import Frozen
+from aigon.proof.frozen import Frozen, ProtectedFiles
 from aigon.proof.integrity import concerns
 from aigon.text.fingerprints import fingerprint
 
@@ -114,7 +114,9 @@ EMPTY = (
 
 def found(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Concern, ...]:
     """What the rules say of the whole change from the base; what a person approved of is only noted."""
-    text = edits(world.workspace.trusted, rows, job.protection, job.base_commit, tuple(world.messages))
+    text = edits(
+        world.workspace.trusted, rows, job.protection, job.base_commit, tuple(world.get(TurnNotes).commit_messages)
+    )
     own = (*_unreadable(text, rows), *_by_path(world, job.protection, rows), *unread(rows, job.protection))
     return settled((*concerns(text), *own), job.decisions)
 
@@ -134,7 +136,9 @@ def _by_path(world: World, protection: Protection, rows: Sequence[Changed]) -> I
     shas = [entry.sha for row, rule in ruled if rule.keys for entry in (row.base, row.tree) if entry]
     texts = objects.read_blobs(world.workspace.trusted, shas)
     for row, rule in ruled:
-        put_back = rule.level == "restore" and (row.path in world.guarded or row.path.startswith(f"{guards.OWN}/"))
+        put_back = rule.level == "restore" and (
+            row.path in world.get(ProtectedFiles).files or row.path.startswith(f"{guards.OWN}/")
+        )
         if put_back or (rule.keys and protected_keys.have_equal_keys(*_both(row, texts), row.path, rule.keys)):
             continue
         level: ConcernLevel = "note" if rule.level == "note" else "review"

@@ -16,6 +16,7 @@ from typing import Any
 from aigon.errors import environment
 from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
+from aigon.job.world import Attendant
 from aigon.model.checks import Check, TestResult
 from aigon.profiles.protection import Rule
 
@@ -50,6 +51,13 @@ class Tested:
 
     tests: Mapping[str, TestResult]
     reported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedFiles(Attendant):
+    """The files that decide, by path, as people left them: they are put back after each turn."""
+
+    files: Mapping[str, Guarded] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from aigon.proof.dry_run import record_base, refused, rehearse
 from aigon.proof.findings import Changed, changed
 from aigon.proof.frozen import Frozen, load
 from aigon.proof.vacuity import describe_passing
+from aigon.proof.watch import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.fingerprints import fingerprint
 
@@ -73,7 +74,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Assessment) -> Gen
         if is_secret_name(path) and not job.protection.may_hold_secrets(path):
             said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")
-    concerns = (*integrity_findings.found(job, world, rows), *(world.watch.lost if world.watch else ()))
+    concerns = (*integrity_findings.found(job, world, rows), *(watch.lost if (watch := world.find(Watch)) else ()))
     findings, proof = look.findings, Proof()
     if job.proof.mode == "clean-room":
         yield CheckStarted(world.now(), snapshot.number, "proof", TITLE)

@@ -15,6 +15,7 @@ from aigon.git.protected_paths import list_global_config, make_opinion, watch_gi
 from aigon.git.ref_protection import RefProtection
 from aigon.git.refs import NOBODY, MovedRef, Rivals
 from aigon.git.workspace import Workspace
+from aigon.job.world import Attendant
 from aigon.model.changes import Concern, hash_change
 from aigon.proof.restore import MainsOwn
 
@@ -23,7 +24,7 @@ Park = Callable[[str, str], str]
 
 
 @dataclass(slots=True)
-class Watch:
+class Watch(Attendant):
     """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
     beside a worktree, `locks` those of git; `lost` is what could not be put back. The file `note` says what `git` was,
     while an agent works: if it is there when a run is opened, the last turn was killed, and nobody has looked at what

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import get_args
 
@@ -69,7 +70,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         run_watchdog(session.world.invocation, running) as guardian,
     ):
         orphans.adopt_orphans()
-        session.world.guardian = guardian
+        session = replace(session, world=replace(session.world, guardian=guardian))
         stop.request = running.request
         watching = [*observers(session), *make_notifiers(session), _open_sinks(session)]
         recorder = Recorder(_records(session, points), watching, session.world.redact)
@@ -124,7 +125,7 @@ def _said_before(session: Session) -> Iterator[Notice]:
             "this project has no checks: only verify and metric commands or a person can prove a criterion",
             "warning",
         )
-    yield from run_sandbox.announce_sandbox(session.world.boxed, now)
+    yield from run_sandbox.announce_sandbox(session.world.get(run_sandbox.RunSandbox), now)
     yield from _about_missing_checks(job, now)
     for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
         yield Notice(now, text, "warning")

@@ -81,7 +81,6 @@ def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
             agent_env={},
             check_env=_quiet(prepared.check_env),
             redact=redaction.make_redactor(prepared.env),
-            own_files={},
             keeps=False,
         )
         try:

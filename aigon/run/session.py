@@ -19,9 +19,8 @@ from aigon.job import branch
 from aigon.job.free_space import list_volumes, require_writable
 from aigon.job.job import Job
 from aigon.job.options import Options
-from aigon.job.partial import RollbackPolicy
 from aigon.job.seat import Seat, checkout_lock
-from aigon.job.world import World
+from aigon.job.world import OwnFiles, TurnNotes, World
 from aigon.journal.build_log import list_titles
 from aigon.journal.decisions import find_human_ticks
 from aigon.journal.durations import load_durations
@@ -31,15 +30,16 @@ from aigon.journal.replay import NewerJournal, RunPast, replay_past
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.loop import iteration_log
+from aigon.loop.roll_back import RollbackPolicy
 from aigon.loop.turn_files import remove_links
 from aigon.model.candidates import format_run_command
 from aigon.process import orphans
 from aigon.process.meter import Meter
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
-from aigon.proof.frozen import copy_of
+from aigon.proof.frozen import ProtectedFiles, copy_of
 from aigon.proof.restore import MainsOwn
-from aigon.proof.watch import Watch, watch
+from aigon.proof.watch import watch
 from aigon.run import invocations, resume
 from aigon.run.choices import record_choices
 from aigon.run.opening import (
@@ -196,15 +196,15 @@ def _session(opening: Opening, found: OpenedRun, stop: Stop) -> Session:
     job, record = freeze_job(opening, found, job)
     state = found.past.state
     world = _world(opening, found, job, state.started.run_id if state.started else new_run_id(), stop)
-    world.guarded, world.frozen = record.guarded, found.records.frozen
+    world.attend(ProtectedFiles(record.guarded))
     left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
     branch.exclude_from_git(checkout, left, "what coding agents leave for themselves")
     found.workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
     note = world.home / "sandboxes" / job.name
-    world.boxed = make_run_sandbox(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note)
-    world.watch = _watch(opening, found, world)
+    world.attend(make_run_sandbox(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note))
+    _watch(opening, found, world)
     arena = Path(options.arena) if options.arena else None
-    join_arena(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
+    world = join_arena(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
     started = _started(job, world, found, options)
     state_file = opening.seat.main / prepared.feature.state_file(job.label)
     events = (
@@ -219,7 +219,10 @@ def _session(opening: Opening, found: OpenedRun, stop: Stop) -> Session:
 
 def _undone(world: World) -> Iterator[Notice]:
     """What a turn that was killed had done to git, and is put back."""
-    yield from (Notice(World.now(), f"{text} (of the turn that was killed)", "warning") for text in world.mended)
+    yield from (
+        Notice(World.now(), f"{text} (of the turn that was killed)", "warning")
+        for text in world.get(TurnNotes).sentences
+    )
 
 
 def _kept_views(folder: Path, found: OpenedRun) -> Sequence[Event]:
@@ -233,8 +236,8 @@ def _kept_views(folder: Path, found: OpenedRun) -> Sequence[Event]:
     return ()
 
 
-def _watch(opening: Opening, found: OpenedRun, world: World) -> Watch:
-    """A watch over git and aigon's records, which takes them as they are now for right."""
+def _watch(opening: Opening, found: OpenedRun, world: World) -> None:
+    """Let a watch over git and aigon's records join; it takes them as they are now for right."""
     checkout, folder = opening.checkout, found.records.folder
     state = opening.seat.main / found.prepared.feature.state_file(opening.seat.label)
     files = (
@@ -252,10 +255,13 @@ def _watch(opening: Opening, found: OpenedRun, world: World) -> Watch:
     if opening.seat.candidate:
         aside = found.workspace.own / "displaced"
         made.mains = MainsOwn(
-            opening.seat.main, found.workspace.trusted, aside, world.guarded, found.prepared.protection
+            opening.seat.main,
+            found.workspace.trusted,
+            aside,
+            world.get(ProtectedFiles).files,
+            found.prepared.protection,
         )
-    world.mended += made.begin()
-    return made
+    world.get(TurnNotes).sentences += world.attend(made).begin()
 
 
 def _world(opening: Opening, found: OpenedRun, job: Job, run_id: str, stop: Stop) -> World:
@@ -265,6 +271,8 @@ def _world(opening: Opening, found: OpenedRun, job: Job, run_id: str, stop: Stop
     remove_links(folder, found.workspace.own / "displaced")  # a kill may have left what an agent made
     invocation = new_run_id()
     mine = {"AIGON_INVOCATION": invocation, **_of_the_seat(opening.seat, prepared)}
+    # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
+    own = OwnFiles({path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)})
     return World(
         run_id=run_id,
         invocation=invocation,
@@ -276,10 +284,9 @@ def _world(opening: Opening, found: OpenedRun, job: Job, run_id: str, stop: Stop
         agent_env={**prepared.env, **mine},
         check_env={**prepared.check_env, "AIGON_RUN": run_id, **mine},
         redact=secrets.make_redactor(prepared.env, *(agent.env for agent in prepared.agents)),
-        # As the branch has them, whatever the agent of a turn that is still to be judged made of them.
-        own_files={path: found.workspace.file_at(found.head, path, root) for path in (job.spec_path, job.log_path)},
+        frozen=found.records.frozen,
+        attendants=[own, RollbackPolicy(found.options.on_partial or "keep", opening.confirm)],
         durations=load_durations(opening.home),
-        partial=RollbackPolicy(found.options.on_partial or "keep", opening.confirm),
         scanner=_scanner(found, job.base_commit),
         meter=Meter(list_volumes(root, opening.checkout.common_dir / "objects", opening.home, folder)),
     )

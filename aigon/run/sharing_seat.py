@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from aigon.config.models import Config
@@ -31,18 +32,19 @@ def prepare_arena_folder(arena: Path, resumed: Collection[str] = ()) -> None:
 
 def join_arena(
     world: World, candidate: Candidate | None, config: Config, limit: float | None = None, arena: Path | None = None
-) -> None:
+) -> World:
     """Let the loop of `candidate` take turns with others; in an `arena`, also share money and the look at the base.
 
     Nothing changes for a loop in the main checkout (None).
     """
     if candidate is None:
-        return
-    world.made_by = f"worktree {candidate.ready}"
-    world.slots = CheckSlots(world.home / "locks", config.arena.check_slots or capacity.count_slots())
+        return world
     if arena:
-        world.ledger = open_ledger(world.home, arena, candidate, limit)
-        world.base = BaselineResults(arena / BASE, candidate.label)
+        if ledger_ := open_ledger(world.home, arena, candidate, limit):
+            world.attend(ledger_)
+        world.attend(BaselineResults(arena / BASE, candidate.label))
+    slots = CheckSlots(world.home / "locks", config.arena.check_slots or capacity.count_slots())
+    return replace(world, made_by=f"worktree {candidate.ready}", slots=slots)
 
 
 def find_rivals(home: Path, candidate: Candidate | None) -> Rivals:

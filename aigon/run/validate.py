@@ -192,7 +192,6 @@ def _opened(
         agent_env={},
         check_env={**prepared.check_env, "AIGON_RUN": "validate"},
         redact=redaction.make_redactor(prepared.env),
-        own_files={},
         keeps=False,
         rooms=folder / "rooms",
         frozen=records.frozen if records else None,

@@ -2,12 +2,13 @@
 
 import sys
 import textwrap
+from dataclasses import replace
 
 import pytest
 
 from aigon.checks.execution import CRITERION
 from aigon.job.results import Result
-from aigon.job.world import Place
+from aigon.job.world import CheckEnvironment
 from aigon.model.checks import Check, Finding, TestCounts
 from tests.compare.bench import job_of, looked, only, plan, ran, results_of, script, spec_of, world_of
 from tests.lab import Lab
@@ -241,16 +242,18 @@ def test_elsewhere_a_check_has_that_place_and_nothing_is_remembered(lab: Lab) ->
     (other / "sub").mkdir()
     with world_of(lab, QUICK) as world:
         key = plan(world)
-        world.place = Place(
+        place = CheckEnvironment(
             other, {**lab.env, **QUICK, "WHERE": "there"}, lambda argv, cwd: ["env", f"IN={cwd}", *argv], lab.home
         )
+        there = replace(world, place=place)
         here = script("where", 'echo "$PWD $IN $WHERE $MODE"', cwd="sub", env={"MODE": "ci"})
         tested = script("tests", f"{PYTEST} -q {other}/test_it.py || true")
-        (where, found), _ = results_of(world, [here, tested], key)
+        (where, found), _ = results_of(there, [here, tested], key)
         assert where.output.decode().split() == [str(lab.home), f"{other}/sub", "there", "ci"]
         assert list(found.tests.values()).count("failed") == 1 and found.reported
         assert not (world.home / "cache").exists()
-        world.place = None
         assert ran(world, [script("where", "true")], key)["where"].cached is False
-        world.place = Place(other, lab.env)
-        assert ran(world, [script("where", "true")], key)["where"].cached is False
+        assert (
+            ran(replace(world, place=CheckEnvironment(other, lab.env)), [script("where", "true")], key)["where"].cached
+            is False
+        )

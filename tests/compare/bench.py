@@ -43,7 +43,6 @@ def world_of(lab: Lab, env: Mapping[str, str] | None = None, keeps: bool = True)
             agent_env=lab.env,
             check_env={**lab.env, **(env or {})},
             redact=lambda text: text,
-            own_files={},
             keeps=keeps,
         )
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from aigon.errors import Exit
-from aigon.job.partial import has_stopped_short
 from aigon.journal.state import State
+from aigon.loop.roll_back import has_stopped_short
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
 from tests.lab import BRANCH, LOG, Lab, Ran, until
 from tests.loop.processes import LOOP, RESUME, answer_in_terminal, parked, turns

@@ -16,7 +16,7 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.assessment import Assessment
 from aigon.job.job import Job, ProofPlan
-from aigon.job.ledger import read_accounts
+from aigon.job.ledger import Ledger, read_accounts
 from aigon.job.options import Limits
 from aigon.job.world import World
 from aigon.journal import records
@@ -66,9 +66,8 @@ def world_in(lab: Lab, who: Candidate | None, arena: Path | None = None, limit: 
             agent_env=lab.env,
             check_env={**lab.env, **mine, "PWD": str(root)},
             redact=lambda text: text,
-            own_files={},
         )
-        join_arena(world, who, Config(), limit, arena)
+        world = join_arena(world, who, Config(), limit, arena)
         yield world
         world.close()
 
@@ -115,15 +114,15 @@ def test_a_pass_is_not_taken_over_where_it_could_differ(lab: Lab, difference: st
     with world_in(lab, cc) as first, world_in(lab, cx) as second:
         match difference:
             case "environment":
-                second.check_env = {**second.check_env, "DATA": f"{cx.path}/data"}
-                first.check_env = {**first.check_env, "DATA": f"{cc.path}/data"}
+                second = replace(second, check_env={**second.check_env, "DATA": f"{cx.path}/data"})
+                first = replace(first, check_env={**first.check_env, "DATA": f"{cc.path}/data"})
             case "tools":
                 for each in (cc, cx):
                     (Path(each.path) / ".venv/lib/python3/site-packages").mkdir(parents=True)
                     lab.git("-C", each.path, "config", "core.excludesFile", str(lab.home / "ignore"))
                 (lab.home / "ignore").write_text(".venv\n")
             case "set-up":
-                second.made_by = "worktree otherwise"
+                second = replace(second, made_by="worktree otherwise")
             case "sparse":
                 lab.git("-C", cx.path, "sparse-checkout", "set", "--cone", "in")
             case "content":
@@ -191,8 +190,9 @@ def test_a_failure_at_the_base_stands_for_nobody_else_and_no_other_tree_or_time(
 def test_checks_wait_for_their_turn_and_give_up_when_the_run_is_to_end(lab: Lab) -> None:
     with world_in(lab, candidate(lab, "cc")) as world:
         assert world.slots is not None
-        world.slots = CheckSlots(world.home / "locks", 1)
-        with world.slots.acquire(world.stop), ThreadPoolExecutor(1) as aside:
+        slots = CheckSlots(world.home / "locks", 1)
+        world = replace(world, slots=slots)
+        with slots.acquire(world.stop), ThreadPoolExecutor(1) as aside:
             waiting = aside.submit(ran, world, [counting(lab, "true")], plan(world, key=lambda _: ""))
             world.stop.halt()
             assert waiting.result()["script"].status == "skipped"
@@ -306,11 +306,11 @@ def test_agents_of_an_arena_have_one_limit_and_set_aside_money_only_where_a_turn
             assert isinstance(outcome, Stopped) and outcome.guard == "cost"
             assert "$2.50 of $4.00 is spent by all agents of the arena together ($2.00 more" in outcome.reason
             assert read_accounts(ledger)["cx"].reserved == 0.0
-        assert second.ledger is not None
-        assert (
-            decide_within_budget(job, second, replace(OPEN, spend=Spend(2.5))) is None
-        )  # the other was killed: it spent nothing
-        assert second.ledger.elsewhere == 0.0 and read_accounts(ledger)["cx"].reserved > 0
+        own = second.find(Ledger)
+        assert own is not None
+        outcome = decide_within_budget(job, second, replace(OPEN, spend=Spend(2.5)))
+        assert outcome is None  # the other was killed: it spent nothing
+        assert own.elsewhere == 0.0 and read_accounts(ledger)["cx"].reserved > 0
     assert [each.reserved for each in read_accounts(ledger).values()] == [0.0, 0.0]
 
 
