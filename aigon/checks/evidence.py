@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from aigon.checks.parsers import parse, together
+from aigon.checks.parsers import merge_readings, parse
 from aigon.checks.pytest_arguments import read_pytest_request
 from aigon.checks.reports import LARGEST_REPORT, is_complete, is_too_large
 from aigon.model.checks import Check, CheckStatus, ParsedOutput, TestCounts, TestResult
@@ -49,7 +49,7 @@ def _read_reports(contents: Iterable[bytes], parse_one: Callable[[bytes], Parsed
         too_large = too_large or is_too_large(content)
         readings.append(parse_one(content) if is_complete(content) else _NOTHING)
     sound = [reading for reading in readings if reading.understood]
-    combined = together(sound) if sound else _NOTHING
+    combined = merge_readings(sound) if sound else _NOTHING
     return _Reports(combined, len(sound), len(readings) - len(sound), too_large)
 
 

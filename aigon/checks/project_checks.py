@@ -257,8 +257,8 @@ def _require_valid(checks: tuple[Check, ...]) -> None:
             hint = "git and criterion-N are aigon's own, script is the validation script, spec is ## Validation"
             raise usage(f"The name '{check.name}' of a check is taken", where=where, hint=hint)
     for check in checks:
-        if check.parser and check.parser not in parsers.known():
-            hint = suggest(check.parser, parsers.known())
+        if check.parser and check.parser not in parsers.list_parsers():
+            hint = suggest(check.parser, parsers.list_parsers())
             raise usage(f"There is no parser {check.parser!r} (check {check.name})", where=check.source, hint=hint)
 
 

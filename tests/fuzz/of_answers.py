@@ -1,7 +1,7 @@
 """Readers of what programs said: agents, judges, tools, git. All of it may have been written to mislead."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
@@ -126,7 +126,7 @@ def agent(module: ModuleType, data: bytes) -> None:
 
 def parser(name: str, data: bytes) -> None:
     """What a tool printed or reported, without the net that catches a parser's faults."""
-    read: Callable[[bytes, bytes | None], object] = import_module(f"aigon.checks.parsers.{name}").read
+    read = parsers.load_reader(name)
     read(data, None)
     read(b"", data)
     sound_reading(parsers.parse(name, data, data))
@@ -299,7 +299,7 @@ TARGETS = (
     *_agents(),
     *(
         Target(f"parser-{name}", partial(parser, name), partial(_tools, name), (*XML, *JSON))
-        for name in parsers.known()
+        for name in parsers.list_parsers()
     ),
     Target("judge", judge, _replies, (*JSON, b"```json\n", b"```\n", b'"status": "met"')),
     Target("proposals", proposals, _proposed, JSON),

@@ -50,4 +50,4 @@ def test_the_page_names_every_ecosystem_and_every_kind_of_condition() -> None:
 def test_the_page_on_parsers_names_every_parser() -> None:
     page = (ROOT / "docs" / "parsers.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
-    assert rows == set(parsers.known())
+    assert rows == set(parsers.list_parsers())

@@ -1,9 +1,8 @@
 """What the real tools wrote, trimmed, with the project at /project. Each file name begins with its parser's name."""
 
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
+from aigon.checks.parsers import load_reader
 from aigon.model.checks import ParsedOutput
 
 FOLDER = Path(__file__).parent / "captures"
@@ -16,7 +15,7 @@ def captured(name: str) -> bytes:
 
 def read(parser: str, output: bytes = b"", report: bytes | None = None) -> ParsedOutput:
     """What a parser's own function says, without the net that `aigon.checks.parsers.parse` spreads under it."""
-    return cast(ParsedOutput, import_module(f"aigon.checks.parsers.{parser}").read(output, report))
+    return load_reader(parser)(output, report)
 
 
 def reading(name: str) -> ParsedOutput:

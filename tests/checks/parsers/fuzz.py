@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from aigon.checks.parsers import known
+from aigon.checks.parsers import list_parsers
 from tests.checks.parsers import costs, liked
 from tests.checks.parsers.cases import Case, holds, leaves, made
 
@@ -41,7 +41,7 @@ class Hang(Exception):
 def main() -> int:
     """The command."""
     options, found = _options(), 0
-    names, until = options.parser or known(), time.monotonic() + options.seconds
+    names, until = options.parser or list_parsers(), time.monotonic() + options.seconds
     for place, name in enumerate(names):
         share = (until - time.monotonic()) / (len(names) - place)
         found += _apart(name, options.seed, max(1.0, share), Path(options.save))
@@ -55,7 +55,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--seconds", type=float, default=600, help="of all parsers together")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--parser", action="append", choices=known(), help="only this one; may be repeated")
+    parser.add_argument("--parser", action="append", choices=list_parsers(), help="only this one; may be repeated")
     parser.add_argument("--save", default="fuzz-findings", help="folder for the inputs that break something")
     return parser.parse_args()
 

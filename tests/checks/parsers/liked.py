@@ -6,12 +6,15 @@ import ast
 import functools
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import ModuleType
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-from aigon.checks.parsers import known
+from aigon.checks.parsers import list_parsers
+from aigon.checks.parsers.matchers import Matcher
 from tests.checks.parsers import seeds
 
 _parser: Any = re._parser  # type: ignore[attr-defined]  # there is no other way to a pattern's parts
@@ -46,33 +49,34 @@ def flood(of: Run, size: int) -> bytes:
 @functools.cache
 def runs(parser: str) -> tuple[Run, ...]:
     """The runs for every pattern that `parser` can come to use."""
-    found = (each for module in seeds.closure(parser) for each in _of(module))
+    patterns = (pattern for value in seeds.reached(parser) for pattern in _patterns(value))
+    found = (each for pattern in patterns for each in _of(pattern))
     return tuple(dict.fromkeys(found)) or (Run("", "a", "b"),)
 
 
 @functools.cache
 def first(parser: str) -> tuple[Run, ...]:
     """The runs that no parser before it has, those that call others last: all of them together have each once."""
-    rank = {name: (len(runs(name)), name) for name in known()}
-    before = {each for name in known() if rank[name] < rank[parser] for each in runs(name)}
+    rank = {name: (len(runs(name)), name) for name in list_parsers()}
+    before = {each for name in list_parsers() if rank[name] < rank[parser] for each in runs(name)}
     return tuple(each for each in runs(parser) if each not in before)
 
 
 @functools.cache
-def _of(module: ModuleType) -> tuple[Run, ...]:
-    return tuple(
-        Run(pattern.pattern, head, body) for pattern in _patterns(module) for head, body in _runs(pattern) if body
-    )
+def _of(pattern: "re.Pattern[str]") -> tuple[Run, ...]:
+    return tuple(Run(pattern.pattern, head, body) for head, body in _runs(pattern) if body)
 
 
-def _patterns(module: ModuleType) -> Iterator["re.Pattern[str]"]:
-    for value in vars(module).values():
-        for each in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(each, re.Pattern) and isinstance(each.pattern, str):
-                yield each
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.") and node.args:
-            yield from _written_in(node.args[0])
+def _patterns(value: object) -> Iterator["re.Pattern[str]"]:
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield value
+    elif isinstance(value, Matcher):
+        yield from filter(None, (value.rule, value.recognise, value.total))
+        yield from (each.regexp for each in (*value.patterns, *value.fallback, *value.accidents))
+    elif isinstance(value, FunctionType) and Path(inspect.unwrap(value).__code__.co_filename).is_file():
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(value)))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re.") and node.args:
+                yield from _written_in(node.args[0])
 
 
 def _written_in(argument: ast.expr) -> Iterator["re.Pattern[str]"]:

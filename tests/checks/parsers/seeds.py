@@ -3,14 +3,18 @@
 A parser that is added is taken up by itself: its captures are the files that begin with its name.
 """
 
+import dis
 import functools
-import importlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from types import ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
 
-from aigon.checks.parsers import known
+from aigon.checks import parsers
+from aigon.checks.parsers import list_parsers, load_reader
+from aigon.checks.parsers.matchers import Matcher, list_matchers, load_matcher
 from tests.checks.parsers.captured import FOLDER
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -59,31 +63,85 @@ def drawn(rng: Random, parser: str) -> Seed:
 
 
 @functools.cache
-def closure(parser: str) -> tuple[ModuleType, ...]:
-    """The module of `parser` and those in `aigon` that it holds or names as keys, theirs included."""
-    found: dict[str, ModuleType] = {}
-    waiting = [importlib.import_module(f"aigon.checks.parsers.{parser}")]
+def reached(parser: str) -> tuple[object, ...]:
+    """The functions, classes, matchers and patterns that `parser` can come to use."""
+    found: dict[int, object] = {}
+    waiting: list[object] = [load_reader(parser)]
     while waiting:
-        module = waiting.pop()
-        if module.__name__ not in found:
-            found[module.__name__] = module
-            waiting += [importlib.import_module(name) for name in sorted(_named(module))]
+        value = waiting.pop()
+        if id(value) not in found:
+            found[id(value)] = value
+            waiting += _used_by(value)
     return tuple(found.values())
 
 
 @functools.cache
 def related(parser: str) -> frozenset[str]:
-    """`parser` and the parsers that it calls."""
-    return frozenset(module.__name__.rpartition(".")[2] for module in closure(parser)) & frozenset(known())
+    """`parser` and the parsers that it calls, be it only for a text."""
+    values = reached(parser)
+    functions = {(value.__module__, value.__name__) for value in values if isinstance(value, FunctionType)}
+    return frozenset({parser, *(name for name in list_parsers() if _is_called(name, values, functions))})
 
 
-def _named(module: ModuleType) -> set[str]:
-    values = list(vars(module).values())
-    names = {v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", "") for v in values}
-    by_name = {
-        f"aigon.checks.parsers.{each}" for v in values if isinstance(v, dict) and set(v) <= set(known()) for each in v
-    }
-    return {name for name in names | by_name if isinstance(name, str) and name.startswith(_OURS)}
+def _is_called(name: str, values: tuple[object, ...], functions: set[tuple[str, str]]) -> bool:
+    reader = load_reader(name)
+    if isinstance(reader, MethodType):
+        return any(reader.__self__ is value for value in values)
+    own = (
+        reader.__name__,
+        f"read_{name}_text",
+        f"read_{name}_report",
+        "read_report" if reader.__name__ == "read" else "",
+    )
+    return any((reader.__module__, each) in functions for each in own)
+
+
+def _used_by(value: object) -> list[object]:
+    if isinstance(value, (tuple, list, frozenset)):
+        return list(value)
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, Matcher):
+        return [*map(load_matcher, value.includes), type(value)]
+    if isinstance(value, property):
+        return [value.fget]
+    if isinstance(value, type) and value.__module__.startswith(_OURS):
+        return [each for each in vars(value).values() if isinstance(each, (FunctionType, property))]
+    if isinstance(value, FunctionType) and value.__module__.startswith(_OURS) and value.__module__ != parsers.__name__:
+        return list(_used_by_code(value.__code__, value.__globals__))
+    return []
+
+
+def _used_by_code(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
+    """What the names in `code` stand for, and the parsers that it loads by their names."""
+    steps = [step for each in _nested(code) for step in dis.get_instructions(each)]
+    found = [names[step.argval] for step in steps if step.opname == "LOAD_GLOBAL" and step.argval in names]
+    attributes = {step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD")}
+    modules = [each for each in found if isinstance(each, ModuleType)]
+    yield from found
+    yield from (vars(each)[name] for each in modules for name in attributes if name in vars(each))
+    words = set(_strings((*(each for inner in _nested(code) for each in inner.co_consts), *found)))
+    if load_matcher in found:
+        yield from map(load_matcher, words & list_matchers())
+    if load_reader in found:
+        yield from map(load_reader, words & set(list_parsers()))
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _nested(const)
+
+
+def _strings(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (tuple, frozenset, dict)):
+            yield from _strings(value)
 
 
 @functools.cache

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks import parsers
+from aigon.checks.parsers import runners
 from tests.checks.parsers import costs, liked
 from tests.checks.parsers.cases import Case, made
 from tests.checks.parsers.fuzz import complaint_of
 
 SOURCE = """
 import re
-from aigon.model.values import Counts, Reading
+from aigon.model.checks import ParsedOutput, TestCounts
 
 _TAIL = re.compile(r"PATTERN")
 
@@ -23,11 +23,11 @@ def read(output, report):
     if report == b"break":
         return 1 // 0
     if report == b"invent":
-        return Reading("3/3 passed", Counts(3, 3))
+        return ParsedOutput("3/3 passed", TestCounts(3, 3))
     if report == b"wrong":
-        return Reading("3/4 passed", Counts(4, 3))
+        return ParsedOutput("3/4 passed", TestCounts(4, 3))
     _TAIL.search((report or output).decode("utf-8", "replace"))
-    return Reading(understood=False)
+    return ParsedOutput(understood=False)
 """
 
 
@@ -40,10 +40,10 @@ def bad(tmp_path: Path) -> Iterator[Callable[[str], str]]:
         (tmp_path / f"{name}.py").write_text(SOURCE.replace("PATTERN", pattern))
         return name
 
-    parsers.__path__.append(str(tmp_path))
+    runners.__path__.append(str(tmp_path))
     yield added
-    parsers.__path__.remove(str(tmp_path))
-    sys.modules.pop(f"aigon.checks.parsers.{name}", None)
+    runners.__path__.remove(str(tmp_path))
+    sys.modules.pop(f"aigon.checks.parsers.runners.{name}", None)
 
 
 def test_an_exception_is_a_complaint_with_its_place(bad: Callable[[str], str]) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.checks.parsers import together
+from aigon.checks.parsers import merge_readings
 from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
@@ -110,7 +110,7 @@ def test_objects_in_names_of_tests_are_the_same_in_every_run() -> None:
 
 def test_reports_of_modules_are_put_together() -> None:
     parts = [read("maven", b"-", captured(name)) for name in ("junit-surefire.xml", "junit-flaky.xml")]
-    assert together(parts).counts == TestCounts(total=14, passed=6, failed=4, skipped=3, errors=1)
+    assert merge_readings(parts).counts == TestCounts(total=14, passed=6, failed=4, skipped=3, errors=1)
 
 
 @pytest.mark.parametrize("parser", ["maven", "gradle"])

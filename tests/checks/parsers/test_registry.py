@@ -3,17 +3,30 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks import parsers
-from aigon.checks.parsers import known, parse
+from aigon.checks.parsers import list_parsers, load_reader, parse, runners
 from aigon.errors import AigonError, Exit
 from aigon.model.checks import ParsedOutput
 
 NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
 
 
-def test_every_parser_file_is_found_by_its_name() -> None:
-    files = {path.stem for path in Path(parsers.__file__).parent.glob("[!_]*.py")}
-    assert {*NAMES, "vitest"} < set(known()) == files
+def test_every_parser_is_found_by_its_name_and_reads_bytes() -> None:
+    assert {*NAMES, "vitest"} < set(list_parsers())
+    for name in list_parsers():
+        assert isinstance(load_reader(name)(b"", None), ParsedOutput), name
+
+
+def test_a_new_file_is_a_new_parser(tmp_path: Path) -> None:
+    (tmp_path / "newparser.py").write_text(
+        "from aigon.model.checks import ParsedOutput\ndef read(output, report):\n    return ParsedOutput('new')\n"
+    )
+    runners.__path__.append(str(tmp_path))
+    try:
+        assert "newparser" in list_parsers()
+        assert parse("newparser", b"", None).summary == "new"
+    finally:
+        runners.__path__.remove(str(tmp_path))
+        sys.modules.pop("aigon.checks.parsers.runners.newparser", None)
 
 
 def test_parse_hands_output_and_report_to_the_named_parser() -> None:
@@ -21,7 +34,9 @@ def test_parse_hands_output_and_report_to_the_named_parser() -> None:
     assert parse("ruff", b"", b"[]").summary == "clean"
 
 
-@pytest.mark.parametrize("name", ["nothing", "", "_text", "../core/model", "os.path", "pytest.junit", "__init__"])
+@pytest.mark.parametrize(
+    "name", ["nothing", "", "jvm", "readings", "../core/model", "os.path", "pytest.junit", "__init__"]
+)
 def test_an_unknown_parser_is_a_usage_error_that_lists_the_known_ones(name: str) -> None:
     with pytest.raises(AigonError) as caught:
         parse(name, b"", None)
@@ -31,9 +46,9 @@ def test_an_unknown_parser_is_a_usage_error_that_lists_the_known_ones(name: str)
 
 def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "brokenparser.py").write_text("def read(output, report):\n    return 1 // 0\n")
-    parsers.__path__.append(str(tmp_path))
+    runners.__path__.append(str(tmp_path))
     try:
         assert parse("brokenparser", b"anything", None) == ParsedOutput(understood=False)
     finally:
-        parsers.__path__.remove(str(tmp_path))
-        sys.modules.pop("aigon.checks.parsers.brokenparser", None)
+        runners.__path__.remove(str(tmp_path))
+        sys.modules.pop("aigon.checks.parsers.runners.brokenparser", None)

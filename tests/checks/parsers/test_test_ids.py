@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from aigon.checks.parsers import parse, together
+from aigon.checks.parsers import merge_readings, parse
 from aigon.model.checks import ParsedOutput, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
@@ -131,10 +131,10 @@ def test_a_flood_of_tests_is_read_in_seconds_and_cut() -> None:
 def test_several_reports_are_one() -> None:
     first = ParsedOutput("1/1 passed", TestCounts(2, 1, 0, 1), tests={"a": "passed", "b": "skipped"})
     second = ParsedOutput("1/2 passed", TestCounts(2, 1, 1), tests={"a": "failed", "b": "passed"})
-    found = together([first, second])
+    found = merge_readings([first, second])
     assert (found.summary, found.counts) == (
         "2/3 passed, 1 skipped",
         TestCounts(total=4, passed=2, failed=1, skipped=1),
     )
     assert found.tests == {"a": "failed", "b": "passed"}
-    assert together([first]) is first
+    assert merge_readings([first]) is first

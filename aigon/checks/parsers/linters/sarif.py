@@ -1,0 +1,134 @@
+"""SARIF 2.1.0, which many linters and analysers write (ruff, eslint, clippy, golangci-lint, detekt, SwiftLint).
+
+Numbers are sections of the standard (OASIS, "Static Analysis Results Interchange Format Version 2.1.0"). What is no
+failure, is suppressed or was there only before is left out. A tool that says that it did not get to its end is not
+understood, whatever it found.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from urllib.parse import unquote
+
+from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, as_strings, find_json, load_json
+from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, read_text, summarize_lint
+from aigon.model.checks import ParsedOutput, Problem
+
+_ARGUMENT = re.compile(r"\{(\d{1,3})\}")
+_DEEPEST = 8
+"""Bases of URIs that are relative to one another."""
+
+
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return problems by rule, file and line. A `note` is a minor problem by the standard: a warning."""
+    runs = _find_runs(load_json(report) if report else find_json(output, dict))
+    if not runs:
+        return describe_unknown(read_text(output))
+    accidents = [each for run in runs for each in _find_accidents(run)]
+    results = chain.from_iterable(map(_find_problems, runs))
+    if accidents or not all(isinstance(run.get("results"), list) for run in runs):
+        return ParsedOutput(problems=keep_distinct(chain(accidents, results)), understood=False)
+    return summarize_lint(results)
+
+
+def _find_runs(found: object) -> list[Row]:
+    document = as_row(found)
+    runs = as_rows(document.get("runs"))
+    claims = as_string(document.get("version")).startswith("2.") or "sarif" in as_string(document.get("$schema"))
+    return runs if claims and all(as_row(run.get("tool")).get("driver") for run in runs) else []
+
+
+def _find_accidents(run: Row) -> Iterator[Problem]:
+    """Yield what kept the tool from looking at everything: it says so of the invocation itself."""
+    for invocation in as_rows(run.get("invocations")):
+        if invocation.get("executionSuccessful") is False:
+            kinds = ("toolExecutionNotifications", "toolConfigurationNotifications")
+            notices = [notice for kind in kinds for notice in as_rows(invocation.get(kind))]
+            errors = [notice for notice in notices if notice.get("level") == "error"]
+            yield from (make_problem(_read_message(each, {}), *_find_place(each, run)) for each in errors)
+            if not errors:
+                yield make_problem("the tool says that it did not get to its end")
+
+
+def _find_problems(run: Row) -> Iterator[Problem]:
+    driver = as_row(as_row(run.get("tool")).get("driver"))
+    rules = {as_string(rule.get("id")): rule for rule in as_rows(driver.get("rules"))}
+    for result in as_rows(run.get("results")):
+        rule = _find_rule(result, run, rules)
+        if (level := _find_level(result, rule)) != "none" and not _is_left_out(result):
+            name = as_string(result.get("ruleId")) or as_string(as_row(result.get("rule")).get("id"))
+            severity = "error" if level == "error" else "warning"
+            file, line = _find_place(result, run)
+            yield make_problem(_read_message(result, rule), file, line, name or as_string(rule.get("id")), severity)
+
+
+def _find_rule(result: Row, run: Row, rules: Mapping[str, Row]) -> Row:
+    """Return the rule at an index into the driver's rules or an extension's, or by its name."""
+    tool, reference = as_row(run.get("tool")), as_row(result.get("rule"))
+    extension = _get_at(tool.get("extensions"), as_row(reference.get("toolComponent")).get("index"))
+    name = as_string(result.get("ruleId")) or as_string(reference.get("id"))
+    component = extension or as_row(tool.get("driver"))
+    rule = _get_at(component.get("rules"), result.get("ruleIndex", reference.get("index")))
+    # A result may be of a part of a rule: `CA1000/1` (3.27.5).
+    return rule or rules.get(name) or rules.get(name.rpartition("/")[0]) or {}
+
+
+def _find_level(result: Row, rule: Row) -> str:
+    """Return its own level, else the rule's, else `warning`; a kind other than `fail` has none (3.27.10)."""
+    if as_string(result.get("kind")) not in ("", "fail"):
+        return "none"
+    default = as_row(rule.get("defaultConfiguration")).get("level")
+    return as_string(result.get("level")) or as_string(default) or "warning"
+
+
+def _is_left_out(result: Row) -> bool:
+    """Return whether it is suppressed, and nobody has rejected that (3.27.23), or gone since an earlier run."""
+    states = {as_string(each.get("status")) or "accepted" for each in as_rows(result.get("suppressions"))}
+    return result.get("baselineState") == "absent" or states == {"accepted"}
+
+
+def _read_message(result: Row, rule: Row) -> str:
+    """Return the message, which may be one of the rule's by its name, with its arguments."""
+    message = as_row(result.get("message"))
+    named = as_row(as_row(rule.get("messageStrings")).get(as_string(message.get("id"))))
+    text = as_string(message.get("text")) or as_string(named.get("text")) or as_string(message.get("id"))
+    arguments = dict(enumerate(as_strings(message.get("arguments"))))
+    return _ARGUMENT.sub(lambda match: arguments.get(int(match[1]), match[0]), text[:5000])
+
+
+def _find_place(result: Row, run: Row) -> tuple[str, int]:
+    """Return the first location that names a file."""
+    for location in as_rows(result.get("locations"))[:20]:
+        physical = as_row(location.get("physicalLocation"))
+        artifact = as_row(physical.get("artifactLocation"))
+        if not artifact.get("uri"):
+            artifact = as_row(_get_at(run.get("artifacts"), artifact.get("index")).get("location")) or artifact
+        if file := unquote(_drop_scheme(_resolve_uri(artifact, run))).removeprefix("./"):
+            return file, as_line(as_row(physical.get("region")).get("startLine"))
+    return "", 0
+
+
+def _resolve_uri(artifact: Row, run: Row) -> str:
+    """Return the URI behind the bases that it is relative to; it stays relative if its base is not given."""
+    bases, uri = as_row(run.get("originalUriBaseIds")), as_string(artifact.get("uri"))
+    for _ in range(_DEEPEST):
+        base = as_row(bases.get(as_string(artifact.get("uriBaseId"))))
+        if not base or ":" in uri.split("/")[0]:
+            break
+        prefix = as_string(base.get("uri"))
+        uri, artifact = f"{prefix}{uri}" if not prefix or prefix.endswith("/") else f"{prefix}/{uri}", base
+    return uri
+
+
+def _drop_scheme(uri: str) -> str:
+    """Return a file's URI as a path. aigon has made paths of the project relative: `file://src/a.py` is `src/a.py`."""
+    if not uri.startswith("file:"):
+        return uri
+    return uri.removeprefix("file:").removeprefix("//").removeprefix("localhost/")
+
+
+def _get_at(table: object, index: object) -> Row:
+    """Return the dict at `index` in a list, or an empty one."""
+    if not isinstance(table, list) or not isinstance(index, int) or not 0 <= index < len(table):
+        return {}
+    return as_row(table[index])

@@ -1,0 +1,246 @@
+"""Parsers that are data: patterns of lines, and paths into JSON, in one YAML file for each tool."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json, load_row
+from aigon.checks.parsers.readings import (
+    FEW_LINES,
+    decode,
+    describe_unknown,
+    is_silent,
+    keep_distinct,
+    make_problem,
+    parse_number,
+    read_text,
+    summarize_lint,
+    summarize_types,
+)
+from aigon.errors import usage
+from aigon.files.resources import document, resource
+from aigon.model.checks import ParsedOutput, Problem
+from aigon.text.yaml import parsed
+
+_MESSAGE_END = 100
+"""Characters at the end of a message in which its rule is looked for: a message can be any length."""
+_TYPES = {"list": list, "object": dict, "any": object}
+
+
+def _compile(value: object) -> object:
+    try:
+        return re.compile(value, re.M) if isinstance(value, str) else value
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from None
+
+
+Regexp = Annotated[re.Pattern[str], BeforeValidator(_compile)]
+Level = Literal["error", "warning", "none"]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class LinePattern(_Data):
+    """Lines that name a problem, by the groups `file`, `line`, `message`, `rule` and `severity`.
+
+    Alternatives of a group end in a digit (`file2`). A match without a message names the file of those that follow.
+    """
+
+    regexp: Regexp
+    message: str = "{message}"
+    rule: str = ""
+
+
+class JsonForm(_Data):
+    """Where problems are in a JSON document: paths from each row, or from the rows and the document around it."""
+
+    kind: Literal["object", "list", "lines"]
+    has: dict[str, Literal["list", "object", "any"]]
+    rows: tuple[str, ...] = ()
+    file: str = ""
+    line: str = ""
+    first_line: int = 1
+    message: str = "message"
+    rule: str = ""
+    severity: str = ""
+    total: str = ""
+    nothing_if_zero: str = ""
+    severities: dict[str, Level] = Field(default_factory=dict)
+
+    def find_rows(self, found: object) -> list[tuple[Row, ...]] | None:
+        """Return each row with what is around it, innermost first; None if the document is not of this form."""
+        if self.kind == "list" and isinstance(found, list) and all(isinstance(row, dict) for row in found):
+            rows = found
+        elif self.kind == "object" and isinstance(found, dict):
+            rows = [found]
+        else:
+            return None
+        if not all(key in row and isinstance(row[key], _TYPES[kind]) for row in rows for key, kind in self.has.items()):
+            return None
+        chains: list[tuple[Row, ...]] = [(row,) for row in rows]
+        for key in self.rows:
+            chains = [(row, *outer) for outer in chains for row in as_rows(outer[0].get(key))]
+        return chains
+
+    def find_row_lines(self, data: bytes) -> list[tuple[Row, ...]]:
+        """Return the rows that are on lines of their own."""
+        rows = (load_row(line) for line in decode(data).split("\n") if line.startswith("{"))
+        return [(row,) for row in rows if row and self.has.keys() <= row.keys()]
+
+    def read_problems(self, rows: Sequence[tuple[Row, ...]]) -> Iterator[Problem]:
+        """Yield the problems in the rows of a document."""
+        for row in rows:
+            if (severity := _rate(str(_look_up(row, self.severity)), self.severities)) != "none":
+                message = re.sub(r"\{([^{}]+)\}", lambda path: as_string(_look_up(row, path[1])), self.message)  # noqa: B023
+                message = message if "{" in self.message else as_string(_look_up(row, self.message))
+                line = _look_up(row, self.line)
+                line = line + 1 if isinstance(line, int) and not self.first_line else line
+                file, rule = (as_string(_look_up(row, path)) for path in (self.file, self.rule))
+                yield make_problem(message, file.removeprefix("./"), as_line(line), rule, severity)
+
+
+class Matcher(_Data):
+    """A tool's formats: JSON documents, or the patterns of its text.
+
+    `recognise` is what only this tool prints, `total` its own number of problems; if it is `strict`, patterns count
+    only beside one of these. `fallback` patterns serve if the others find nothing, `accidents` say why the tool could
+    not do its work, `rule` stands at the end of messages, and `clean` is the summary if there are no problems.
+    """
+
+    kind: Literal["lint", "types"] = "lint"
+    documents: tuple[JsonForm, ...] = ()
+    includes: tuple[str, ...] = ()
+    patterns: tuple[LinePattern, ...] = ()
+    fallback: tuple[LinePattern, ...] = ()
+    accidents: tuple[LinePattern, ...] = ()
+    rule: Regexp | None = None
+    reword: dict[str, str] = Field(default_factory=dict)
+    severities: dict[str, Level] = Field(default_factory=dict)
+    recognise: Regexp | None = None
+    total: Regexp | None = None
+    strict: bool = False
+    distinct: bool = False
+    silent_if_clean: bool = True
+    clean: str = "clean"
+
+    def read(self, output: bytes, report: bytes | None) -> ParsedOutput:
+        """Return what the tool reports: a document, or the text of the report or the output."""
+        if reading := self._read_documents(output, report):
+            return reading
+        lines = read_text(report or output)
+        # Beside a report that should be a document, silence says nothing.
+        is_unread = report and any(form.kind != "lines" for form in self.documents)
+        if reading := self.read_lines(lines, silence=self.silent_if_clean and not is_unread):
+            return reading
+        return self._describe_accident((read_text(output), lines) if report else (lines,))
+
+    def _read_documents(self, output: bytes, report: bytes | None) -> ParsedOutput | None:
+        for form in self.documents:
+            if form.kind == "lines":
+                if rows := form.find_row_lines(report or output):
+                    return self._summarize(form.read_problems(rows), 0)
+                continue
+            found = load_json(report) if report else find_json(output, dict if form.kind == "object" else list)
+            if (chains := form.find_rows(found)) is not None:
+                top = (as_row(found),)
+                reading = self._summarize(form.read_problems(chains), as_line(_look_up(top, form.total)))
+                nothing = form.nothing_if_zero and not as_line(_look_up(top, form.nothing_if_zero))
+                return replace(reading, summary="no files checked") if nothing and not reading.problems else reading
+        return None
+
+    def read_lines(self, lines: str, *, silence: bool = False) -> ParsedOutput | None:
+        """Return what the text says, or None if it is not this tool's. `silence` stands for no problems."""
+        recognised = self.recognises(lines)
+        problems = self.find_problems(lines) if recognised or not self.strict else ()
+        reading = self._summarize(problems, self.count_stated(lines))
+        return reading if reading.problems or recognised or (silence and is_silent(lines)) else None
+
+    def recognises(self, lines: str) -> bool:
+        """Return whether the text holds what only this tool prints, whatever it found."""
+        own = (self.recognise,) if self.strict and self.recognise else (self.recognise, self.total)
+        return any(pattern and pattern.search(lines) for pattern in own)
+
+    def count_stated(self, lines: str) -> int:
+        """Return how many problems the tool itself counted."""
+        return sum(parse_number(match["number"]) for match in self.total.finditer(lines)) if self.total else 0
+
+    def find_problems(self, lines: str, *, fallback: bool = True) -> Iterator[Problem]:
+        """Yield the problems in the text; with `fallback` also those that count only if there are no others."""
+        included = (load_matcher(name).find_problems(lines, fallback=False) for name in self.includes)
+        found = chain(self._match(self.patterns, lines), chain.from_iterable(included))
+        first = next(found, None)
+        return chain([first], found) if first else self._match(self.fallback if fallback else (), lines)
+
+    def _match(self, patterns: Sequence[LinePattern], lines: str) -> Iterator[Problem]:
+        for pattern in patterns:
+            file = ""
+            for match in pattern.regexp.finditer(lines):
+                groups = {name.rstrip("0123456789"): text for name, text in match.groupdict().items() if text}
+                if "message" in groups or "message" not in pattern.regexp.groupindex:
+                    yield from self._describe(pattern, {"file": file, **groups})
+                else:
+                    file = groups.get("file", "")
+
+    def _describe(self, pattern: LinePattern, groups: dict[str, str]) -> Iterator[Problem]:
+        message, rule = groups.get("message", ""), pattern.rule or groups.get("rule", "")
+        message = " ".join(message.split()) if "\n" in message else message
+        if self.rule and (match := self.rule.search(message, max(0, len(message) - _MESSAGE_END))):
+            message, rule = message[: match.start()], match["rule"]
+        message = next((text for start, text in self.reword.items() if message.startswith(start)), message)
+        if (severity := _rate(groups.get("severity", ""), self.severities)) != "none":
+            file, line = groups.get("file", "").removeprefix("./"), parse_number(groups.get("line"))
+            yield make_problem(pattern.message.replace("{message}", message), file, line, rule, severity)
+
+    def _summarize(self, problems: Sequence[Problem] | Iterator[Problem], stated: int) -> ParsedOutput:
+        summarize = summarize_types if self.kind == "types" else summarize_lint
+        reading = summarize(keep_distinct(problems) if self.distinct else problems, stated)
+        return replace(reading, summary=self.clean) if reading.summary == "clean" else reading
+
+    def _describe_accident(self, sources: Sequence[str]) -> ParsedOutput:
+        for lines in sources:
+            if accidents := tuple(islice(self._match(self.accidents, lines), FEW_LINES)):
+                return ParsedOutput(problems=accidents, understood=False)
+        readings = [describe_unknown(lines) for lines in sources]
+        return next((reading for reading in readings if reading.problems), readings[0])
+
+
+def _rate(word: str, severities: dict[str, Level]) -> str:
+    return severities.get(word, severities.get("*", "warning" if word == "warning" else "error"))
+
+
+def _look_up(rows: tuple[Row, ...], path: str) -> object:
+    """Return the value at a dotted path in the innermost row that has its first key."""
+    keys = path.split(".")
+    value: object = next((row for row in rows if keys[0] in row), {})
+    for key in keys:
+        value = as_row(value).get(key)
+    return value
+
+
+def list_matchers() -> frozenset[str]:
+    """Return the names of the matchers that ship with aigon."""
+    return frozenset(path.stem for path in resource("templates", "parsers").glob("*.yaml"))
+
+
+@cache
+def load_matcher(name: str) -> Matcher:
+    """Return the matcher that ships under `name`."""
+    return read_matcher(resource("templates", "parsers", f"{name}.yaml"))
+
+
+def read_matcher(path: Path) -> Matcher:
+    """Return the matcher in a YAML file. Raises AigonError (exit 2) if the file is malformed."""
+    try:
+        return Matcher.model_validate(parsed(document(path), str(path)).value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise usage(f"{place}: {first['msg']}", where=str(path), hint="docs/parsers.md lists the keys") from None

@@ -1,0 +1,89 @@
+"""`bun test`: its JUnit report, or its text, with ` 2 pass`, ` 1 fail` and `Ran 3 tests across 1 file` at the end."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
+
+from aigon.checks.parsers.readings import (
+    READ_MATCHES,
+    describe_unknown,
+    make_problem,
+    parse_number,
+    read_text,
+    summarize_tests,
+)
+from aigon.checks.parsers.runners import junit
+from aigon.checks.parsers.stacks import describe_failure, find_frame
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
+
+_SUMMARY = re.compile(
+    r"^(?P<numbers>(?: \d{1,9} (?:pass|fail|skip|todo|errors?|snapshots?|expect\(\) calls?|filtered out)[^\n]{0,80}\n)"
+    r"{2,8})"
+    r"Ran \d{1,9} tests? across \d{1,9} files?\.",
+    re.M,
+)
+_NUMBER = re.compile(r"^ (?P<number>\d{1,9}) (?P<word>pass|fail|skip|todo|error)s?$", re.M)
+_FILE = re.compile(r"^(?P<file>[^\s:()#|][^\n:]{0,300}\.[cm]?[jt]sx?):$", re.M)
+_FAIL = re.compile(r"^(?:\(fail\)|✗) (?P<test>[^\n]*?)(?: \[[\d.]+\w+\])?$", re.M)
+_PASS = re.compile(r"^(?:\((?:pass|skip|todo)\)|[✓»✎]) [^\n]*$", re.M)
+_BETWEEN = re.compile(r"^# Unhandled error between tests\n-{3,}\n(?P<body>(?:(?!-{3,}$)[^\n]*\n){1,60})", re.M)
+_SAID = re.compile(
+    r"^ *error: (?P<said>[^\n]+(?:\n\n(?:Expected|Received)[^\n]*(?:\n(?:Expected|Received)[^\n]*)?)?)", re.M
+)
+_NONE = re.compile(r"^No tests found!$", re.M)
+_SPAN = 20_000
+
+
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures. Only the output names files that could not be loaded."""
+    lines = read_text(output)
+    if reading := junit.read_report(report, _describe_case) if report else None:
+        return replace(reading, problems=(*reading.problems, *_find_unhandled(lines)))
+    return read_bun_text(lines) or describe_unknown(lines)
+
+
+def _describe_case(case: junit.JunitCase) -> Problem:
+    place = find_frame(case.detail)
+    message = describe_failure(case.message or case.detail)
+    return make_problem(message, *(place if place[0] else case.place), test=case.test)
+
+
+def read_bun_text(lines: str) -> ParsedOutput | None:
+    """Return what the text says; None if it is not bun's."""
+    summaries = list(islice(_SUMMARY.finditer(lines), 1000))
+    if not summaries:
+        return summarize_tests(TestCounts()) if _NONE.search(lines) and "bun test" in lines else None
+    numbers = Counter[str]()
+    for summary in summaries:
+        numbers.update({match["word"]: parse_number(match["number"]) for match in _NUMBER.finditer(summary["numbers"])})
+    # A file that could not be loaded is among the failed ones and, once more, an error.
+    failed = max(0, numbers["fail"] - numbers["error"])
+    counts = TestCounts(0, numbers["pass"], failed, numbers["skip"] + numbers["todo"], numbers["error"])
+    return summarize_tests(counts, (*_find_failures(lines), *_find_unhandled(lines)))
+
+
+def _find_failures(lines: str) -> Iterator[Problem]:
+    """Yield failures. What a test says stands above its line, below that of the one before."""
+    found = (islice(pattern.finditer(lines), 25 * READ_MATCHES) for pattern in (_FILE, _FAIL, _PASS))
+    file, after = "", 0
+    for match in sorted(chain.from_iterable(found), key=lambda match: match.start()):
+        if match.re is _FILE:
+            file = match["file"]
+        elif match.re is _FAIL:
+            body, test = lines[max(after, match.start() - _SPAN) : match.start()], match["test"]
+            name = f"{file}::{test}" if file else test
+            yield _describe_body(body, "failed", (file, 0), name)
+        after = match.end()
+
+
+def _find_unhandled(lines: str) -> Iterator[Problem]:
+    for match in islice(_BETWEEN.finditer(lines), 200):
+        yield _describe_body(match["body"], "unhandled error", ("", 0), "")
+
+
+def _describe_body(body: str, otherwise: str, spot: tuple[str, int], test: str) -> Problem:
+    place, said = find_frame(body), _SAID.search(body)
+    message = describe_failure(said["said"]) if said else otherwise
+    return make_problem(message, *(place if place[0] else spot), test=test)

@@ -1,0 +1,221 @@
+"""What Rust's test binaries print under `cargo test`: one block for each binary, and why each of its tests failed.
+
+A block ends with its own sum, not with the first line that looks like one: below `failures:` stands what failing tests
+printed, which can be the output of another `cargo test`.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, parse_number
+from aigon.model.checks import TestResult
+
+_RUNNING = re.compile(r"^ +Running (?:(?:unittests )?(?P<path>[^\s(`][^(\n]*?) \()?`?(?P<binary>[^\s()`]+)[`)]?")
+_DOCTESTS = re.compile(r"^ +Doc-tests (?P<crate>\S+)$")
+_SUM = re.compile(
+    r"^test result: (?:ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<ignored>\d+) ignored; "
+    r"(?P<measured>\d+) measured; \d+ filtered out(?:; finished in .*)?$"
+)
+_HASH = re.compile(r"-[0-9a-f]{16}(?:\.exe)?$")
+_EXPECTATION = re.compile(r" - (?:should panic|compile fail|compile)$")
+_BEGIN = re.compile(r"^running (?P<number>\d+) tests?$")
+_TEST = re.compile(r"^test (?P<name>\S.*?) \.\.\. (?P<result>.*)$")
+_DETAIL = re.compile(r"^---- (?P<name>.+?) (?:stdout|stderr) ----$")
+_FAILED = re.compile(r"^error: (?:doc)?test failed, to rerun pass ")
+_CRASH = re.compile(r"^  process didn't exit successfully: .*? \((?P<how>(?:signal|exit).*)\)$")
+_LONGEST_DETAIL = 1000
+"""Lines kept of one failure."""
+Sum = tuple[int, int, int]
+"""Passed, failed, ignored."""
+
+_PANIC = re.compile(
+    r"^thread '[^\n]*?'(?: \(\d+\))? panicked at (?:"
+    r"'(?P<old>(?:[^\n]*\n){0,20}?[^\n]*)', (?P<old_file>[^\n:']{1,300}):(?P<old_line>\d+):\d+"
+    r"|(?P<file>[^\n:']{1,300}):(?P<line>\d+):\d+:?)$"
+    r"(?P<said>(?:\n(?!stack backtrace:|note: |thread '|---- )[^\n]+){0,20})",
+    re.M,
+)
+_EXPECTED = re.compile(
+    r"^note: (?P<said>(?:test|panic) did not [^\n]+?)(?: at (?P<file>[^\s:]+):(?P<line>\d+):\d+)?$"
+    r"(?P<more>(?:\n +(?:panic message|expected substring): [^\n]*){0,2})",
+    re.M,
+)
+_ERROR = re.compile(r"^Error: (?P<said>[^\n]+)$", re.M)
+_COMPILED = re.compile(r"^(?:Test compiled successfully, but [^\n]*|error(?:\[\w+\])?: [^\n]+)$", re.M)
+_LIBRARY = re.compile(r"/rustc/|/usr/src/rustc|library/")
+_SPAN = 8_000
+"""Characters of a test's output that are read."""
+
+
+@dataclass(slots=True)
+class TestBinary:
+    """One binary's run. `title` is empty if cargo's line on it is missing; `announced` is how many tests it said it
+    would run; `counted` is its own sum, None if it never got that far; `crash` is how it died then."""
+
+    __test__ = False
+    title: str
+    announced: int
+    results: list[tuple[str, TestResult]] = field(default_factory=list)
+    details: dict[str, list[str]] = field(default_factory=dict)
+    counted: Sum | None = None
+    crash: str = ""
+
+    @property
+    def failed(self) -> list[str]:
+        """The names of the tests that failed."""
+        return [name for name, result in self.results if result == "failed"] or list(self.details)
+
+    @property
+    def sum_of_results(self) -> Sum:
+        """The sum of the results that were printed."""
+        results = [result for _, result in self.results]
+        return results.count("passed"), results.count("failed"), results.count("skipped")
+
+
+class _LibtestReader:
+    """Collects binaries line by line; `binaries` has those that ended."""
+
+    def __init__(self) -> None:
+        self.binaries: list[TestBinary] = []
+        self._title = ""
+        self._binary: TestBinary | None = None
+        self._is_below_failures = False
+        self._failing: frozenset[str] = frozenset()
+        self._last = self._detail = self._waiting = ""
+
+    def read_line(self, line: str) -> None:
+        if self._binary is not None and self._is_below_failures:
+            self._read_failure_line(self._binary, line)
+        elif begin := _BEGIN.match(line):
+            # Within a run that has no sum yet it is a test's own output.
+            if self._binary is None or self._binary.counted is not None:
+                self.close()
+                self._binary, self._title = TestBinary(self._title, parse_number(begin["number"])), ""
+        elif title := _find_title(line):
+            self.close()
+            self._title = title
+        elif self._binary is not None:
+            self._read_run_line(self._binary, line)
+        elif self.binaries and (crash := _CRASH.match(line)):
+            self.binaries[-1].crash = crash["how"]
+        self._last = line if line.strip() else self._last
+
+    def close(self) -> None:
+        if self._binary is not None:
+            self.binaries.append(self._binary)
+        self._binary, self._is_below_failures, self._waiting = None, False, ""
+
+    def _read_run_line(self, binary: TestBinary, line: str) -> None:
+        if _FAILED.match(line):
+            self.close()
+        elif test := _TEST.match(line):
+            binary.counted = None
+            if result := _find_result(test["result"]):
+                self._add(binary, test["name"], result)
+            else:  # on one thread its output comes between the name and the result
+                self._waiting = test["name"]
+        elif self._waiting and (result := _find_result(line)):
+            self._add(binary, self._waiting, result)
+        elif line == "failures:":
+            self._is_below_failures, self._detail, self._failing = True, "", frozenset(binary.failed)
+        elif (counted := _find_sum(line)) and sum(counted) == binary.announced:
+            binary.counted = counted
+
+    def _add(self, binary: TestBinary, name: str, result: TestResult) -> None:
+        self._waiting = ""
+        if len(binary.results) < KEPT_TESTS:
+            binary.results.append((_drop_expectation(name), result))
+
+    def _read_failure_line(self, binary: TestBinary, line: str) -> None:
+        counted = _find_sum(line)
+        if counted and self._is_own_sum(binary, counted):
+            binary.counted = counted
+            self.close()
+        elif (opened := _DETAIL.match(line)) and len(binary.details) < KEPT_PROBLEMS:
+            self._detail = _drop_expectation(opened["name"])
+            binary.details.setdefault(self._detail, [])
+        elif self._detail and len(binary.details[self._detail]) < _LONGEST_DETAIL:
+            binary.details[self._detail].append(line)
+
+    def _is_own_sum(self, binary: TestBinary, counted: Sum) -> bool:
+        """Return whether the sum is of as many tests, and the list of those that failed ends just before it."""
+        if sum(counted) != binary.announced or not self._last.startswith("    "):
+            return False
+        return _drop_expectation(self._last.strip()) in (self._failing or binary.details)
+
+
+def read_binaries(lines: str) -> list[TestBinary]:
+    """Return every binary's run, in the order of the output."""
+    reader = _LibtestReader()
+    for line in lines.split("\n"):
+        reader.read_line(line)
+    reader.close()
+    return reader.binaries
+
+
+def _drop_expectation(name: str) -> str:
+    """Return a test's name without what is expected of it: `- should panic`."""
+    return _EXPECTATION.sub("", name)
+
+
+def _find_title(line: str) -> str:
+    """Return what cargo says is run next: `demo src/lib.rs`, `tests/it.rs`, `demo (doc)`; '' for any other line."""
+    if doctests := _DOCTESTS.match(line):
+        return f"{doctests['crate']} (doc)"
+    running = _RUNNING.match(line)
+    if running is None:
+        return ""
+    stem, path = _HASH.sub("", re.split(r"[/\\]", running["binary"])[-1]), running["path"] or ""
+    file = re.split(r"[/\\]", path)[-1].removesuffix(".rs")
+    return path if file == stem else f"{stem} {path}".strip()
+
+
+def _find_result(text: str) -> TestResult | None:
+    """Return the result behind a test's name; None for anything else, which the test printed."""
+    if text == "ok" or text.startswith(("ok <", "bench: ")):
+        return "passed"
+    if text.startswith("FAILED"):
+        return "failed"
+    return "skipped" if text == "ignored" or text.startswith("ignored, ") else None
+
+
+def _find_sum(line: str) -> Sum | None:
+    """Return the sum of one binary. A measured bench ran."""
+    match = _SUM.match(line)
+    if match is None:
+        return None
+    passed, failed, ignored, measured = map(parse_number, match.group("passed", "failed", "ignored", "measured"))
+    return passed + measured, failed, ignored
+
+
+def explain_failure(output: str) -> tuple[str, str, int]:
+    """Return message, file and line: of a panic, an `Err`, an expected panic that did not come, or the last words."""
+    output = output[-_SPAN:]
+    panics = list(_PANIC.finditer(output))
+    message, file, line = _describe_panic(panics[-1]) if panics else ("", "", 0)
+    if expected := _EXPECTED.search(output):
+        said = _join_values(expected["said"], expected["more"])
+        return said, expected["file"] or file, parse_number(expected["line"]) or line
+    if message:
+        return message, file, line
+    if error := _ERROR.search(output):
+        return error["said"], "", 0
+    compiled = _COMPILED.search(output)
+    last = [line.strip() for line in output.split("\n") if line.strip() and not line.strip().startswith("note: ")]
+    return compiled[0] if compiled else last[-1] if last else "failed", "", 0
+
+
+def _describe_panic(match: re.Match[str]) -> tuple[str, str, int]:
+    """Before Rust 1.73 message and place stood in one sentence."""
+    message = _join_values(match["said"] if match["old"] is None else match["old"]) or "panicked"
+    file = match["old_file"] or match["file"]
+    if _LIBRARY.match(file):
+        return message, "", 0
+    return message, file, parse_number(match["old_line"] or match["line"])
+
+
+def _join_values(*parts: str) -> str:
+    """Return `assertion failed`, `  left: 1`, ` right: 2` on one line."""
+    lines = [line.strip() for part in parts for line in part.split("\n") if line.strip()]
+    head, *values = [line.rstrip(",") for line in lines] or [""]
+    return f"{head}: {', '.join(values)}" if values and not head.endswith(":") else " ".join([head, *values])

@@ -1,0 +1,95 @@
+"""node:test: JUnit XML if there is a report, else TAP or the text of the `spec` reporter."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from aigon.checks.parsers.readings import describe_unknown, make_problem, parse_number, read_text, summarize_tests
+from aigon.checks.parsers.runners import junit
+from aigon.checks.parsers.stacks import explain_failures, find_crashes, find_frame, find_thresholds, read_crash
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
+
+_SUMMARY = re.compile(
+    r"^(?P<mark>[#ℹ]) tests \d{1,9}\n(?:(?P=mark) suites \d{1,9}\n)?"
+    r"(?P<numbers>(?:(?P=mark) \w+ \d{1,9}(?:\n|$)){2,5})",
+    re.M,
+)
+_NUMBER = re.compile(r"(?P<word>pass|fail|cancelled|skipped|todo) (?P<number>\d{1,9})")
+_TAP = re.compile(r"^ *not ok \d+ - (?P<test>[^\n]*)\n *---\n(?P<body>(?:(?! *\.\.\.$)[^\n]*\n){0,300})", re.M)
+_FIELD = re.compile(r"^ *(?P<name>location|failureType|error|type): (?P<value>[^\n]*)$", re.M)
+_BLOCK = re.compile(r"^ *error: \|-\n(?P<value>[^\n]*(?:(?<=:)\n\s*[^\n]+)?)", re.M)
+_SPEC = re.compile(
+    r"^test at (?P<file>[^\n]+?):(?P<line>\d+):\d+\n✖ (?P<test>[^\n]*)\n(?P<body>(?:(?!test at )[^\n]*\n){0,300})", re.M
+)
+_ANNOUNCEMENT = re.compile(r":$|^failed running \w+ hook$")
+_TIME = re.compile(r" \(\d+(?:\.\d+)?ms\)(?= # TODO|$)")
+
+
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures. A test that was cancelled counts as an error."""
+    reading = junit.read(b"", report) if report else ParsedOutput(understood=False)
+    lines = read_text(output)
+    if not reading.understood:
+        return read_nodetest_text(lines) or read_crash(lines) or describe_unknown(lines)
+    # What the output says of tests by their own name; None for a name that several have.
+    printed: dict[str, Problem | None] = {}
+    for problem in _find_failures(lines):
+        name = problem.test.rpartition("::")[2]
+        printed[name] = None if name in printed else problem
+    completed = (_complete(each, printed.get(each.test.rpartition("::")[2])) for each in reading.problems)
+    problems = (*explain_failures(completed, find_crashes(lines)), *find_thresholds(lines))
+    return replace(reading, problems=problems)
+
+
+def _complete(reported: Problem, printed: Problem | None) -> Problem:
+    """Return the report's problem with the output's message if its own only announces one, and with a place."""
+    if printed is None or (reported.file and printed.file and reported.file != printed.file):
+        return reported
+    message = printed.message if _ANNOUNCEMENT.search(reported.message) else reported.message
+    placed = reported if reported.line else printed
+    return replace(reported, message=message, file=placed.file or reported.file, line=placed.line)
+
+
+def read_nodetest_text(lines: str) -> ParsedOutput | None:
+    """Return what the text says; None if it is not node:test's."""
+    numbers = Counter[str]()
+    for summary in _SUMMARY.finditer(lines):
+        for match in _NUMBER.finditer(summary["numbers"]):
+            numbers[match["word"]] += parse_number(match["number"])
+    if not {"pass", "fail", "cancelled"} <= numbers.keys():
+        return None
+    skipped = numbers["skipped"] + numbers["todo"]
+    problems = explain_failures(_find_failures(lines), find_crashes(lines))
+    counts = TestCounts(0, numbers["pass"], numbers["fail"], skipped, numbers["cancelled"])
+    return summarize_tests(counts, (*problems, *find_thresholds(lines)))
+
+
+def _find_failures(lines: str) -> Iterator[Problem]:
+    for match in _TAP.finditer(lines):
+        fields = {field["name"]: field["value"].strip("'\"") for field in _FIELD.finditer(match["body"])}
+        # A suite fails because a test in it did, and a test marked as to do may fail.
+        if fields.get("failureType") != "subtestsFailed" and not match["test"].endswith("# TODO"):
+            yield _describe_point(match["test"].replace("\\#", "#"), fields, match["body"])
+    for match in _SPEC.finditer(lines):
+        test = _TIME.sub("", match["test"])
+        if not test.endswith("# TODO"):
+            file, line = find_frame(match["body"])
+            said = [text.strip().strip("'") for text in match["body"].split("\n")[:10] if text.strip()]
+            # The first line, with the next if it only announces that.
+            message = " ".join(said[: 2 if said and said[0].endswith(":") else 1]) or "failed"
+            place = (file or match["file"], line or parse_number(match["line"]))
+            yield make_problem(message, *place, test=_name_test(match["file"], test))
+
+
+def _describe_point(test: str, fields: dict[str, str], body: str) -> Problem:
+    block = _BLOCK.search(body)
+    message = (block["value"] if block else fields.get("error", "")) or "failed"
+    file, _, line = fields.get("location", "").rpartition(":")[0].rpartition(":")
+    found, row = find_frame(re.sub(r"^ +(?=\S+ \()", "at ", body, flags=re.M))
+    return make_problem(message, found or file, row or parse_number(line), test=_name_test(file, test))
+
+
+def _name_test(file: str, test: str) -> str:
+    """Return the id. A file that could not be loaded is a test with the file's own name."""
+    return file or test if test.endswith(file) else f"{file}::{test}"

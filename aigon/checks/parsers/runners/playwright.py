@@ -1,0 +1,187 @@
+"""Playwright Test: its `json` report, or what its `list`, `line` and `dot` reporters print.
+
+A flaky test, which failed and then passed, is a pass with a warning: so does the runner's exit code have it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json
+from aigon.checks.parsers.readings import (
+    ResultTally,
+    describe_unknown,
+    find_sections,
+    make_problem,
+    parse_number,
+    read_text,
+    summarize_tests,
+)
+from aigon.checks.parsers.runners import junit
+from aigon.checks.parsers.stacks import describe_failure, find_frame
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+
+_RESULTS: dict[str, TestResult] = {"expected": "passed", "flaky": "passed", "unexpected": "failed"}
+_DEEPEST = 40
+Case = tuple[str, Row, Row]
+"""The name of a test, the spec that it is of, and its results under one project."""
+
+_RUNNING = re.compile(r"^Running (?P<number>\d{1,9}) tests? using \d+ workers?", re.M)
+_NUMBER = re.compile(
+    r"  (?P<number>\d{1,9}) "
+    r"(?P<word>failed|flaky|interrupted|skipped|did not run|passed|errors? (?:was|were) not a part)\b"
+)
+_NONE = re.compile(r"^Error: No tests found", re.M)
+_FAILURE = re.compile(
+    r"^  \d{1,6}\) (?P<title>(?:\[(?P<project>[^\]\n]{1,200})\] › )?"
+    r"(?P<file>[^\n:]{1,300}):(?P<line>\d{1,9}):\d+ › (?P<test>[^\n─]{1,1000}))",
+    re.M,
+)
+_RETRY = re.compile(r"^ +Retry #\d+ ─", re.M)
+_BESIDE = re.compile(r"^(?:\[WebServer\] )?(?P<said>(?:\w*Error|Error): [^\n]+)$", re.M)
+_SPAN = 20_000
+"""Characters of one failure that are read."""
+Block = tuple[Counter[str], set[str]]
+"""Numbers by word, and the names of flaky tests."""
+
+
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures; what went wrong beside the tests (a file, the web server) counts as errors."""
+    if report and (reading := junit.read(b"", report)).understood:
+        return reading
+    if document := _find_document(load_json(report)):
+        return _read_document(document)
+    if document := _find_document(find_json(output, dict)):
+        return replace(_read_document(document), tests={})
+    lines = read_text(output)
+    # These words could be anybody's, so they count only for a check that names this runner.
+    none = summarize_tests(TestCounts()) if _NONE.search(lines) else None
+    return read_playwright_text(lines) or none or describe_unknown(lines)
+
+
+def _find_document(found: object) -> Row | None:
+    """Return the report, if it is one: `suites` alone could be anybody's."""
+    document = as_row(found)
+    is_report = isinstance(document.get("config"), dict) and isinstance(document.get("suites"), list)
+    return document if is_report else None
+
+
+def _read_document(document: Row) -> ParsedOutput:
+    cases, tally = list(_find_cases(document)), ResultTally()
+    for name, _, test in cases:
+        tally.add(name, _RESULTS.get(as_string(test.get("status")), "skipped"))
+    errors = [
+        error
+        for error in as_rows(document.get("errors"))
+        if not as_string(error.get("message")).removeprefix("Error: ").startswith("No tests found")
+    ]
+    problems = (*_find_problems(cases), *(_describe_error(each, "", 0, "") for each in errors))
+    return tally.read(problems, errors=len(errors))
+
+
+def _find_cases(document: Row) -> Iterator[Case]:
+    """Yield every test, in the order of the report, without recursion: a report can be of any depth."""
+    root = as_string(as_row(document["config"]).get("rootDir"))
+    waiting: list[tuple[tuple[str, ...], Row, bool]] = [
+        ((), suite, True) for suite in reversed(as_rows(document["suites"]))
+    ]
+    while waiting:
+        titles, suite, is_outermost = waiting.pop()
+        inner = titles if is_outermost else (*titles, as_string(suite.get("title")))[:_DEEPEST]
+        for spec in as_rows(suite.get("specs")):
+            yield from _read_spec(spec, root, inner)
+        waiting += [(inner, each, False) for each in reversed(as_rows(suite.get("suites")))]
+
+
+def _read_spec(spec: Row, root: str, titles: tuple[str, ...]) -> Iterator[Case]:
+    file = as_string(spec.get("file"))
+    # Files are named from the folder of the tests; aigon has made that folder relative to the project.
+    file = file if root.startswith("/") or file.startswith("/") or not root else f"{root}/{file}"
+    name = f"{file}::{' > '.join(filter(None, (*titles, as_string(spec.get('title')))))}"
+    for test in as_rows(spec.get("tests")):
+        project = as_string(test.get("projectName"))
+        yield f"{name} [{project}]" if project else name, {**spec, "file": file}, test
+
+
+def _find_problems(cases: list[Case]) -> Iterator[Problem]:
+    for name, spec, test in cases:
+        status = as_string(test.get("status"))
+        if status in ("unexpected", "flaky"):
+            file, line = as_string(spec.get("file")), as_line(spec.get("line"))
+            problem = _describe_error(_find_first_error(test), file, line, name)
+            flaky = replace(problem, severity="warning", rule="flaky", message=f"flaky: {problem.message}"[:500])
+            yield flaky if status == "flaky" else problem
+
+
+def _find_first_error(test: Row) -> Row:
+    """Return the first error of the first attempt that has one; a test that should have failed has none."""
+    for result in as_rows(test.get("results")):
+        for error in as_rows(result.get("errors")) or as_rows([result.get("error")]):
+            return error
+    return {"message": "Expected to fail, but passed."} if test.get("expectedStatus") == "failed" else {}
+
+
+def _describe_error(error: Row, file: str, line: int, test: str) -> Problem:
+    message, at = as_string(error.get("message")) or as_string(error.get("value")), as_row(error.get("location"))
+    places = ((as_string(at.get("file")), as_line(at.get("line"))), find_frame(as_string(error.get("stack"))[:100_000]))
+    place = next((place for place in places if place[0]), (file, line))
+    return make_problem(describe_failure(message), *place, test=test)
+
+
+def read_playwright_text(lines: str) -> ParsedOutput | None:
+    """Return what the text says: numbered failures, then `1 failed`, `2 passed (3.4s)`; None if it is not its."""
+    numbers, flaky = Counter[str](), set[str]()
+    sections = list(find_sections(_RUNNING, lines))
+    if not sections:
+        return None
+    for header, body in sections:
+        block = _find_summary(body, parse_number(header["number"]))
+        numbers.update(block[0])
+        flaky |= block[1]
+    counts = TestCounts(
+        passed=numbers["passed"] + numbers["flaky"],
+        failed=numbers["failed"],
+        skipped=numbers["skipped"] + numbers["did not run"],
+        errors=numbers["interrupted"] + numbers["errors"],
+    )
+    return summarize_tests(counts, _find_failures(lines, flaky))
+
+
+def _find_summary(lines: str, planned: int) -> Block:
+    """Return the last block of numbers that adds up to what was planned, else the last: a test can print one, too."""
+    blocks = list(islice(_find_blocks(lines), 1000))
+    whole = [block for block in blocks if sum(n for word, n in block[0].items() if word != "errors") == planned]
+    return (whole or blocks or [(Counter[str](), set[str]())])[-1]
+
+
+def _find_blocks(lines: str) -> Iterator[Block]:
+    numbers, flaky, word = Counter[str](), set[str](), ""
+    for line in (*lines.split("\n"), ""):
+        if match := _NUMBER.match(line):
+            word = "errors" if match["word"].startswith("error") else match["word"]
+            numbers[word] += parse_number(match["number"])
+        elif word and line.startswith("    "):
+            flaky |= {line.strip(" ─")} if word == "flaky" else set()
+        elif numbers:
+            yield numbers, flaky
+            numbers, flaky, word = Counter[str](), set[str](), ""
+
+
+def _find_failures(lines: str, flaky: set[str]) -> Iterator[Problem]:
+    sections = list(find_sections(_FAILURE, lines, most=2000, span=_SPAN))
+    if not sections:
+        yield from (make_problem(match["said"]) for match in islice(_BESIDE.finditer(lines), 10))
+    for match, body in sections:
+        body = _RETRY.split(body, maxsplit=1)[0]
+        file, line = find_frame(body)
+        place = (file, line) if file else (match["file"], parse_number(match["line"]))
+        name = f"{match['file']}::{match['test'].strip().replace(' › ', ' > ')}"
+        test = f"{name} [{match['project']}]" if match["project"] else name
+        body = body.strip(" ─\n")
+        message = describe_failure(body) if body else "failed"
+        if match["title"].strip(" ─") in flaky:
+            yield make_problem(f"flaky: {message}", *place, "flaky", "warning", test)
+        else:
+            yield make_problem(message, *place, test=test)

@@ -1,0 +1,93 @@
+"""pytest: its JUnit XML if there is one, else its last line; and the names on its FAILED lines."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from aigon.checks.parsers.readings import (
+    FEW_LINES,
+    KEPT_PROBLEMS,
+    READ_MATCHES,
+    describe_unknown,
+    find_error_lines,
+    make_problem,
+    parse_number,
+    read_text,
+    summarize_tests,
+)
+from aigon.checks.parsers.runners import junit
+from aigon.checks.parsers.stacks import find_headline
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
+
+_LAST = re.compile(
+    r"^=*(?: )?(?P<numbers>no tests ran|\d+ [a-z]+(?: [a-z]+)?(?:, \d+ [a-z]+(?: [a-z]+)?){0,12}) in \d[\d.]*s\b", re.M
+)
+_NUMBER = re.compile(r"(\d+) ([a-z]+(?: [a-z]+)?)")
+_FAILED = re.compile(r"^(?P<kind>FAILED|ERROR|SUBFAILED(?:\[[^\]\n]*\])?(?: ?\([^)\n]*\))?) (?P<rest>\S[^\n]*)$", re.M)
+_SECTION = re.compile(r"^_+ ERROR collecting (?P<file>[^\n]*?) _+\n(?P<said>(?:(?![_=]{5})[^\n]*\n){1,200})", re.M)
+_USAGE = re.compile(r"^ERROR: (?P<said>[^\n]+)$", re.M)
+
+
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures. The report wins: a test can print a line that looks like pytest's last one."""
+    lines = read_text(output)
+    reading = junit.read(b"", report) if report else ParsedOutput(understood=False)
+    if not reading.understood:
+        return _read_lines(lines)
+    # The node ids that `pytest` itself takes are in the output.
+    printed = {_convert_to_junit(each.test): each for each in _find_failed(lines)}
+    return replace(reading, problems=tuple(_add_id(each, printed.get(each.test)) for each in reading.problems))
+
+
+def _read_lines(lines: str) -> ParsedOutput:
+    if last := deque(_LAST.finditer(lines), maxlen=1):
+        usage = (make_problem(match["said"]) for match in islice(_USAGE.finditer(lines), KEPT_PROBLEMS))
+        return summarize_tests(_read_counts(last[0]["numbers"]), (*_find_failed(lines), *usage))
+    # pytest never got to its last line: a broken conftest.py, an internal error, a kill.
+    headline = find_headline("", lines) if re.search(r"^E  ", lines, re.M) else ""
+    problems = (make_problem(headline),) if headline else find_error_lines(lines, FEW_LINES)
+    return replace(describe_unknown(lines), problems=problems)
+
+
+def _read_counts(numbers: str) -> TestCounts:
+    words = {word.removesuffix("s"): parse_number(digits) for digits, word in _NUMBER.findall(numbers)}
+    get = words.get
+    return TestCounts(
+        passed=get("passed", 0) + get("xpassed", 0),
+        failed=get("failed", 0),
+        skipped=get("skipped", 0) + get("xfailed", 0),
+        errors=get("error", 0),
+    )
+
+
+def _find_failed(lines: str) -> Iterator[Problem]:
+    sections = {match["file"]: match["said"] for match in islice(_SECTION.finditer(lines), KEPT_PROBLEMS)}
+    for match in islice(_FAILED.finditer(lines), READ_MATCHES):
+        test, message = _split_message(match["rest"])
+        message = message or find_headline("", sections.get(test, "")) or "failed"
+        yield make_problem(message, test.partition("::")[0], test=test)
+
+
+def _split_message(rest: str) -> tuple[str, str]:
+    """Return a node id and its message. A parameter in brackets can hold the separator itself."""
+    test, separator, message = rest.partition(" - ")
+    if separator and "[" in test and not test.endswith("]"):
+        head, closed, tail = rest.partition("] - ")
+        return (f"{head}]", tail) if closed else (rest, "")
+    return test.strip(), message
+
+
+def _add_id(reported: Problem, printed: Problem | None) -> Problem:
+    return replace(reported, test=printed.test, file=reported.file or printed.file) if printed else reported
+
+
+def _convert_to_junit(test: str) -> str:
+    """Return a node id as reports have it: `tests.test_a.TestX::test_y` for `tests/test_a.py::TestX::test_y`."""
+    path, _, inside = test.partition("::")
+    module = path.removesuffix(".py").replace("/", ".")
+    bare, bracket, parameter = inside.partition("[")
+    owner, _, name = bare.rpartition("::")
+    parts = ".".join(filter(None, (module, owner.replace("::", "."))))
+    return f"{parts}::{name}{bracket}{parameter}" if inside else module

@@ -1,0 +1,246 @@
+"""`swift test` (XCTest's text, and Swift Testing's text or XML) and result bundles of Xcode 16. Written from their
+documentation and sources, never tested against the tools.
+
+Both libraries run in one command, one after the other. XCTest writes no XML unless its tests run in parallel, and then
+says neither why a test failed nor that one was skipped; so its text is read. If that is handed over as a report, with
+Swift Testing's XML behind it, results by test id come out of both.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, find_json, load_json
+from aigon.checks.parsers.matchers import load_matcher
+from aigon.checks.parsers.readings import (
+    READ_MATCHES,
+    ResultTally,
+    add_counts,
+    describe_unknown,
+    keep_distinct,
+    make_problem,
+    parse_number,
+    read_text,
+    summarize_tests,
+    summarize_types,
+)
+from aigon.checks.parsers.runners import junit
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+
+_XML = re.compile(rb"^<\?xml [^\n]{0,200}\?>\s{0,20}<testsuites?\b", re.M)
+_MOST_LINES = 500_000
+_WORDS: Mapping[str, TestResult] = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
+
+_EVENT = re.compile(r"Test [Cc]ase '(?P<test>[^'\n]{1,500})' (?P<word>started|passed|failed|skipped)(?=[ .])")
+_SUITE = re.compile(r"^Test [Ss]uite '[^'\n]{1,500}' (?:started|passed|failed)|^\t* *Executed \d+ tests?, with ", re.M)
+_FAILURE = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): error: (?P<test>-\[[^\]\n]{1,500}\]|[\w.]{1,300}) : (?P<said>[^\n]+)$",
+    re.M,
+)
+_FATAL = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): (?P<said>Fatal error[^\n]*)$", re.M)
+_CRASHED = "it did not end: the test process crashed or was stopped"
+
+_LINE = re.compile(r"^(?P<symbol>[^\s\w]\S?) {1,2}Test (?P<said>[^\n]+)$", re.M)
+_RUN = re.compile(r"run (?:started\.|with \d+ tests?\b)")
+_CASE = re.compile(r"case passing \d+ arguments? ")
+_STARTED = " started."
+_ENDED = re.compile(r" (?P<word>passed|failed) after \d[\d.]* seconds?\b")
+_SKIPPED = re.compile(r" skipped(?:\.$|: \")")
+_ISSUE = " recorded an issue"
+_ISSUE_PLACE = re.compile(
+    r"(?: with \d+ arguments? [^\n]{0,500}?)? at (?P<file>[^\s:]{1,300}):(?P<line>\d+):\d+: (?P<said>[^\n]+)$"
+)
+
+_NODE_RESULTS: dict[str, TestResult] = {
+    "Passed": "passed", "Failed": "failed", "Skipped": "skipped", "Expected Failure": "skipped",
+}  # fmt: skip
+"""A test without a result, or with an unknown one, did not end."""
+_BUNDLES = ("Unit test bundle", "UI test bundle")
+_PLACE = re.compile(r"(?P<file>[^\s:][^:\n]{0,300}\.\w{1,12}):(?P<line>\d+)(?::\d+)?(?:: (?P<said>.+))?$", re.S)
+_DEEPEST = 40
+"""Levels of nodes that are read; Xcode writes about seven."""
+_MOST_NODES = 1000
+_MOST_MESSAGES = 5
+"""Failures that are kept of one test."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRun:
+    """What one of Swift's two testing libraries came to. It may have begun without a test."""
+
+    began: bool
+    counts: TestCounts = field(default_factory=TestCounts)
+    problems: tuple[Problem, ...] = ()
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
+
+
+def read_swifttest(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures of both libraries. A test that began and never ended counts as an error."""
+    text = output if report is None else report
+    # A test can print XML, too: the last document counts.
+    begin = next((match.start() for match in reversed(list(_XML.finditer(text)))), len(text))
+    lines = read_text(text[:begin])
+    reading = _read_lines(lines, text[begin:]) or describe_unknown(lines)
+    return reading if report is not None else replace(reading, tests={})
+
+
+def _read_lines(lines: str, document: bytes = b"") -> ParsedOutput | None:
+    """Return what the text says, or what kept the code from being compiled; None if neither library began."""
+    xctest, testing = _read_xctest(lines), _read_testing(lines, document)
+    compiler = load_matcher("xcodebuild").find_problems(lines)
+    if not xctest.began and not testing.began:
+        broken = keep_distinct(compiler)
+        return summarize_types(broken) if any(each.severity == "error" for each in broken) else None
+    problems = (*xctest.problems, *testing.problems)
+    reading = summarize_tests(add_counts((xctest.counts, testing.counts)), problems or compiler)
+    return replace(reading, tests={**xctest.tests, **testing.tests})
+
+
+def _summarize_run(results: Iterable[tuple[str, TestResult]], problems: Iterable[Problem], began: bool) -> LibraryRun:
+    tally = ResultTally()
+    for test, result in results:
+        tally.add(test, result)
+    reading = tally.read(problems)
+    return LibraryRun(began or bool(tally.numbers), reading.counts or TestCounts(), reading.problems, reading.tests)
+
+
+def _find_results(events: Iterable[tuple[str, str]]) -> Iterator[tuple[str, TestResult]]:
+    """Yield results out of events; what started and did not end is an error."""
+    running = Counter[str]()
+    for test, word in events:
+        running[test] += 1 if word == "started" else -1
+        if word != "started":
+            yield test, _WORDS[word]
+    yield from ((test, "error") for test, number in running.items() if number > 0)
+
+
+def _read_xctest(lines: str) -> LibraryRun:
+    """Read `Test Case '-[Tests.CalcTests testAdd]' passed`, also behind what a test prints on that line."""
+    events = [(_name_xctest(match["test"]), match["word"]) for match in islice(_EVENT.finditer(lines), _MOST_LINES)]
+    results = list(_find_results(events))
+    problems = [
+        make_problem(match["said"], match["file"], parse_number(match["line"]), test=_name_xctest(match["test"]))
+        for match in islice(_FAILURE.finditer(lines), READ_MATCHES)
+    ]
+    unended = [test for test, result in results if result == "error"]
+    problems += [make_problem("it did not end", test=test) for test in unended[:-1]]
+    # What is said last of a fatal error is about the last test that did not end.
+    fatal = next(iter(list(islice(_FATAL.finditer(lines), READ_MATCHES))[-1:]), None)
+    place = (fatal["said"], fatal["file"], parse_number(fatal["line"])) if fatal else (_CRASHED, "", 0)
+    problems += [make_problem(*place, test=test) for test in unended[-1:]]
+    return _summarize_run(results, problems, _SUITE.search(lines) is not None)
+
+
+def _name_xctest(test: str) -> str:
+    """Return `Tests.CalcTests.testAdd` for `-[Tests.CalcTests testAdd]`, the same as on Linux but for the module."""
+    return test[2:-1].replace(" ", ".") if test.startswith("-[") and test.endswith("]") else test.removesuffix("()")
+
+
+def _read_testing(lines: str, document: bytes) -> LibraryRun:
+    """Read `✔ Test adds() passed after 0.001 seconds.`, behind a symbol of the platform's, or the XML.
+
+    A test cannot print the XML; why it failed is only in the text, which names no suites.
+    """
+    said = [match["said"] for match in islice(_LINE.finditer(lines), _MOST_LINES)]
+    own = [text for text in said if not _RUN.match(text) and not _CASE.match(text)]
+    issues = [_describe_issue(text) for text in own if _ISSUE in text]
+    run = _summarize_run(_find_results(filter(None, map(_read_event, own))), issues, any(map(_RUN.match, said)))
+    reading = junit.read_report(document, junit.describe_case) if document else None
+    if reading is None or reading.counts is None:
+        return run
+    names: dict[str, set[str]] = {}
+    for test in reading.tests:
+        names.setdefault(test.rpartition("::")[2], set()).add(test)
+    # A name that ends like one other gets the whole of it.
+    problems = tuple(
+        replace(each, test=min(found)) if len(found := names.get(each.test, set())) == 1 else each
+        for each in run.problems
+    )
+    return LibraryRun(True, reading.counts, problems or reading.problems, reading.tests)
+
+
+def _read_event(said: str) -> tuple[str, str] | None:
+    if said.endswith(_STARTED):
+        return _name_test(said.removesuffix(_STARTED)), "started"
+    if match := _ENDED.search(said):
+        return _name_test(said[: match.start()]), match["word"]
+    match = _SKIPPED.search(said)
+    # A test that is skipped never started.
+    return (_name_test(said[: match.start()]), "skipped") if match else None
+
+
+def _describe_issue(said: str) -> Problem:
+    test, _, rest = said.partition(_ISSUE)
+    match = _ISSUE_PLACE.match(rest)
+    if match is None:
+        return make_problem(rest.removeprefix(":").strip() or "failed", test=_name_test(test))
+    return make_problem(match["said"], match["file"], parse_number(match["line"]), test=_name_test(test))
+
+
+def _name_test(test: str) -> str:
+    return test.strip().strip('"')
+
+
+def read_xcresult(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures that `xcrun xcresulttool get test-results tests` reports, or what xcodebuild printed:
+    tests, or errors of the compiler."""
+    document = as_row(load_json(report) if report is not None else find_json(output, dict))
+    if isinstance(document.get("testNodes"), list):
+        reading = _read_nodes(as_rows(document["testNodes"]))
+        return reading if report is not None else replace(reading, tests={})
+    lines = read_text(output)
+    printed = _read_lines(lines) or load_matcher("xcodebuild").read_lines(lines, silence=True)
+    reading = printed or describe_unknown(lines)
+    return reading if report is None else replace(reading, counts=None, understood=False, tests={})
+
+
+def _read_nodes(nodes: list[Row]) -> ParsedOutput:
+    """Read a tree: test plan, bundles, suites, and test cases with their devices, repetitions, arguments and failures.
+
+    It is walked without recursion: a report can be of any depth.
+    """
+    tally, problems = ResultTally(), list[Problem]()
+    waiting = [(node, "", 0) for node in reversed(nodes)]
+    while waiting:
+        node, bundle, depth = waiting.pop()
+        kind, name = as_string(node.get("nodeType")), as_string(node.get("name"))
+        if kind == "Test Case":
+            result = _NODE_RESULTS.get(as_string(node.get("result")), "error")
+            test = "/".join(filter(None, (bundle, as_string(node.get("nodeIdentifier")) or name)))
+            tally.add(test, result)
+            if result in ("failed", "error") and len(problems) < READ_MATCHES:
+                messages = list(dict.fromkeys(_find_messages(node)))[:_MOST_MESSAGES]
+                messages = messages or ["it did not pass, and nothing says why"]
+                problems += [_describe_message(message, test) for message in messages]
+        elif kind == "Failure Message":  # outside of a test: a bundle that crashed, a suite's set-up
+            tally.numbers["error"] += 1
+            problems += [_describe_message(name, bundle or "tests")] * (len(problems) < READ_MATCHES)
+        elif depth < _DEEPEST:
+            inner = name if kind in _BUNDLES else bundle
+            waiting += [(child, inner, depth + 1) for child in reversed(as_rows(node.get("children")))]
+    return tally.read(problems)
+
+
+def _find_messages(case: Row) -> Iterator[str]:
+    """Yield what failed in a case, on whichever device, in whichever repetition or with whichever arguments."""
+    waiting, remaining = [(case, 0)], _MOST_NODES
+    while waiting and remaining:
+        (node, depth), remaining = waiting.pop(), remaining - 1
+        children = as_rows(node.get("children"))
+        if node.get("nodeType") == "Failure Message":
+            name = as_string(node.get("name"))
+            # A source reference below the message names the place, unless it has one itself.
+            places = (as_string(child.get("name")) for child in children)
+            place = next((each for each in places if _PLACE.match(each)), "")
+            yield name if not place or _PLACE.match(name) else f"{place}: {name}"
+        elif depth < _DEEPEST and node.get("result") != "Passed":
+            waiting += [(child, depth + 1) for child in reversed(children)]
+
+
+def _describe_message(message: str, test: str) -> Problem:
+    match = _PLACE.match(message)
+    if match is None:
+        return make_problem(message or "failed", test=test)
+    return make_problem(match["said"] or "failed", match["file"], parse_number(match["line"]), test=test)

@@ -1,0 +1,268 @@
+"""unittest (and Django, which runs tests with it): the words of its text runner.
+
+In an output they stand between those of the tests: only the last summary counts, and the sections right before it. A
+report holds nothing but the runner's words, verbosely, so that it also says which tests ran.
+"""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from aigon.checks.parsers.readings import (
+    LARGEST_REPORT,
+    READ_MATCHES,
+    ResultTally,
+    describe_unknown,
+    make_problem,
+    parse_number,
+    read_text,
+    summarize_tests,
+)
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+
+_END = re.compile(
+    r"^(?<=-{70}\n)Ran (?P<ran>\d+) tests? in \d[\d.]*s\n\n(?:OK|FAILED|NO TESTS RAN)(?: \((?P<numbers>[^)\n]*)\))?$",
+    re.M,
+)
+_NUMBER = re.compile(r"([a-z]+(?: [a-z]+)?)=(\d+)")
+_DOTS = re.compile(r"^[.EFsxu]+$", re.M)
+_WORDS = {
+    ".": "ok", "s": "skipped", "x": "expected failure", "u": "unexpected success", "F": "FAIL", "E": "ERROR",
+}  # fmt: skip
+_STATED = {
+    "FAIL": "failures",
+    "ERROR": "errors",
+    "skipped": "skipped",
+    "expected failure": "expected failures",
+    "unexpected success": "unexpected successes",
+}
+
+_TEST = re.compile(r"(?P<name>[^\s()]+) \((?P<owner>[^\s()]*)\)")
+_STATUS = re.compile(
+    r"^(?P<sub>  )?(?P<test>\S[^\n]*?) \.\.\. "
+    r"(?P<word>ok|FAIL|ERROR|skipped (?=')[^\n]*|skipped (?=\")[^\n]*|expected failure|unexpected success)$",
+    re.M,
+)
+_RESULTS: dict[str, TestResult] = {"ok": "passed", "FAIL": "failed", "ERROR": "error", "unexpected success": "failed"}
+_FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
+
+_ODD = "UNEXPECTED SUCCESS"
+_HEAD = re.compile(rf"^(?<=={{70}}\n)(?P<kind>ERROR|FAIL|{_ODD}): ", re.M)
+_BELOW = "\n" + "-" * 70 + "\n"
+_ABOVE = len(_BELOW) - 1
+"""Characters of the line above a section."""
+_SPAN = 100_000
+"""Characters of one section that are read."""
+
+_CHAINED = re.compile(
+    r"^(?:The above exception was the direct cause of the following exception:"
+    r"|During handling of the above exception, another exception occurred:)$",
+    re.M,
+)
+_TRACEBACK = re.compile(r"^(?P<group> *\+ )?(?:Exception Group )?Traceback \(most recent call last\):$", re.M)
+_FRAME = re.compile(r'^[ |+]*File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M)
+_GROUP_MARGIN = re.compile(r"^ *[|+] ?")
+_FOREIGN = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/lib/pypy", "lib/python3", "<")
+
+
+@dataclass(frozen=True, slots=True)
+class UnittestName:
+    """`owner` is the class with its module, `rest` tells subtests apart. A module, or what is set up for several tests,
+    is not `single`. The runner does not count a `fixture` among the tests it ran."""
+
+    owner: str
+    name: str
+    rest: str = ""
+    single: bool = True
+    fixture: bool = False
+
+    @property
+    def dotted(self) -> str:
+        """Return the name that `python -m unittest` takes, and what a subtest adds."""
+        return f"{'.'.join(filter(None, (self.owner, self.name)))} {self.rest}".strip()
+
+    @property
+    def id(self) -> str:
+        """Return the name as reports of other runners have it: the same for all its subtests."""
+        return f"{self.owner}::{self.name}" if self.owner else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class UnittestStatus:
+    """What a verbose run says of a test; `sub` if on a line of its own, of one subtest."""
+
+    name: UnittestName
+    word: str
+    sub: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnittestSection:
+    """One test, subtest or fixture. `kind` is ERROR, FAIL or UNEXPECTED SUCCESS."""
+
+    kind: str
+    name: UnittestName
+    traceback: str
+
+    @property
+    def problem(self) -> Problem:
+        """Return the section in a line, at the place in the project that it speaks of."""
+        raised = _find_raised(self.traceback) or ("unexpected success" if self.kind == _ODD else "failed")
+        return make_problem(raised, *_find_frame(self.traceback), test=self.name.dotted)
+
+
+@dataclass(frozen=True, slots=True)
+class UnittestSummary:
+    """The runner's last lines: how many tests it ran, and how many of them came to what, by the words for one."""
+
+    start: int
+    ran: int
+    stated: Counter[str]
+
+
+def read(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures, a problem for each failed subtest. A cut or foreign report counts for nothing."""
+    if report and (reading := _read_lines(read_text(report, LARGEST_REPORT))):
+        return reading
+    lines = read_text(output)
+    return replace(_read_lines(lines) or describe_unknown(lines), tests={})
+
+
+def _read_lines(lines: str) -> ParsedOutput | None:
+    if not (last := deque(_END.finditer(lines), maxlen=1)):
+        return None
+    numbers = {word: parse_number(digits) for word, digits in _NUMBER.findall(last[0]["numbers"] or "")}
+    stated = Counter({word: numbers.get(many, 0) for word, many in _STATED.items()})
+    end = UnittestSummary(last[0].start(), parse_number(last[0]["ran"]), stated)
+    sections = _read_sections(lines, end.start, end.stated["FAIL"] + end.stated["ERROR"])
+    statuses = list(_read_statuses(lines[: end.start]))
+    counts = _count_tests(end, sections, _count_passed(lines[: end.start], end, statuses))
+    reading = summarize_tests(counts, (section.problem for section in sections))
+    return replace(reading, tests=_collect_results(statuses))
+
+
+def _collect_results(statuses: Sequence[UnittestStatus]) -> dict[str, TestResult]:
+    """Return results of single tests. The lines of subtests, which are only about those not passed, are one test's."""
+    tally, partly = ResultTally(), dict[str, TestResult]()
+    for status in statuses:
+        name, result = status.name, _RESULTS.get(status.word, "skipped")
+        if name.single and not status.sub:
+            tally.record(name.id, result)
+        elif name.single and partly.get(name.id, "skipped") == "skipped":
+            partly[name.id] = result
+    for test, result in partly.items():
+        tally.record(test, result)
+    return tally.results()
+
+
+def _count_passed(lines: str, end: UnittestSummary, statuses: Sequence[UnittestStatus]) -> int:
+    """Count what the runner marks as passed, line by line or with dots; 0 for dots torn apart by what tests print."""
+    if statuses:
+        return sum(status.word == "ok" for status in statuses)
+    dots = deque((match[0] for match in _DOTS.finditer(lines)), maxlen=1)
+    marks = Counter(_WORDS[dot] for dot in (dots[0] if dots else ""))
+    return marks["ok"] if marks == end.stated + Counter(ok=marks["ok"]) else 0
+
+
+def _count_tests(end: UnittestSummary, sections: Sequence[UnittestSection], marked: int) -> TestCounts:
+    """Count tests: one is one, in however many subtests it failed. If sections are lost, by the runner's numbers."""
+    failed, errors = ({s.name.id: s.name for s in sections if s.kind == kind} for kind in ("FAIL", "ERROR"))
+    broken, unfit = len(failed.keys() - errors.keys()), len(errors)
+    fixtures = sum(name.fixture for name in errors.values())
+    if sum(s.kind in ("FAIL", "ERROR") for s in sections) < end.stated["FAIL"] + end.stated["ERROR"]:
+        broken, unfit, fixtures = end.stated["FAIL"], end.stated["ERROR"], 0
+    broken += end.stated["unexpected success"]
+    skipped = end.stated["skipped"] + end.stated["expected failure"]
+    most = max(0, end.ran - broken - (unfit - fixtures))
+    # Some that are skipped, subtests and classes, are not among those that ran: what is left then is too few.
+    return TestCounts(0, min(most, max(most - skipped, marked)), broken, skipped, unfit)
+
+
+def _read_statuses(lines: str) -> Iterator[UnittestStatus]:
+    """Yield what the lines of a verbose run say, in their order.
+
+    Before Python 3.11 there is no word for a test of which a subtest failed: the next one goes on in its line.
+    """
+    for match in _STATUS.finditer(lines):
+        word = "skipped" if match["word"].startswith("skipped") else match["word"]
+        *without, test = match["test"].split(" ... ")
+        yield from (UnittestStatus(_read_name(each), "FAIL", True) for each in without if _TEST.fullmatch(each))
+        yield UnittestStatus(_read_name(test), word, bool(match["sub"]))
+
+
+def _read_name(description: str) -> UnittestName:
+    """Return a test by the runner's description of it, whose other lines are its docstring's.
+
+    Before Python 3.11 the method is not part of what is in brackets.
+    """
+    first = description.split("\n", 1)[0][:2000]
+    match = _TEST.match(first)
+    if match is None:
+        return UnittestName("", first.strip())
+    owner, name, rest = match["owner"], match["name"], first[match.end() :].strip()
+    if owner.startswith("unittest.loader."):  # for modules that cannot be imported or are skipped whole
+        return UnittestName("", name, single=False)
+    if name in _FIXTURES:
+        return UnittestName(owner, name, single=False, fixture=True)
+    return UnittestName(owner.removesuffix(f".{name}"), name, rest)
+
+
+def _read_sections(lines: str, end: int, stated: int) -> list[UnittestSection]:
+    """Return the sections before `end`: of errors and failures those `stated` that are likeliest."""
+    heads = list(deque(_HEAD.finditer(lines, 0, end), maxlen=READ_MATCHES))
+    broken = [match for match in heads if match["kind"] != _ODD]
+    # If there are more than the runner states, tests have printed some: before its own, or in what they say of a
+    # failure.
+    least = sorted(range(len(broken)), key=lambda n: (_rate_section(lines, broken[n].start()), n))
+    printed = {broken[n].start() for n in least[: max(0, len(broken) - stated)]}
+    heads = [match for match in heads if match.start() not in printed]
+    ends = [*(match.start() - _ABOVE for match in heads[1:]), max(0, end - _ABOVE)]
+    pairs = zip(heads, ends, strict=False)
+    return [each for match, stop in pairs for each in _read_section(match["kind"], lines[match.end() : stop])]
+
+
+def _rate_section(lines: str, head: int) -> int:
+    """Return how likely a section is the runner's own: below an empty line, or the first one below a test's mark."""
+    above = head - _ABOVE
+    if above > 0 and lines[above - 1] != "\n":
+        return 0
+    return 2 if lines[max(0, above - 2) : above - 1] in (*"\n.EFsxu", "") else 1
+
+
+def _read_section(kind: str, lines: str) -> Iterator[UnittestSection]:
+    if kind != _ODD:
+        description, _, traceback = lines[:_SPAN].partition(_BELOW)
+        yield UnittestSection(kind, _read_name(description), traceback)
+        return
+    # Those stand one below the other, under one line.
+    for line in f"{kind}: {lines}".split("\n"):
+        if line.startswith(f"{kind}: "):
+            yield UnittestSection(kind, _read_name(line.removeprefix(f"{kind}: ")), "")
+
+
+def _find_raised(traceback: str) -> str:
+    """Return the line that names the last exception; without a traceback, the first line."""
+    last = _find_last(traceback)
+    begin = _TRACEBACK.search(last)
+    lines = last[begin.end() if begin else 0 :].split("\n")
+    if begin and begin["group"]:
+        lines = [_GROUP_MARGIN.sub("", line, count=1) for line in lines]
+    # Frames and their sources are indented; what was raised is not.
+    return next((line.strip() for line in lines if line.strip() and not (begin and line.startswith(" "))), "")
+
+
+def _find_frame(traceback: str) -> tuple[str, int]:
+    """Return the innermost frame in the project, of the last exception if it has one."""
+    for part in (_find_last(traceback), traceback):
+        own = [match for match in _FRAME.finditer(part) if not any(each in match["file"] for each in _FOREIGN)]
+        # Paths below the project are relative by now, so that an absolute one is somebody else's.
+        inside = [match for match in own if not match["file"].startswith("/")] or own
+        if inside:
+            return inside[-1]["file"], parse_number(inside[-1]["line"])
+    return "", 0
+
+
+def _find_last(traceback: str) -> str:
+    """Return what stands behind the last sentence that chains two exceptions."""
+    return _CHAINED.split(traceback)[-1]
