@@ -8,49 +8,54 @@ A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `run
 what all of them share: text, problems, counts, results by test id.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
-from aigon.errors import usage
+from aigon.files.registry import Registry
 from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
-PACKAGES = tuple(f"{__name__}.{folder}" for folder in ("runners", "linters", "builds"))
 _BESIDE = {
     "androidlint": "checkstyle", "any": "opaque", "cargodoc": "cargotest", "clippy": "cargo", "gradle": "jvm",
     "maven": "jvm", "minitest": "ruby", "nextest": "cargotest", "node": "opaque", "rspec": "ruby", "rustfmt": "cargo",
     "swifttest": "swift", "vitest": "jest", "xcresult": "swift",
 }  # fmt: skip
 """Parsers that share a file, as `read_NAME`."""
-_SHARED = frozenset({"golang", "jvm", "libtest", "opaque", "ruby", "swift", "tap_document"})
+_SHARED = (
+    *("documents", "matchers", "readings", "stacks"),
+    *("golang", "jvm", "libtest", "opaque", "ruby", "swift", "tap_document"),
+)
 """Files without a parser of their name."""
+
+
+class _ParserRegistry(Registry):
+    """Lists parsers that share a file, and matchers, beside those with a file of their own."""
+
+    def builtins(self) -> dict[str, str]:
+        from aigon.checks.parsers.matchers import list_matchers
+
+        files = super().builtins()
+        own = {name: module for name, module in files.items() if name not in _SHARED}
+        beside = {name: files[file] for name, file in _BESIDE.items()}
+        return own | beside | dict.fromkeys(list_matchers(), files["matchers"])
+
+
+REGISTRY = _ParserRegistry("aigon.parsers", __name__, "parser")
 
 
 def list_parsers() -> tuple[str, ...]:
     """Return the names of all parsers, sorted."""
-    from aigon.checks.parsers.matchers import list_matchers
-
-    return tuple(sorted({*_find_files(), *_BESIDE, *list_matchers()} - _SHARED))
-
-
-def _find_files() -> dict[str, str]:
-    """Return the modules of the packages by name, without importing them."""
-    paths = {package: importlib.import_module(package).__path__ for package in PACKAGES}
-    return {module.name: package for package in PACKAGES for module in pkgutil.iter_modules(paths[package])}
+    return REGISTRY.names()
 
 
 def load_reader(name: str) -> Reader:
-    """Return the function of parser `name`. Raises AigonError (exit 2) for an unknown name."""
-    if name not in list_parsers():
-        raise usage(f"There is no parser called {name!r}", hint=f"Use one of: {', '.join(list_parsers())}")
-    files, file = _find_files(), _BESIDE.get(name, name)
-    if file not in files:
-        from aigon.checks.parsers.matchers import load_matcher
-
-        return load_matcher(name).read
-    module = importlib.import_module(f"{files[file]}.{file}")
-    reader: Reader = getattr(module, "read" if file == name else f"read_{name}")
+    """Return the function of parser `name`. Raises AigonError (exit 2) for an unknown name or a broken plug-in."""
+    found = REGISTRY.load(name)
+    if found.__name__ == f"{__name__}.matchers":
+        return found.load_matcher(name).read  # type: ignore[no-any-return]
+    if isinstance(found, ModuleType):
+        found = getattr(found, f"read_{name}", None) or found.read
+    reader: Reader = found
     return reader
 
 

@@ -24,9 +24,9 @@ from aigon.checks.parsers.readings import (
     summarize_types,
 )
 from aigon.errors import usage
-from aigon.files.resources import document, resource
+from aigon.files.resources import find_resource, read_document
 from aigon.model.checks import ParsedOutput, Problem
-from aigon.text.yaml import parsed
+from aigon.text.documents import parse_yaml
 
 _MESSAGE_END = 100
 """Characters at the end of a message in which its rule is looked for: a message can be any length."""
@@ -227,19 +227,19 @@ def _look_up(rows: tuple[Row, ...], path: str) -> object:
 
 def list_matchers() -> frozenset[str]:
     """Return the names of the matchers that ship with aigon."""
-    return frozenset(path.stem for path in resource("templates", "parsers").glob("*.yaml"))
+    return frozenset(path.stem for path in find_resource("templates", "parsers").glob("*.yaml"))
 
 
 @cache
 def load_matcher(name: str) -> Matcher:
     """Return the matcher that ships under `name`."""
-    return read_matcher(resource("templates", "parsers", f"{name}.yaml"))
+    return read_matcher(find_resource("templates", "parsers", f"{name}.yaml"))
 
 
 def read_matcher(path: Path) -> Matcher:
     """Return the matcher in a YAML file. Raises AigonError (exit 2) if the file is malformed."""
     try:
-        return Matcher.model_validate(parsed(document(path), str(path)).value)
+        return Matcher.model_validate(parse_yaml(read_document(path), str(path)).value)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.parsers import runners
+from aigon.files import registry
 from tests.checks.parsers import costs, liked
 from tests.checks.parsers.cases import Case, made
 from tests.checks.parsers.fuzz import complaint_of
@@ -38,11 +39,14 @@ def bad(tmp_path: Path) -> Iterator[Callable[[str], str]]:
 
     def added(pattern: str) -> str:
         (tmp_path / f"{name}.py").write_text(SOURCE.replace("PATTERN", pattern))
+        registry._list_modules.cache_clear()
         return name
 
     runners.__path__.append(str(tmp_path))
+    registry._list_modules.cache_clear()
     yield added
     runners.__path__.remove(str(tmp_path))
+    registry._list_modules.cache_clear()
     sys.modules.pop(f"aigon.checks.parsers.runners.{name}", None)
 
 

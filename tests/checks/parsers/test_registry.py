@@ -5,6 +5,7 @@ import pytest
 
 from aigon.checks.parsers import list_parsers, load_reader, parse, runners
 from aigon.errors import AigonError, Exit
+from aigon.files import registry
 from aigon.model.checks import ParsedOutput
 
 NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
@@ -21,11 +22,13 @@ def test_a_new_file_is_a_new_parser(tmp_path: Path) -> None:
         "from aigon.model.checks import ParsedOutput\ndef read(output, report):\n    return ParsedOutput('new')\n"
     )
     runners.__path__.append(str(tmp_path))
+    registry._list_modules.cache_clear()
     try:
         assert "newparser" in list_parsers()
         assert parse("newparser", b"", None).summary == "new"
     finally:
         runners.__path__.remove(str(tmp_path))
+        registry._list_modules.cache_clear()
         sys.modules.pop("aigon.checks.parsers.runners.newparser", None)
 
 
@@ -47,8 +50,10 @@ def test_an_unknown_parser_is_a_usage_error_that_lists_the_known_ones(name: str)
 def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "brokenparser.py").write_text("def read(output, report):\n    return 1 // 0\n")
     runners.__path__.append(str(tmp_path))
+    registry._list_modules.cache_clear()
     try:
         assert parse("brokenparser", b"anything", None) == ParsedOutput(understood=False)
     finally:
         runners.__path__.remove(str(tmp_path))
+        registry._list_modules.cache_clear()
         sys.modules.pop("aigon.checks.parsers.runners.brokenparser", None)
