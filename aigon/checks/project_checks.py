@@ -87,8 +87,9 @@ def resolve_checks(
         resolution = apply_overrides(resolution, changes, here.project, CONFIG)
     script = _find_script(root, config, parts[0].profile, options)
     is_replaced = script is not None and config.validation.mode == "replace"
-    checks = (*(() if is_replaced else resolution.checks), *([script] if script else []), *_make_spec_checks(spec))
-    _require_valid(checks)
+    listed = (*(() if is_replaced else resolution.checks), *([script] if script else []), *_make_spec_checks(spec))
+    _require_own_names(listed)
+    checks = tuple(_resolve_parser(check, root) for check in listed)
     turns = [seconds for part in parts if (seconds := here.known[part.profile].turn)]
     written = (_ignore_line(path) for check in checks for path in check.writes if path != ".")
     return ProjectChecks(
@@ -248,18 +249,30 @@ def _make_spec_checks(spec: Spec | None) -> tuple[Check, ...]:
     return (Check("spec", "script", argv, parser="text", timeout=SCRIPT_TIMEOUT, source="## Validation"),)
 
 
-def _require_valid(checks: tuple[Check, ...]) -> None:
-    """Raise AigonError (exit 2) for a name that is taken and for an unknown parser: no agent could fix that."""
+def _require_own_names(checks: tuple[Check, ...]) -> None:
+    """Raise AigonError (exit 2) if a check has a name that another one, or aigon itself, goes by."""
     names = [check.name for check in checks]
     for check in checks:
         if names.count(check.name) > 1 or check.name == "git" or check.name.startswith("criterion-"):
             where = f"checks.{check.name} in .aigon/config.json"
             hint = "git and criterion-N are aigon's own, script is the validation script, spec is ## Validation"
             raise usage(f"The name '{check.name}' of a check is taken", where=where, hint=hint)
-    for check in checks:
-        if check.parser and check.parser not in parsers.list_parsers():
-            hint = suggest(check.parser, parsers.list_parsers())
-            raise usage(f"There is no parser {check.parser!r} (check {check.name})", where=check.source, hint=hint)
+
+
+def _resolve_parser(check: Check, root: Path) -> Check:
+    """Return the check with the path of its parser if that is the project's own.
+
+    Raises AigonError (exit 2) for an unknown or malformed parser: no turn of an agent could fix that.
+    """
+    name = check.parser
+    if not name or name in parsers.list_parsers():
+        return check
+    path = root.absolute() / ".aigon" / "parsers" / f"{name}.yaml"
+    if "/" in name or not path.is_file():
+        hint = suggest(name, parsers.list_parsers())
+        raise usage(f"There is no parser {name!r} (check {check.name})", where=check.source, hint=hint)
+    parsers.load_reader(str(path))
+    return replace(check, parser=str(path))
 
 
 def require_named(spec: Spec, path: str, checks: tuple[Check, ...]) -> None:

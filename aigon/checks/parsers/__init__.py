@@ -9,6 +9,7 @@ what all of them share: text, problems, counts, results by test id.
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 
 from aigon.files.registry import Registry
@@ -49,7 +50,14 @@ def list_parsers() -> tuple[str, ...]:
 
 
 def load_reader(name: str) -> Reader:
-    """Return the function of parser `name`. Raises AigonError (exit 2) for an unknown name or a broken plug-in."""
+    """Return the function of parser `name`, or of the matcher in a YAML file of the project's, by its path.
+
+    Raises AigonError (exit 2) for an unknown name, a broken plug-in or a malformed file.
+    """
+    if name.endswith(".yaml"):
+        from aigon.checks.parsers.matchers import read_matcher
+
+        return read_matcher(Path(name)).read
     found = REGISTRY.load(name)
     if found.__name__ == f"{__name__}.matchers":
         return found.load_matcher(name).read  # type: ignore[no-any-return]

@@ -236,8 +236,12 @@ def load_matcher(name: str) -> Matcher:
     return read_matcher(find_resource("templates", "parsers", f"{name}.yaml"))
 
 
+@cache
 def read_matcher(path: Path) -> Matcher:
-    """Return the matcher in a YAML file. Raises AigonError (exit 2) if the file is malformed."""
+    """Return the matcher in a YAML file. Raises AigonError (exit 2) if the file is malformed.
+
+    It is read once, before the first turn: what an agent writes into the file takes no part in the run.
+    """
     try:
         return Matcher.model_validate(parse_yaml(read_document(path), str(path)).value)
     except ValidationError as error:

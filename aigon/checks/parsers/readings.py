@@ -118,11 +118,12 @@ def find_sections(
 
 
 def make_problem(
-    message: str, file: str = "", line: int = 0, rule: str = "", severity: str = "error", test: str = ""
+    message: str, file: str = "", line: int | str | None = 0, rule: str = "", severity: str = "error", test: str = ""
 ) -> Problem:
-    """Return a problem with every text cleaned. An unknown severity is an error."""
+    """Return a problem with every text cleaned. The line may be digits of a match; an unknown severity is an error."""
     kind: Literal["error", "warning"] = "warning" if severity == "warning" else "error"
-    return Problem(clean(message), clean(file), line, clean(rule, 100), kind, clean(test))
+    number = line if isinstance(line, int) else parse_number(line)
+    return Problem(clean(message), clean(file), number, clean(rule, 100), kind, clean(test))
 
 
 def find_error_lines(lines: str, limit: int) -> tuple[Problem, ...]:
@@ -134,7 +135,7 @@ def find_error_lines(lines: str, limit: int) -> tuple[Problem, ...]:
 
 def _place_error(line: str) -> Problem:
     if match := _PLACE.match(line):
-        return make_problem(line[match.end() :], match["file"], parse_number(match["line"] or match["row"]))
+        return make_problem(line[match.end() :], match["file"], match["line"] or match["row"])
     return make_problem(line)
 
 

@@ -6,7 +6,7 @@ import pytest
 from aigon.checks.parsers import list_parsers, load_reader, parse, runners
 from aigon.errors import AigonError, Exit
 from aigon.files import registry
-from aigon.model.checks import ParsedOutput
+from aigon.model.checks import ParsedOutput, Problem
 
 NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
 
@@ -45,6 +45,18 @@ def test_an_unknown_parser_is_a_usage_error_that_lists_the_known_ones(name: str)
         parse(name, b"", None)
     assert caught.value.code is Exit.USAGE
     assert "junit" in caught.value.hint
+
+
+def test_a_projects_own_matcher_is_read_and_validated(tmp_path: Path) -> None:
+    own = tmp_path / "mytool.yaml"
+    own.write_text("patterns:\n  - regexp: '^BAD (?P<file>[^ ]+) (?P<line>\\d+) (?P<message>.+)$'\n")
+    found = parse(str(own), b"BAD a.c 3 no good\n", None)
+    assert (found.summary, found.problems) == ("1 problem", (Problem("no good", "a.c", 3),))
+    assert parse(str(own), b"", None).summary == "clean"
+    (tmp_path / "broken.yaml").write_text("patterns:\n  - regexp: '('\n")
+    with pytest.raises(AigonError, match="regexp") as caught:
+        parse(str(tmp_path / "broken.yaml"), b"", None)
+    assert caught.value.code is Exit.USAGE
 
 
 def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def read_rustfmt(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return a problem for each place that would be changed. Older versions print `Diff in FILE at line LINE:`."""
     lines = read_text(output or report or b"")
     diffs = (
-        make_problem("Would be formatted otherwise", match["file"], parse_number(match["line"]), "unformatted")
+        make_problem("Would be formatted otherwise", match["file"], match["line"], "unformatted")
         for match in _DIFF.finditer(lines)
     )
     found = (*keep_distinct(diffs), *keep_distinct(find_placed(lines)))

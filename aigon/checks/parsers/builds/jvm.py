@@ -13,7 +13,6 @@ from aigon.checks.parsers.readings import (
     join_lines,
     keep_distinct,
     make_problem,
-    parse_number,
     read_text,
     sum_groups,
     summarize_tests,
@@ -122,16 +121,16 @@ def _explain_stop(reading: ParsedOutput, reasons: tuple[Problem, ...]) -> Parsed
 
 def _find_gradle_problems(lines: str) -> Iterator[Problem]:
     for match in islice(_JAVA.finditer(lines), READ_MATCHES):
-        yield make_problem(match["said"], match["file"], parse_number(match["line"]), severity=match["severity"])
+        yield make_problem(match["said"], match["file"], match["line"], severity=match["severity"])
     for match in islice(_KOTLIN.finditer(lines), READ_MATCHES):
         severity = "error" if match["severity"] == "e" else "warning"
-        yield make_problem(match["said"], match["file"], parse_number(match["line"] or match["row"]), "", severity)
+        yield make_problem(match["said"], match["file"], match["line"] or match["row"], "", severity)
     yield from checkstyle.find_violations(lines)
     for match in islice(_KTLINT.finditer(lines), READ_MATCHES):
-        yield make_problem(match["said"], match["file"], parse_number(match["line"]), match["rule"] or match["id"])
+        yield make_problem(match["said"], match["file"], match["line"], match["rule"] or match["id"])
     for match in islice(_TEST.finditer(lines), READ_MATCHES):
         test = " > ".join(part.strip() for part in match["test"].split(" > "))
-        yield make_problem(match["said"], match["file"] or "", parse_number(match["line"]), test=test)
+        yield make_problem(match["said"], match["file"] or "", match["line"], test=test)
     yield from _find_unformatted(lines)
 
 
@@ -146,7 +145,7 @@ def _find_compiler_errors(lines: str) -> Iterator[Problem]:
     for match in islice(_COMPILER.finditer(lines), READ_MATCHES):
         severity = "error" if match["severity"] == "ERROR" else "warning"
         message = match["said"].removeprefix("error: ").removeprefix("warning: ")
-        yield make_problem(message, match["file"], parse_number(match["line"]), severity=severity)
+        yield make_problem(message, match["file"], match["line"], severity=severity)
 
 
 def _count_tests(sections: list[str]) -> TestCounts | None:
@@ -167,7 +166,7 @@ def _find_failed_tests(section: str) -> Iterator[Problem]:
     flakes = section.find("[WARNING] Flakes:", kinds.start())
     end = flakes if flakes >= 0 else len(section)
     for match in islice(_RESULT.finditer(section, kinds.end(), end), READ_MATCHES):
-        yield make_problem(match["said"] or "failed", "", parse_number(match["line"]), test=match["test"])
+        yield make_problem(match["said"] or "failed", "", match["line"], test=match["test"])
 
 
 def _find_stop(lines: str) -> tuple[Problem, ...]:

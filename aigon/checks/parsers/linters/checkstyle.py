@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from aigon.checks.parsers.documents import read_xml
-from aigon.checks.parsers.readings import (
-    READ_MATCHES,
-    describe_unknown,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_lint,
-)
+from aigon.checks.parsers.readings import READ_MATCHES, describe_unknown, make_problem, read_text, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 
 _LINE = re.compile(
@@ -41,7 +34,7 @@ def find_violations(lines: str) -> Iterator[Problem]:
     """Yield the violations in Checkstyle's own text, as it and Gradle print them."""
     for match in islice(_LINE.finditer(lines), READ_MATCHES):
         severity = "error" if match["severity"] == "ERROR" else "warning"
-        yield make_problem(match["message"], match["file"], parse_number(match["line"]), match["rule"], severity)
+        yield make_problem(match["message"], match["file"], match["line"], match["rule"], severity)
 
 
 def read_report(report: bytes) -> ParsedOutput | None:
@@ -95,4 +88,4 @@ def read_androidlint_report(report: bytes) -> ParsedOutput | None:
 
 
 def _make_problem(attributes: Mapping[str, str], file: str, line: str, rule: str, severity: str) -> Problem:
-    return make_problem(attributes.get("message", ""), file, parse_number(line), rule, severity)
+    return make_problem(attributes.get("message", ""), file, line, rule, severity)

@@ -13,7 +13,6 @@ from aigon.checks.parsers.readings import (
     describe_unknown,
     is_silent,
     make_problem,
-    parse_number,
     read_text,
     summarize_lint,
 )
@@ -52,4 +51,4 @@ def _find_problems(lines: str) -> Iterator[Problem]:
         if not matcher.strict or matcher.recognises(lines):
             yield from matcher.find_problems(lines)
     for match in islice(_STANDARD.finditer(lines), READ_MATCHES):
-        yield make_problem(match["message"], match["file"], parse_number(match["line"]), match["rule"] or "")
+        yield make_problem(match["message"], match["file"], match["line"], match["rule"] or "")

@@ -3,14 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from aigon.checks.parsers.readings import (
-    describe_unknown,
-    keep_distinct,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_lint,
-)
+from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, read_text, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 
 _ID = "- hook id: "
@@ -55,7 +48,7 @@ def _read_hook(hook: str, below: list[str]) -> list[Problem]:
 
 def _read_line(hook: str, line: str) -> Problem:
     if place := _PLACE.match(line):
-        return make_problem(place["message"], place["file"], parse_number(place["line"]), hook)
+        return make_problem(place["message"], place["file"], place["line"], hook)
     if fixing := _FIXING.match(line):
         return make_problem("The hook would change this file", fixing["file"], rule=hook)
     return make_problem(line, rule=hook)

@@ -67,4 +67,4 @@ def _describe_failure(line: str, places: dict[str, re.Match[str]]) -> Problem:
     if not name:
         return make_problem(line, test=line)
     message = line.removeprefix(name).strip() or "failed"
-    return make_problem(message, places[name]["file"], parse_number(places[name]["line"]), test=name)
+    return make_problem(message, places[name]["file"], places[name]["line"], test=name)

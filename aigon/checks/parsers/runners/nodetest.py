@@ -87,7 +87,7 @@ def _describe_point(test: str, fields: dict[str, str], body: str) -> Problem:
     message = (block["value"] if block else fields.get("error", "")) or "failed"
     file, _, line = fields.get("location", "").rpartition(":")[0].rpartition(":")
     found, row = find_frame(re.sub(r"^ +(?=\S+ \()", "at ", body, flags=re.M))
-    return make_problem(message, found or file, row or parse_number(line), test=_name_test(file, test))
+    return make_problem(message, found or file, row or line, test=_name_test(file, test))
 
 
 def _name_test(file: str, test: str) -> str:

@@ -63,7 +63,7 @@ def _find_reruns(lines: str) -> Iterator[Problem]:
     """Yield the list of failed examples at the end."""
     for match in islice(_RERUN.finditer(lines), READ_MATCHES):
         file = match["place"].removeprefix("./")
-        yield make_problem("failed", file, parse_number(match["line"]), test=f"{file}::{match['test']}")
+        yield make_problem("failed", file, match["line"], test=f"{file}::{match['test']}")
 
 
 def _read_document(document: Row) -> ParsedOutput:

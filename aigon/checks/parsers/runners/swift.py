@@ -121,7 +121,7 @@ def _read_xctest(lines: str) -> LibraryRun:
     events = [(_name_xctest(match["test"]), match["word"]) for match in islice(_EVENT.finditer(lines), _MOST_LINES)]
     results = list(_find_results(events))
     problems = [
-        make_problem(match["said"], match["file"], parse_number(match["line"]), test=_name_xctest(match["test"]))
+        make_problem(match["said"], match["file"], match["line"], test=_name_xctest(match["test"]))
         for match in islice(_FAILURE.finditer(lines), READ_MATCHES)
     ]
     unended = [test for test, result in results if result == "error"]
@@ -176,7 +176,7 @@ def _describe_issue(said: str) -> Problem:
     match = _ISSUE_PLACE.match(rest)
     if match is None:
         return make_problem(rest.removeprefix(":").strip() or "failed", test=_name_test(test))
-    return make_problem(match["said"], match["file"], parse_number(match["line"]), test=_name_test(test))
+    return make_problem(match["said"], match["file"], match["line"], test=_name_test(test))
 
 
 def _name_test(test: str) -> str:
@@ -243,4 +243,4 @@ def _describe_message(message: str, test: str) -> Problem:
     match = _PLACE.match(message)
     if match is None:
         return make_problem(message or "failed", test=test)
-    return make_problem(match["said"] or "failed", match["file"], parse_number(match["line"]), test=test)
+    return make_problem(match["said"] or "failed", match["file"], match["line"], test=test)
