@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from aigon.checks.project import ProjectOnDisk
-from aigon.config.models import Config, parse_configuration
+from aigon.config.loading import parse_configuration
+from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model.criteria import Criterion

@@ -1,1 +1,11 @@
-"""The configuration: its models, where each value comes from, and its schemas."""
+"""The configuration: what it may say, how it is read, and its JSON Schemas.
+
+models                the sections of config.json, checked by pydantic
+loading               read, merge and check the two files; errors in words
+values                single values under dotted keys, redacted
+endpoints             the key `endpoints`
+endpoint_references   `${name}` and `$.path` in requests and answers
+grants                what a sandbox grants
+prices, price_tables  list prices of models, and where they come from
+schemas               the JSON Schemas for editors
+"""

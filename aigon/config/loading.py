@@ -1,26 +1,47 @@
-"""The configuration as it holds for one invocation."""
+"""The configuration of one invocation: read from the project's and the person's file, merged and checked."""
 
+import difflib
+import json
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
-from aigon.config.models import Config, parse_configuration
-from aigon.errors import usage
+from pydantic import ValidationError
+
+from aigon.config.models import Config
+from aigon.errors import AigonError, usage
 from aigon.files import atomic
+from aigon.text.amounts import MIB, size_error
+from aigon.text.quoting import clip
 
 ReadFile = Callable[[str], bytes | None]
-"""A file of the project by its path; None where there is none."""
+"""Reads a file of the project by its path; None if it does not exist."""
 PROJECT_FILE = ".aigon/config.json"
 UNSUPPORTED_FILES = tuple(f".aigon/config.{ending}" for ending in ("yaml", "yml", "toml"))
-"""Where people look for it who know other tools. A file there would be ignored without a word."""
-MAX_FILE_BYTES = 16 * 1024 * 1024
-"""Bytes of any file of a project that is read whole, as in `aigon.checks.project`; most readers have a lower bound."""
+"""Names that people expect from other tools. Such a file would be ignored without a word."""
+MAX_CONFIG_BYTES = MIB
+"""A thousand requests of endpoints, the most that are allowed, take half of it."""
+MAX_FILE_BYTES = 16 * MIB
+"""The limit for any file of a project that is read whole; most readers have a lower one."""
+MAX_SHOWN_CHARS = 200
+"""Characters of a bad value that a message shows."""
+_JSON_ERRORS = {
+    "Expecting ',' delimiter": "a comma is missing before this",
+    "Expecting ':' delimiter": "a colon is missing after the key",
+    "Expecting property name enclosed in double quotes": "a key has to be in double quotes",
+    "Expecting value": "a value is missing or is not in double quotes",
+    "Extra data": "something follows the end of the object",
+    "Unterminated string starting at": "a text that begins here has no closing double quote",
+    "Invalid control character at": "a text goes over the end of its line",
+}
 
 
 def load_configuration(read: ReadFile) -> Config:
-    """The user's configuration, the project's over it. Raises AigonError (exit 2) for anything malformed.
+    """Return the project's configuration over the person's own. Raises AigonError (exit 2) for anything malformed.
 
-    `read` gives the project's files: those of the work tree, or those of a commit.
+    `read` reads the project's files: those of the work tree, or those of a commit.
     """
     if other := next((name for name in UNSUPPORTED_FILES if read(name) is not None), ""):
         hint = f"Write it as JSON into {PROJECT_FILE}, and remove it"
@@ -30,27 +51,25 @@ def load_configuration(read: ReadFile) -> Config:
 
 
 def open_work_tree(root: Path) -> ReadFile:
-    """The project's files as they are in the work tree."""
-
-    def read(path: str) -> bytes | None:
-        return _read_file(root / path) if (root / path).is_file() else None
-
-    return read
+    """Return a reader of the project's files in the work tree at `root`."""
+    return lambda path: _read_file(root / path)
 
 
 def read_user_configuration() -> bytes | None:
-    """What the person's own configuration holds; None where there is none. Raises AigonError (exit 2)."""
-    return _read_file(get_user_file()) if get_user_file().is_file() else None
+    """Return the content of the person's own configuration, or None. Raises AigonError (exit 2)."""
+    return _read_file(get_user_file())
 
 
 def get_user_file() -> Path:
-    """`config.json` in the person's configuration directory."""
+    """Return the path of `config.json` in the person's configuration directory."""
     from platformdirs import user_config_path
 
     return user_config_path("aigon") / "config.json"
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes | None:
+    if not path.is_file():
+        return None
     try:
         return atomic.read_bounded(
             path, MAX_FILE_BYTES, "The file", hint="aigon reads no file of a project that is larger"
@@ -60,6 +79,121 @@ def _read_file(path: Path) -> bytes:
 
 
 def build_tool_path(root: Path, path: str = "") -> str:
-    """PATH with the project's own tools first: those of its virtual environment and of node_modules."""
+    """Return PATH with the tools of the project's virtual environment and node_modules first."""
     folders = (root / ".venv" / "bin", root / "venv" / "bin", root / "node_modules" / ".bin")
     return os.pathsep.join([*(str(f) for f in folders if f.is_dir()), path or os.environ.get("PATH", os.defpath)])
+
+
+def parse_configuration(sources: Sequence[tuple[str, bytes]]) -> Config:
+    """Return one configuration from files in rising precedence, each as (name for messages, content).
+
+    Raises AigonError (exit 2) for bad JSON, unknown keys and bad values, with file, key and the nearest known key.
+    """
+    merged: dict[str, Any] = {}
+    for name, content in sources:
+        document = _parse_document(name, content)
+        _validate(name, document)
+        merged = _merge(merged, document)
+    return _validate(" + ".join(name for name, _ in sources), merged)
+
+
+def _parse_document(name: str, content: bytes) -> dict[str, Any]:
+    if len(content) > MAX_CONFIG_BYTES:
+        hint = "Keep in it what aigon reads; documents of an API have files of their own"
+        raise size_error("The configuration", len(content), MAX_CONFIG_BYTES, where=name, hint=hint)
+    try:
+        text = content.decode("utf-8-sig")
+        document = json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise _describe_json_error(name, error) from None
+    except RecursionError:
+        raise usage("The configuration is nested too deeply", where=name, hint="It has a few levels only") from None
+    except ValueError as error:  # a number of thousands of digits, NaN, a duplicate key
+        raise usage(f"The configuration is not valid JSON: {error}", where=name, hint="Fix that value") from None
+    if not isinstance(document, dict):
+        raise usage("The configuration is not a JSON object", where=name, hint="It starts with { and ends with }")
+    return document
+
+
+def _describe_json_error(name: str, error: json.JSONDecodeError) -> AigonError:
+    before, rest = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
+    at, verb = len(error.doc) - len(rest), "Remove it from"
+    if rest.startswith(("//", "/*", "#")):
+        what = "there is a comment, which JSON does not allow"
+    elif rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
+        what = f"there is a comma too many before `{rest[1:].lstrip()[:1]}`"
+    elif before.endswith(",") and rest[:1] in ("}", "]"):
+        what, at = f"there is a comma too many before `{rest[:1]}`", len(before) - 1
+    else:
+        what, verb = _JSON_ERRORS.get(error.msg, error.msg), "Fix"
+    line, column = error.doc.count("\n", 0, at) + 1, at - error.doc.rfind("\n", 0, at)
+    where, hint = f"{name}:{line}:{column}", f"{verb} line {line}"
+    return usage(f"The configuration is not valid JSON: {what}", where=where, hint=hint)
+
+
+def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Raise ValueError for a duplicate key: JSON would silently take the last one."""
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key[:80]!r} stands twice in one object")
+    return document
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `high` over `low`: objects key by key, everything else whole."""
+    both = {k: _merge(low[k], v) for k, v in high.items() if isinstance(v, dict) and isinstance(low.get(k), dict)}
+    return {**low, **high, **both}
+
+
+def _validate(name: str, document: Mapping[str, Any]) -> Config:
+    try:
+        return Config.model_validate(document)
+    except ValidationError as error:
+        raise _describe_validation_error(name, error.errors()[0], document) from None
+
+
+def _describe_validation_error(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
+    # pydantic's location also has words for the types that it tried; only real keys and positions are kept.
+    keys: list[str] = []
+    value: Any = document
+    for part in error["loc"]:
+        if (isinstance(value, dict) and part in value) or (isinstance(value, list) and isinstance(part, int)):
+            keys.append(str(part))
+            value = value[part]
+    key = ".".join(keys)
+    if error["type"] == "extra_forbidden":
+        known = _list_known_keys(keys[:-1])
+        near = difflib.get_close_matches(keys[-1], known, n=1, cutoff=0.5)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(known)}"
+        return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
+    if error["type"] == "missing":
+        return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
+    said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
+    hint = f"It is {clip(json.dumps(value, default=str), MAX_SHOWN_CHARS)}"
+    return usage(f"Bad value for '{key}': {said}", where=name, hint=hint)
+
+
+def _list_known_keys(path: Sequence[str]) -> list[str]:
+    """Return the keys of the section at `path`."""
+    schema: dict[str, Any] = Config.model_json_schema(by_alias=True)
+    definitions = schema.get("$defs", {})
+    for part in path:
+        inside = schema.get("properties", {}).get(part) or schema.get("additionalProperties") or schema.get("items")
+        schema = _resolve_schema(inside or {}, definitions)
+    return sorted(schema.get("properties", {}))
+
+
+def _resolve_schema(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    for option in schema.get("anyOf", [schema]):
+        if "items" in option:
+            return dict(option)
+        if "$ref" in option:
+            return dict(definitions[option["$ref"].rsplit("/", 1)[-1]])
+    return dict(schema)

@@ -1,34 +1,19 @@
-"""The configuration: what `.aigon/config.json` and a person's own `config.json` may say, checked strictly.
+"""The sections of `.aigon/config.json` and of a person's own `config.json`, which pydantic checks.
 
-Flag > AIGON_* > .aigon/config.json > user config > profile > built-in default. An unknown key is an error that names
-the file, the key and the nearest known key. pydantic does the checking; this module is imported where it is needed.
+Flag > AIGON_* > .aigon/config.json > user config > profile > built-in default. Importing pydantic takes long, so this
+module is imported where it is needed.
 """
 
-import difflib
-import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from aigon.config.endpoints import Endpoints
-from aigon.errors import AigonError, usage
 from aigon.text import amounts
-from aigon.text.amounts import MIB, size_error
-from aigon.text.quoting import clip
 
-MAX_CONFIG_BYTES = MIB
-"""Bytes of a configuration: a thousand requests of endpoints, the most there may be, have half of it."""
-MAX_SHOWN_CHARS = 200
-"""Characters of a wrong value that a message shows."""
 MAX_ITERATIONS = 20
-"""Never above, whatever the configuration says (docs/design/contracts.md, Defaults)."""
-
-
-def _parse_duration(value: str | float) -> float:
-    return amounts.parse_duration(value)
+"""The limit for any configuration (docs/design/contracts.md, Defaults)."""
 
 
 def _expand_path(value: object) -> object:
@@ -45,7 +30,10 @@ HookPoint = Literal[
     "before_loop", "before_iteration", "before_agent", "context", "after_agent", "before_checks", "after_checks",
     "after_iteration", "after_loop", "needs_human",
 ]  # fmt: skip
-Duration = Annotated[str | float, AfterValidator(_parse_duration)]
+Duration = Annotated[str | float, AfterValidator(amounts.parse_duration)]
+PassedVariables = Annotated[
+    list[str], Field(alias="pass", description="Variables that it sees although they look like credentials")
+]
 
 
 class _Section(BaseModel):
@@ -69,7 +57,7 @@ class ProfileOverride(_Section):
 
 
 class EscalationStepConfig(_Section):
-    """One step of the escalation ladder: for so many turns of a feature (0: all that follow)."""
+    """One escalation step: for so many turns of a feature (0: all that follow)."""
 
     turns: int = Field(default=0, ge=0, description="Turns of the feature that it lasts for; 0: for all that follow")
     model: str = Field(default="", description="The model that is asked for; the agent's own where it is empty")
@@ -91,24 +79,20 @@ class AgentConfig(_Section):
     home: list[str] = Field(
         default_factory=list, description="Files and folders of its own, which a sandbox lets it write"
     )
-    pass_: list[str] = Field(
-        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
-    )
+    pass_: PassedVariables = Field(default_factory=list)
 
 
 class HookConfig(_Section):
-    """A program that is told of a moment of the run; with `veto`, one of `before_*` that fails stops the run."""
+    """A program that runs at a point of the run. With `veto`, a failing `before_*` hook stops the run."""
 
     command: list[str] | str = Field(default_factory=list)
     timeout: Duration = 30.0
     veto: bool = False
-    pass_: list[str] = Field(
-        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
-    )
+    pass_: PassedVariables = Field(default_factory=list)
 
 
 class NotifyConfig(_Section):
-    """Who is told how a run ended: `on` lists statuses (all, where it is empty)."""
+    """Whom to tell how a run ended: `on` lists statuses; all if it is empty."""
 
     on: list[Literal["met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]] = Field(
         default_factory=list
@@ -116,13 +100,11 @@ class NotifyConfig(_Section):
     webhook: str | None = None
     command: list[str] | str = Field(default_factory=list)
     timeout: Duration = 30.0
-    pass_: list[str] = Field(
-        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
-    )
+    pass_: PassedVariables = Field(default_factory=list)
 
 
 class JudgeConfig(_Section):
-    """Who decides what no command can. Without a backend the first one that is ready is taken."""
+    """Who decides what no command can. Without a backend the first ready one is used."""
 
     backend: str | None = None
     model: str = "claude-sonnet-5-5"
@@ -131,13 +113,11 @@ class JudgeConfig(_Section):
     mode: Literal["all", "each"] = "all"
     command: list[str] | str = Field(default_factory=list)
     agent: str = ""
-    pass_: list[str] = Field(
-        default_factory=list, alias="pass", description="Variables that it sees although they look like credentials"
-    )
+    pass_: PassedVariables = Field(default_factory=list)
 
 
 class Proof(_Section):
-    """How everything is run once more before a run may end as proven. `setup` makes what the checks need there."""
+    """How the proof runs all checks again. `setup` makes what they need there."""
 
     mode: Literal["clean-room", "in-place"] = "clean-room"
     home: Literal["throwaway", "real"] = "throwaway"
@@ -203,7 +183,7 @@ class Guards(_Section):
 
 
 class Env(_Section):
-    """Which credential-shaped variables agents, checks, hooks and judges may see all the same."""
+    """Variables that look like credentials and that agents, checks, hooks and judges may see all the same."""
 
     pass_: list[str] = Field(default_factory=list, alias="pass")
 
@@ -310,143 +290,3 @@ class Config(_Section):
     worktree: WorktreeConfig = WorktreeConfig()
     arena: ArenaConfig = ArenaConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
-
-
-def parse_configuration(sources: Sequence[tuple[str, bytes]]) -> Config:
-    """One configuration from files in rising precedence, each as (name for messages, content).
-
-    Raises AigonError (exit 2) for bad JSON, unknown keys and bad values, naming file, key and the nearest known key.
-    """
-    merged: dict[str, Any] = {}
-    for name, content in sources:
-        document = _parse_document(name, content)
-        _validate(name, document)
-        merged = _merge(merged, document)
-    return _validate(" + ".join(name for name, _ in sources), merged)
-
-
-def _parse_document(name: str, content: bytes) -> dict[str, Any]:
-    if len(content) > MAX_CONFIG_BYTES:
-        hint = "Keep in it what aigon reads; documents of an API have files of their own"
-        raise size_error("The configuration", len(content), MAX_CONFIG_BYTES, where=name, hint=hint)
-    try:
-        text = content.decode("utf-8-sig")
-        document = json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
-    except json.JSONDecodeError as error:
-        what, line, column = _describe_json_error(error)
-        verb = "Remove it from" if what.startswith(_TOO_MUCH) else "Fix"
-        where, hint = f"{name}:{line}:{column}", f"{verb} line {line}"
-        raise usage(f"The configuration is not valid JSON: {what}", where=where, hint=hint) from None
-    except RecursionError:
-        raise usage("The configuration is nested too deeply", where=name, hint="It has a few levels only") from None
-    except ValueError as error:  # a number of thousands of digits, NaN, a key that stands twice
-        raise usage(f"The configuration is not valid JSON: {error}", where=name, hint="Fix that value") from None
-    if not isinstance(document, dict):
-        raise usage("The configuration is not a JSON object", where=name, hint="It starts with { and ends with }")
-    return document
-
-
-_JSON_ERRORS = {
-    "Expecting ',' delimiter": "a comma is missing before this",
-    "Expecting ':' delimiter": "a colon is missing after the key",
-    "Expecting property name enclosed in double quotes": "a key has to be in double quotes",
-    "Expecting value": "a value is missing or is not in double quotes",
-    "Extra data": "something follows the end of the object",
-    "Unterminated string starting at": "a text that begins here has no closing double quote",
-    "Invalid control character at": "a text goes over the end of its line",
-}
-
-
-_TOO_MUCH = ("there is a comma", "there is a comment")
-
-
-def _describe_json_error(error: json.JSONDecodeError) -> tuple[str, int, int]:
-    """Return what is wrong in words, with its line and column, counted from 1."""
-    before, rest = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
-    at = len(error.doc) - len(rest)
-    what = _JSON_ERRORS.get(error.msg, error.msg)
-    if rest.startswith(("//", "/*", "#")):
-        what = "there is a comment, which JSON does not allow"
-    elif rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
-        what = f"there is a comma too many before `{rest[1:].lstrip()[:1]}`"
-    elif before.endswith(",") and rest[:1] in ("}", "]"):
-        what, at = f"there is a comma too many before `{rest[:1]}`", len(before) - 1
-    return what, error.doc.count("\n", 0, at) + 1, at - error.doc.rfind("\n", 0, at)
-
-
-def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON takes the last of two equal keys without a word, so that half of what was written would be lost."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        (twice, _), *_rest = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {twice[:80]!r} stands twice in one object")
-    return found
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
-
-
-def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    """`high` over `low`, objects key by key, everything else whole."""
-    both = {k: _merge(low[k], v) for k, v in high.items() if isinstance(v, dict) and isinstance(low.get(k), dict)}
-    return {**low, **high, **both}
-
-
-def _validate(name: str, document: Mapping[str, Any]) -> Config:
-    try:
-        return Config.model_validate(document)
-    except ValidationError as error:
-        raise _describe_validation_error(name, error.errors()[0], document) from None
-
-
-def _describe_validation_error(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
-    path = _trace_keys(error["loc"], document)
-    key = ".".join(path)
-    if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(path[-1], _list_known_keys(path[:-1]), n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(_list_known_keys(path[:-1]))}"
-        return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
-    if error["type"] == "missing":
-        return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
-    value = clip(json.dumps(_get_value(document, path), default=str), MAX_SHOWN_CHARS)
-    said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
-    return usage(f"Bad value for '{key}': {said}", where=name, hint=f"It is {value}")
-
-
-def _trace_keys(place: Sequence[str | int], document: Any) -> list[str]:
-    """The keys on the way to an error: what pydantic says of the place, less its words for the types it tried."""
-    path: list[str] = []
-    for part in place:
-        named = isinstance(document, dict) and part in document
-        if named or (isinstance(document, list) and isinstance(part, int)):
-            path.append(str(part))
-            document = document[part]
-    return path
-
-
-def _list_known_keys(path: Sequence[str]) -> list[str]:
-    """The keys that the section at `path` may have."""
-    schema: dict[str, Any] = Config.model_json_schema(by_alias=True)
-    definitions = schema.get("$defs", {})
-    for part in path:
-        inside = schema.get("properties", {}).get(part) or schema.get("additionalProperties") or schema.get("items")
-        schema = _resolve_schema(inside or {}, definitions)
-    return sorted(schema.get("properties", {}))
-
-
-def _resolve_schema(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    for option in schema.get("anyOf", [schema]):
-        if "items" in option:
-            return dict(option)
-        if "$ref" in option:
-            return dict(definitions[option["$ref"].rsplit("/", 1)[-1]])
-    return dict(schema)
-
-
-def _get_value(document: Any, path: Sequence[str]) -> Any:
-    for part in path:
-        document = document[part] if isinstance(document, dict) else document[int(part)]
-    return document

@@ -1,8 +1,8 @@
-"""What tokens cost: list prices by model, in US dollars per million tokens, and nothing for a model that has none.
+"""What tokens cost: list prices by model, in US dollars per million tokens, and how old they are.
 
 A price is found by a model's name alone. A name may carry more than the table's: a date (`claude-opus-5-5-20260922`), a
 provider before it (`anthropic/claude-opus-5-5`, `bedrock/us.anthropic.claude-opus-5-5-20260922-v1:0`), Claude Code's
-`[1m]`. What stands there beyond that is another model, and what is not known is not guessed.
+`[1m]`. Anything beyond that makes it another model, and an unknown price is never guessed.
 """
 
 import re
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 MILLION = 1_000_000
+MAX_AGE_DAYS = 90
+"""Older prices are doubted: providers changed theirs several times within 90 days of 2026."""
 _DATE = r"20\d\d(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12]\d|3[01])"
 _TAIL = re.compile(rf"(?:[-@]{_DATE})?(?:-v\d+:\d+)?(?:\[1m\])?$")
 """A date as Anthropic, OpenAI and Vertex AI write it, Bedrock's version, Claude Code's word for the long context."""
@@ -18,7 +20,7 @@ _TAIL = re.compile(rf"(?:[-@]{_DATE})?(?:-v\d+:\d+)?(?:\[1m\])?$")
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """As the Anthropic API counts them: the four do not overlap."""
+    """Tokens as the Anthropic API counts them: the four do not overlap."""
 
     input: int
     output: int
@@ -27,15 +29,15 @@ class TokenCounts:
 
     @property
     def prompt(self) -> int:
-        """All that the model read."""
+        """The tokens that the model read."""
         return self.input + self.cache_write + self.cache_read
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens. A prompt of more than `above` tokens has the price `long`, where there is one.
+    """US dollars per million tokens. A prompt of more than `above` tokens has the price `long`, if there is one.
 
-    `until` is the last day (ISO 8601) of a price that is announced to end; empty for one that is not.
+    `until` is the last day (ISO 8601) of a price with an announced end.
     """
 
     input: float
@@ -47,21 +49,20 @@ class Price:
     until: str = ""
 
     def call(self, tokens: TokenCounts) -> float:
-        """US dollars of one call."""
+        """Return the US dollars of one call."""
         return self.long.call(tokens) if self.long and tokens.prompt > self.above else self.calls(tokens)
 
     def calls(self, tokens: TokenCounts) -> float:
-        """US dollars of many calls, of which only the sum is known: each is taken for one with a short prompt."""
+        """Return the US dollars of many calls of which only the sum is known, as if each had a short prompt."""
         read = self.input * tokens.input + self.cache_write * tokens.cache_write + self.cache_read * tokens.cache_read
         return (read + self.output * tokens.output) / MILLION
 
 
 @dataclass(frozen=True, slots=True)
 class PriceGroup:
-    """Prices of one source. `as_of` is the day (ISO 8601) on which they were looked at; empty where nobody said.
+    """Prices of one source. `as_of` is their day (ISO 8601), or "" if nobody said; `file` is where they were read.
 
-    `prefixes` may stand before the names of the provider's models; `aliases` are other names of models; `file` is
-    where it was read.
+    `prefixes` may precede the names of the provider's models; `aliases` are other names of models.
     """
 
     prices: Mapping[str, Price]
@@ -75,19 +76,18 @@ class PriceGroup:
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Groups, of which the first that has a model counts. `as_of` is the day of what ships with aigon."""
+    """Groups; the first one that has a model counts. `as_of` is the day of the prices that ship with aigon."""
 
     as_of: str
     groups: tuple[PriceGroup, ...]
 
 
 NO_PRICES = PriceTable("", ())
-"""Knows no price of anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriceQuote:
-    """The price of a model, the name under which it stands in the table, and the group that has it."""
+    """The price of a model, its name in the table, and the group that has it."""
 
     model: str
     price: Price
@@ -95,33 +95,33 @@ class PriceQuote:
 
 
 def estimate_cost(table: PriceTable, model: str, tokens: TokenCounts) -> float | None:
-    """US dollars of one call by list price; None for a model without one."""
-    found = find_price(table, model)
-    return found.price.call(tokens) if found else None
+    """Return the US dollars of one call by list price, or None for a model without a price."""
+    quote = find_price(table, model)
+    return quote.price.call(tokens) if quote else None
 
 
 def merge_tables(*tables: PriceTable) -> PriceTable:
-    """One table, model by model: an earlier one counts before a later one."""
+    """Return one table in which, model by model, an earlier table counts before a later one."""
     return replace(tables[-1], groups=tuple(group for table in tables for group in table.groups))
 
 
 def find_price(table: PriceTable, model: str) -> PriceQuote | None:
-    """The price of `model`: under its very name, without what may follow it, without what may stand before it."""
+    """Return the price of `model` by its very name, without what may follow it, or without what may precede it."""
     for name, provider in _list_spellings(table, model.strip()):
         for each in (name, _TAIL.sub("", name, count=1)):
-            if found := _find_quote(table, _resolve_alias(table, each), provider):
-                return found
+            if quote := _find_quote(table, each, provider):
+                return quote
     return None
 
 
 def find_model_name(table: PriceTable, model: str) -> str:
-    """The table's name of `model`; the name itself where the table does not know it."""
-    found = find_price(table, model)
-    return found.model if found else model.strip()
+    """Return the table's name of `model`, or the name itself if the table does not know it."""
+    quote = find_price(table, model)
+    return quote.model if quote else model.strip()
 
 
 def _list_spellings(table: PriceTable, model: str) -> Iterator[tuple[str, str]]:
-    """The name, then the name within each provider whose prefix it has."""
+    """Yield the name, then the name within each provider whose prefix it has."""
     yield model, ""
     for provider in dict.fromkeys(group.provider for group in table.groups if group.provider):
         prefixes = tuple(p for group in table.groups if group.provider == provider for p in group.prefixes)
@@ -132,62 +132,50 @@ def _list_spellings(table: PriceTable, model: str) -> Iterator[tuple[str, str]]:
             yield name, provider
 
 
-def _resolve_alias(table: PriceTable, name: str) -> str:
-    """The model that an alias stands for; a name that has a price of its own is no alias."""
-    if any(name in group.prices for group in table.groups):
-        return name
-    return next((group.aliases[name] for group in table.groups if name in group.aliases), name)
-
-
 def _find_quote(table: PriceTable, name: str, provider: str) -> PriceQuote | None:
-    """After a provider's prefix, only the provider's own models: `openai/` before another's is some other server."""
-    if provider and not any(name in group.prices for group in table.groups if group.provider == provider):
+    """Return the price of a model or alias. Behind a provider's prefix, only that provider's own models count.
+
+    `openai/` before the name of another provider's model is some other server.
+    """
+    if not any(name in group.prices for group in table.groups):
+        name = next((group.aliases[name] for group in table.groups if name in group.aliases), name)
+    groups = [group for group in table.groups if name in group.prices]
+    if not groups or (provider and not any(group.provider == provider for group in groups)):
         return None
-    return next((PriceQuote(name, group.prices[name], group) for group in table.groups if name in group.prices), None)
-
-
-MAX_AGE_DAYS = 90
-"""Days after which a price is doubted: providers changed theirs several times within 90 days of 2026."""
+    return PriceQuote(name, groups[0].prices[name], groups[0])
 
 
 def get_age_days(table: PriceTable, today: date, model: str = "") -> int | None:
-    """Days since the price of `model` was looked at; of the shipped table without one. None where nobody knows."""
+    """Return the days since the price of `model`, or the shipped table, was looked at; None if nobody knows."""
     if not model:
         return _count_days(table.as_of, today)
-    found = find_price(table, model)
-    return _count_days(found.group.as_of, today) if found else None
+    quote = find_price(table, model)
+    return _count_days(quote.group.as_of, today) if quote else None
 
 
 def describe_stale_prices(table: PriceTable, today: date, models: Iterable[str] = ()) -> str:
-    """A warning where what `models` are priced by is too old; empty where it is not, or has no price.
-
-    Without models it is about the shipped table as a whole.
-    """
-    wanted = tuple(models)
-    if not wanted:
+    """Return a warning if the prices of `models`, or the shipped table as a whole, are too old; else ""."""
+    models = tuple(models)
+    if models:
+        quotes = {quote.model: quote for model in models if (quote := find_price(table, model))}
+        warnings = [text for quote in quotes.values() if (text := _describe_age(quote, today))]
+    else:
         days = _count_days(table.as_of, today) or 0
-        return f"The prices are {days} days old (of {table.as_of}){_REMEDY}" if days > MAX_AGE_DAYS else ""
-    found = dict.fromkeys(quote.model for model in wanted if (quote := find_price(table, model)))
-    said = [text for model in found if (quote := find_price(table, model)) and (text := _describe_age(quote, today))]
-    return "; ".join(said) + _REMEDY if said else ""
-
-
-_REMEDY = ": estimates may be wrong. Put today's prices into .aigon/prices.yaml, or update aigon"
+        warnings = [f"The prices are {days} days old (of {table.as_of})"] if days > MAX_AGE_DAYS else []
+    remedy = ": estimates may be wrong. Put today's prices into .aigon/prices.yaml, or update aigon"
+    return "; ".join(warnings) + remedy if warnings else ""
 
 
 def _describe_age(quote: PriceQuote, today: date) -> str:
-    days = _count_days(quote.group.as_of, today) or 0
+    days, group = _count_days(quote.group.as_of, today) or 0, quote.group
     if days > MAX_AGE_DAYS:
-        return f"The price of {quote.model} is {days} days old (of {quote.group.as_of}{_format_file(quote.group)})"
+        file = f", {group.file}" if group.file else ""
+        return f"The price of {quote.model} is {days} days old (of {group.as_of}{file})"
     if quote.price.until and (_count_days(quote.price.until, today) or 0) > 0:
         return f"The price of {quote.model} held until {quote.price.until}"
     return ""
 
 
-def _format_file(group: PriceGroup) -> str:
-    return f", {group.file}" if group.file else ""
-
-
 def _count_days(as_of: str, today: date) -> int | None:
-    """0 for a day to come: a clock that is behind makes no price younger."""
+    """Return 0 for a day to come: a clock that is behind makes no price younger."""
     return max(0, (today - date.fromisoformat(as_of)).days) if as_of else None

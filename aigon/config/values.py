@@ -10,11 +10,20 @@ from pydantic import BaseModel
 from aigon.secrets import redaction
 
 KeyPath = tuple[str, ...]
+REDACTED = "[redacted]"
+_SECRET_HEADERS = ("AUTHORIZATION", "PROXY_AUTHORIZATION", "COOKIE", "SET_COOKIE")
+_OPTION = re.compile(r"--?([A-Za-z][\w-]*)")
+_ASSIGNMENT = re.compile(
+    r"(?P<name>(?<!\S)--?[A-Za-z][\w-]*(?=[= ])|\b[A-Za-z_]\w*(?==))(?P<sign>[= ])"
+    r"(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s\"';&|])+)"
+)
+"""NAME=VALUE, --name=VALUE or --name VALUE in a line for a shell."""
+_ADDRESS = re.compile(r"(\w[\w+.-]*://)([^\s/@]*@)?([^\s/?#\"']+)([^\s\"']*)")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """A value under its keys. `free`: the last key is a name of the person's choice, of a variable for one."""
+    """A value under its keys. `free`: the last key is a name that the person chose, such as that of a variable."""
 
     keys: KeyPath
     value: object
@@ -22,7 +31,7 @@ class ConfigValue:
 
 
 def list_values(section: BaseModel, at: KeyPath = ()) -> Iterator[ConfigValue]:
-    """Every value in the order of the model. Lists and what is empty are values themselves."""
+    """Yield every value in the order of the model. Lists and empty objects are values themselves."""
     for name, field in type(section).model_fields.items():
         yield from _list_below(getattr(section, name), (*at, field.alias or name), free=False)
 
@@ -38,7 +47,7 @@ def _list_below(value: object, at: KeyPath, *, free: bool) -> Iterator[ConfigVal
 
 
 def convert_to_json(value: object) -> object:
-    """A value as JSON has it; of the objects in a list what they say."""
+    """Return a value as JSON has it; of an object in a list only what was set."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, list | tuple):
@@ -47,41 +56,31 @@ def convert_to_json(value: object) -> object:
 
 
 def is_set(section: object, keys: KeyPath) -> bool:
-    """Whether a configuration says something about the value under `keys`, whatever it says."""
-    here: Any = section
+    """Return whether a configuration sets the value under `keys`."""
+    value: Any = section
     for key in keys:
-        if isinstance(here, BaseModel):
-            names = {field.alias or name: name for name, field in type(here).model_fields.items()}
-            if names.get(key) not in here.model_fields_set:
+        if isinstance(value, BaseModel):
+            names = {field.alias or name: name for name, field in type(value).model_fields.items()}
+            if names.get(key) not in value.model_fields_set:
                 return False
-            here = getattr(here, names[key])
-        elif isinstance(here, Mapping) and key in here:
-            here = here[key]
+            value = getattr(value, names[key])
+        elif isinstance(value, Mapping) and key in value:
+            value = value[key]
         else:
             return False
     return True
 
 
 def format_key(keys: KeyPath) -> str:
-    """`ralph.maxIterations`; a key that has something else than letters, digits, `_`, `-` or `$` in it is quoted."""
+    """Return `ralph.maxIterations`; a key with anything but letters, digits, `_`, `-` and `$` is quoted."""
     return ".".join(key if key.replace("_", "").replace("-", "").lstrip("$").isalnum() else f'"{key}"' for key in keys)
 
 
-REDACTED = "[redacted]"
-_HEADERS = ("AUTHORIZATION", "PROXY_AUTHORIZATION", "COOKIE", "SET_COOKIE")
-_OPTION = re.compile(r"--?([A-Za-z][\w-]*)")
-_ASSIGNED = re.compile(
-    r"(?P<name>(?<!\S)--?[A-Za-z][\w-]*(?=[= ])|\b[A-Za-z_]\w*(?==))(?P<sign>[= ])"
-    r"(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s\"';&|])+)"
-)
-"""NAME=VALUE, --name=VALUE, --name VALUE in a line for a shell."""
-_ADDRESS = re.compile(r"(\w[\w+.-]*://)([^\s/@]*@)?([^\s/?#\"']+)([^\s\"']*)")
-_WEBHOOK = "webhook"
-
-
 def redact_value(keys: KeyPath, value: object, free: bool) -> object:
-    """`value` without what is nobody else's. `free` says that the last of `keys` is a name of the person's choice, not
-    one of aigon's own: of a variable, a header."""
+    """Return `value` without credentials: those with a telling name, words after such options, and token shapes.
+
+    `free` says that the last key is a name that the person chose, not one of aigon's own.
+    """
     if keys[:1] == ("agents",) and keys[2:3] == ("env",) and free:
         return REDACTED
     if free and keys and _is_secret_name(keys[-1]) and value not in ("", None, True, False):
@@ -91,48 +90,43 @@ def redact_value(keys: KeyPath, value: object, free: bool) -> object:
 
 def _redact(name: str, value: object) -> object:
     if isinstance(value, Mapping):
-        return {
-            key: REDACTED if _is_secret_name(str(key)) and each else _redact(str(key), each)
-            for key, each in value.items()
-        }
+        return {k: REDACTED if _is_secret_name(str(k)) and each else _redact(str(k), each) for k, each in value.items()}
     if isinstance(value, str):
-        return _redact_address(value) if name == _WEBHOOK else _redact_line(value)
+        return _redact_webhook(value) if name == "webhook" else _redact_line(value)
     if isinstance(value, Sequence):
         return _redact_words(name, value)
     return value
 
 
 def _redact_words(name: str, words: Sequence[object]) -> list[object]:
-    """The words of a command: what follows an option that takes a credential is one."""
-    shown: list[object] = []
+    """Redact the words of a command, including the one after an option that takes a credential."""
+    redacted: list[object] = []
     for before, word in zip(("", *words), words, strict=False):
         option = _OPTION.fullmatch(before) if isinstance(before, str) else None
-        follows = (
-            option is not None and _is_secret_name(option[1]) and isinstance(word, str) and not word.startswith("-")
-        )
-        shown.append(REDACTED if follows else _redact(name, word))
-    return shown
+        is_secret = option and _is_secret_name(option[1]) and isinstance(word, str) and not word.startswith("-")
+        redacted.append(REDACTED if is_secret else _redact(name, word))
+    return redacted
 
 
 def _redact_line(text: str) -> str:
-    """A text, which may be a command: token shapes, NAME=VALUE, and what an address says before its host."""
+    """Redact a text that may be a command: token shapes, assignments, and what an address has before its host."""
     text = redaction.make_redactor()(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     text = _ADDRESS.sub(lambda m: m[0].replace(m[2], f"{REDACTED}@", 1) if m[2] else m[0], text)
-    return _ASSIGNED.sub(_redact_assignment, text)
+    return _ASSIGNMENT.sub(_redact_assignment, text)
 
 
-def _redact_assignment(found: "re.Match[str]") -> str:
-    """NAME=[redacted] where the name is one of a credential, and what is given is no variable or option."""
-    tells = _is_secret_name(found["name"].lstrip("-")) and not found["value"].startswith(("$", "-"))
-    return f"{found['name']}{found['sign']}{REDACTED}" if tells else found[0]
+def _redact_assignment(match: "re.Match[str]") -> str:
+    """Return NAME=[redacted] if the name is one of a credential and the value is no variable or option."""
+    is_secret = _is_secret_name(match["name"].lstrip("-")) and not match["value"].startswith(("$", "-"))
+    return f"{match['name']}{match['sign']}{REDACTED}" if is_secret else match[0]
 
 
-def _redact_address(text: str) -> str:
-    """Whoever knows the whole address of a webhook may post to it."""
+def _redact_webhook(text: str) -> str:
+    """Keep the host only: the whole address of a webhook is all that it takes to post there."""
     return text if text.startswith("$") else _ADDRESS.sub(rf"\1\3/{REDACTED}", text)
 
 
 def _is_secret_name(name: str) -> bool:
-    """`API_KEY`, `apiKey`, `X-Api-Key`, `Authorization`."""
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").upper()
-    return plain in _HEADERS or redaction.is_credential(plain)
+    """Return whether a name is one of a credential: `API_KEY`, `apiKey`, `X-Api-Key`, `Authorization`."""
+    upper = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").upper()
+    return upper in _SECRET_HEADERS or redaction.is_credential(upper)

@@ -1,1 +1,6 @@
-"""Hooks and notifications: programs of the project that are told what happens in a run."""
+"""Hooks and notifications: programs of the project that are told what happens in a run.
+
+hook           which hooks there are, what they are told, how one runs
+hooked_loop    the loop with hooks around it
+notifications  webhooks and programs that are told how a run ended
+"""

@@ -9,6 +9,7 @@ from pathlib import Path
 from aigon.config.grants import Grants, Mechanism, WantedMechanism
 from aigon.config.models import Config
 from aigon.files.home import state_home
+from aigon.files.matches import find_matches
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import (
     add_git_grants,
@@ -24,7 +25,6 @@ from aigon.job.seat import Seat
 from aigon.job.world import Attendant
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
-from aigon.worktrees.project_files import find_matches
 
 HOMES = ("/home", "/root")
 """Where people have their homes (Filesystem Hierarchy Standard)."""

@@ -1,1 +1,9 @@
-"""Values that everything else speaks of: frozen, and without any access to the world."""
+"""Frozen values that all other packages use. Nothing here touches files, time or processes.
+
+criteria     acceptance criteria, verdicts, promises      checks       checks, findings, what a project answers
+turns        agents, their turns and what these used      agent_types  what is known of a kind of agent
+failures     problems grouped, compared and in words      assessments  what is remembered of an assessment
+outcomes     how a run ends                               resources    disk and memory that a run needs
+changes      diffs, edits and integrity concerns          candidates   agents in worktrees of their own
+judging      questions to a judge and its answers         diagnosis    results of `aigon doctor`
+"""

@@ -1,27 +1,24 @@
-"""What is remembered of a look: every check with the first lines of what it complained about, and what is open."""
+"""What is remembered of an assessment: every check with the first lines of its complaints, and what remains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import intern
 
-from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
+from aigon.model.checks import CheckStatus, Finding, TestCounts
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.failures import FailureGroup, format_location, group_problems, has_failed, select_errors
 from aigon.text.quoting import fold
 
 MAX_LINE_CHARS = 200
-"""Characters that are kept of one line of others."""
 MAX_COMPLAINTS = 3
-"""Kinds of complaints that are kept of a check."""
 _MAX_GROUPED_PROBLEMS = 20
-"""Problems that are put together: each costs a hash, and a few lines are all that is kept."""
+"""Each costs a hash, and only a few lines are kept."""
 _MAX_NAMES = 50
-"""Failures that are kept by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One kind of failure: the first line of its example, where that was (a test, a place), how many were like it."""
+    """One kind of failure: the first line of its example, its test or location, how many were like it."""
 
     text: str
     where: str
@@ -30,9 +27,9 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """What one check came to. `complaints` are of a red one, the weightiest first; `duration` is in seconds.
+    """The result of one check; `duration` is in seconds. `complaints` of a failed one begin with the weightiest.
 
-    `fingerprints` name its failures; `names` are the same for people, in the same order, empty where that is not known.
+    `fingerprints` identify its failures; `names` are the same for people, in the same order, or empty.
     """
 
     check: str
@@ -48,13 +45,13 @@ class CheckSummary:
 
     @property
     def red(self) -> bool:
-        """Failed, or gave no result."""
+        """Whether it failed or gave no result."""
         return self.status in ("fail", "error")
 
 
 @dataclass(frozen=True, slots=True)
 class RemainingCriterion:
-    """A criterion that is not proven, and why."""
+    """A criterion that has not passed, and why."""
 
     criterion: int
     status: VerdictStatus
@@ -62,8 +59,8 @@ class RemainingCriterion:
 
 
 def summarise_check(finding: Finding) -> CheckSummary:
-    """What is remembered of a finding. Words that come again with every iteration are in memory once."""
-    red = has_failed(finding)
+    """Return what is remembered of a finding. Words that recur with every iteration are in memory once."""
+    failed = has_failed(finding)
     return CheckSummary(
         intern(finding.check),
         intern(fold(finding.title, 80)),
@@ -72,14 +69,14 @@ def summarise_check(finding: Finding) -> CheckSummary:
         finding.counts,
         finding.duration,
         finding.cached,
-        _complaints(finding) if red else (),
-        finding.fingerprints if red else (),
-        _names(finding) if red else (),
+        _list_complaints(finding) if failed else (),
+        finding.fingerprints if failed else (),
+        _list_names(finding) if failed else (),
     )
 
 
 def list_remaining_criteria(verdicts: Sequence[Verdict]) -> tuple[RemainingCriterion, ...]:
-    """The criteria that are not proven."""
+    """Return the criteria that have not passed."""
     return tuple(
         RemainingCriterion(v.criterion, v.status, fold(v.reason or v.evidence, MAX_LINE_CHARS))
         for v in verdicts
@@ -87,34 +84,23 @@ def list_remaining_criteria(verdicts: Sequence[Verdict]) -> tuple[RemainingCrite
     )
 
 
-def _complaints(finding: Finding) -> tuple[Complaint, ...]:
-    found = group_problems(select_errors(finding)[:_MAX_GROUPED_PROBLEMS])
-    if found:
-        return tuple(_complaint(group) for group in found[:MAX_COMPLAINTS])
-    last = next((line for line in reversed(finding.excerpt.splitlines()) if line.strip()), "")
-    return (
-        (Complaint(fold(last, MAX_LINE_CHARS), "", 1),)
-        if last and fold(last, MAX_LINE_CHARS) not in finding.summary
-        else ()
-    )
+def _list_complaints(finding: Finding) -> tuple[Complaint, ...]:
+    if groups := group_problems(select_errors(finding)[:_MAX_GROUPED_PROBLEMS]):
+        return tuple(map(_make_complaint, groups[:MAX_COMPLAINTS]))
+    last = fold(next((line for line in reversed(finding.excerpt.splitlines()) if line.strip()), ""), MAX_LINE_CHARS)
+    return (Complaint(last, "", 1),) if last and last not in finding.summary else ()
 
 
-def _complaint(group: FailureGroup) -> Complaint:
+def _make_complaint(group: FailureGroup) -> Complaint:
     example = group.example
-    return Complaint(
-        _first_line(example), fold(example.test or format_location(example), MAX_LINE_CHARS), len(group.problems)
-    )
+    first = next((line for line in example.message.splitlines() if line.strip()), "")
+    where = fold(example.test or format_location(example), MAX_LINE_CHARS)
+    return Complaint(fold(first, MAX_LINE_CHARS), where, len(group.problems))
 
 
-def _first_line(problem: Problem) -> str:
-    return fold(next((line for line in problem.message.splitlines() if line.strip()), ""), MAX_LINE_CHARS)
-
-
-def _names(finding: Finding) -> tuple[str, ...]:
-    """A fingerprint is made of each error, and each stands once: only where both are as many, they belong together."""
+def _list_names(finding: Finding) -> tuple[str, ...]:
+    """Return a name for each fingerprint. Equal errors share one, so names belong to them only if none do."""
     errors = [p for p in finding.problems if p.severity == "error"]
     if len(errors) != len(finding.fingerprints) or len(errors) > _MAX_NAMES:
         return ()
-    return tuple(
-        (p.test or format_location(p) or p.message.strip())[:MAX_LINE_CHARS] for p in errors
-    )  # few of them are ever shown
+    return tuple((p.test or format_location(p) or p.message.strip())[:MAX_LINE_CHARS] for p in errors)

@@ -1,15 +1,15 @@
-"""Who works on a feature in a worktree of its own, and what it is called: alone, or one of several in an arena."""
+"""Agents that work on a feature in worktrees of their own, and what they are called."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from aigon.errors import usage
 
 MAX_LABEL_CHARS = 40
-"""Characters: it is a part of branch, folder and project names, of which Docker Compose allows 63."""
+"""A label is a part of branch, folder and project names, of which Docker Compose allows 63 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class RequestedAgent:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A worktree of a feature and who works there, as aigon's record has it; `path` is absolute.
+    """A worktree of a feature and the agent that works there; `path` is absolute.
 
-    `feature` is what people call the feature (its ID), `agent` as a person named it (`claude:opus`), `label` unique
-    within the feature (`cc-opus`), `slot` a number from 1 that no other worktree of the repository has: it gives ports
-    and names. `ready` names the set-up that was done in the worktree; "" before the first.
+    `feature` is the ID, `agent` as a person named it (`claude:opus`), `label` unique within the feature (`cc-opus`),
+    `slot` a number from 1 that no other worktree of the repository has: it gives ports and names. `ready` names the
+    set-up that was done in the worktree; "" before the first.
     """
 
     feature: str
@@ -43,41 +43,43 @@ class Candidate:
 
 
 def parse_requested_agent(name: str, short: str, known: Iterable[str] = ()) -> RequestedAgent:
-    """What `name` says: `claude:opus` is the agent `claude` with the model `opus`. `short` is the agent's short name.
+    """Parse `claude:opus` as the agent `claude` with the model `opus`. `short` is the agent's short name.
 
-    A name in `known` is an agent's as a whole, whatever it holds. Raises AigonError (exit 2) for half a name.
+    A name in `known` is an agent's as a whole. Raises AigonError (exit 2) for half a name.
     """
     agent, colon, model = (name, "", "") if name in known else name.partition(":")
     if not agent or (colon and not model):
         raise usage(f"'{name}' names no agent", where="--agent", hint="Such as claude, or claude:opus for its model")
-    return RequestedAgent(name, agent, model, _label(f"{short or agent}-{model}" if model else short or agent))
+    text = f"{short or agent}-{model}" if model else short or agent
+    ascii_ = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    label = re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:MAX_LABEL_CHARS].strip("-") or "agent"
+    return RequestedAgent(name, agent, model, label)
 
 
 def assign_distinct_labels(agents: Sequence[RequestedAgent]) -> tuple[RequestedAgent, ...]:
-    """The same with labels of their own. Raises AigonError (exit 2) where one is named twice."""
-    seen: dict[str, RequestedAgent] = {}
+    """Return the agents with distinct labels. Raises AigonError (exit 2) if one is named twice."""
+    labelled: dict[str, RequestedAgent] = {}
     for each in agents:
-        twin = next((one for one in seen.values() if (one.agent, one.model) == (each.agent, each.model)), None)
-        if twin:
+        if any((other.agent, other.model) == (each.agent, each.model) for other in labelled.values()):
             raise usage(
                 f"{each.name} is named twice",
                 where="--agent",
                 hint=f"Give each a model ({each.agent}:MODEL), or configure it a second time under another name",
             )
         label, number = each.label, 2
-        while label in seen:
+        while label in labelled:
             label, number = f"{each.label}-{number}", number + 1
-        seen[label] = RequestedAgent(each.name, each.agent, each.model, label)
-    return tuple(seen.values())
+        labelled[label] = replace(each, label=label)
+    return tuple(labelled.values())
 
 
 def format_branch_name(feature: str, label: str, slug: str) -> str:
-    """The branch of a candidate: `feature-42-cc-dark-mode`."""
+    """Return the branch of a candidate: `feature-42-cc-dark-mode`."""
     return f"feature-{feature}-{label}-{slug}"
 
 
 def format_run_command(feature: str, label: str = "", option: str = "--resume") -> str:
-    """What a person types to let the agent called `label` ("" in solo mode) go on with a feature, or begin it."""
+    """Return the command that lets the agent called `label` ("" in solo mode) begin a feature or go on with it."""
     return f"aigon feature-implement {feature} {option}{f' --agent {label}' if label else ''}"
 
 
@@ -89,14 +91,9 @@ def describe_missing_failing_criterion(feature: str, label: str, spec: str) -> s
 
 
 def find_candidate(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
-    """The candidate that a person means by its label, by the agent's name, or by its `short` name."""
+    """Return the candidate that a person calls by its label, by the agent's name, or by its `short` name."""
     for key in filter(None, (wanted, short)):
-        found = [one for one in candidates if one.label == key] or [one for one in candidates if one.agent == key]
-        if len(found) == 1:
-            return found[0]
+        matches = [one for one in candidates if one.label == key] or [one for one in candidates if one.agent == key]
+        if len(matches) == 1:
+            return matches[0]
     return None
-
-
-def _label(text: str) -> str:
-    ascii_ = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:MAX_LABEL_CHARS].strip("-") or "agent"

@@ -11,7 +11,7 @@ LineSign = Literal["+", "-", " "]
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a hunk, without its end. `old` and `new` count from 1; 0 where a side does not have the line."""
+    """One line of a hunk, without its end. `old` and `new` are line numbers from 1; 0 if a side lacks the line."""
 
     sign: LineSign
     text: str
@@ -21,24 +21,23 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that belong together, in git's order; `heading` is the `@@` line."""
+    """Lines of a diff that belong together; `heading` is the `@@` line."""
 
     heading: str
     lines: tuple[DiffLine, ...]
 
     @property
     def text(self) -> str:
-        """As a unified diff has it."""
+        """The hunk as in a unified diff."""
         return "\n".join([self.heading, *(f"{line.sign}{line.text}" for line in self.lines)])
 
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file that differs. `path` holds surrogates where its bytes are not UTF-8.
+    """One file that differs; `path` has surrogates for bytes that are not UTF-8.
 
-    `status` is git's: added, modified, deleted, of another type. There are no `hunks` for what is `binary` (a NUL byte
-    is in it), `large`, `listed` (its text was not asked for), a `submodule`, or empty. `content` is the whole text as
-    the later tree has it, "" where it is not known.
+    `status` is git's: added, modified, deleted, another type. A file that is `binary`, `large`, `listed` (its text was
+    not asked for), a `submodule`, or empty has no `hunks`. `content` is the later tree's whole text, "" if unknown.
     """
 
     path: str
@@ -52,12 +51,12 @@ class FileDiff:
 
     @property
     def name(self) -> str:
-        """The path for people and models, on one line: JSON's way of writing it where it holds anything unusual."""
+        """The path for people and models, on one line, quoted if it has anything unusual in it."""
         return quote_path(self.path)
 
 
 def quote_path(path: str) -> str:
-    """`path` on one line, without anything that could be taken for more than a name."""
+    """Return `path` on one line, so that nothing in it can pass for more than a name."""
     text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if text.isprintable() and '"' not in text and text == path:
         return text
@@ -66,15 +65,15 @@ def quote_path(path: str) -> str:
 
 
 FilePart = Literal["product", "tests", "config", "other"]
-"""What a file is for: by the protection rules, tests and checker configuration; `other` is prose, data, lock files."""
+"""What a file is for, by the protection rules; `other` is prose, data, lock files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """One file that differs between base and tree.
 
-    `before` and `after` are None where the file does not exist there, `""` for what is no text or too large to read.
-    `mode` is git's of the tree: 120000 is a symbolic link (`after` is its target), 160000 a submodule; "" when gone.
+    `before` and `after` are None if the file does not exist there, "" if it is no text or too large. `mode` is git's:
+    120000 is a symbolic link (`after` is its target), 160000 a submodule; "" if the file is gone.
     """
 
     path: str
@@ -87,9 +86,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """All of them, less what the spec allows; `tests` are the test files of the base by path, touched or not.
+    """All edits that the spec does not allow; `tests` are the test files of the base by path, changed or not.
 
-    `messages` are those of the commits that the agent made itself.
+    `messages` are those of the agent's own commits.
     """
 
     files: tuple[Edit, ...]
@@ -98,14 +97,14 @@ class Edits:
 
 
 ConcernLevel = Literal["restore", "review", "note"]
-"""restore: it was put back. review: the run cannot end as proven before a person approved it. note: said, no more."""
+"""restore: it was put back. review: no run is proven before a person approves it. note: it is only shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One integrity finding. `rule` is its class (`special-cases`), `what` the explanation for people and the agent.
+    """One integrity finding. `rule` is its class (`special-cases`), `what` explains it to people and the agent.
 
-    `key` names the very change it is about, so that an approval holds for that change and for no later one.
+    `key` identifies the change, so that an approval holds for this change and for no later one.
     """
 
     rule: str
@@ -116,7 +115,7 @@ class Concern:
 
 
 def hash_change(parts: Iterable[str]) -> str:
-    """A name for a change, made of whatever tells it from another: paths, the lines that it is about."""
+    """Return an identifier of a change, made of what distinguishes it: its paths and lines."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

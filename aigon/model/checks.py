@@ -27,11 +27,11 @@ ROLE_TITLES: Mapping[str, str] = {
 class Check:
     """One validation command, resolved for this project on this machine.
 
-    `argv` may contain `{report}`: the path of a report file that does not exist before the run; `reports` are patterns
-    of report files, relative to `cwd`, that the command itself places. `timeout` is in seconds; `cwd` is relative to
-    the workspace; `missing` names a tool that was not found, `hint` how to get it; `remember` says whether a pass on a
-    tree stands for the next run on the same tree; `shown` what people read in place of the command line; `writes` are
-    the paths that the command writes beside `cwd`'s files (`.`: nobody knows which).
+    `{report}` in `argv` is the path of a report file that does not exist before the run; `reports` are patterns,
+    relative to `cwd`, of report files that the command places itself. `timeout` is in seconds; `cwd` is relative to the
+    workspace; `missing` names a tool that was not found, `hint` how to get it; `remember`: a pass on a tree holds for
+    the next run on it; `shown` is what people read instead of the command line; `writes` are paths that the command
+    writes beside `cwd`'s files (`.`: unknown ones).
     """
 
     name: str
@@ -54,14 +54,14 @@ class Check:
 
     @property
     def title(self) -> str:
-        """How people call it: `Tests`, or `Tests (web)` for a check called `tests-web`."""
+        """The name for people: `Tests`, or `Tests (web)` for a check called `tests-web`."""
         title = ROLE_TITLES[self.role]
         return title if self.name == self.role else f"{title} ({self.name.removeprefix(f'{self.role}-')})"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing a tool complained about. `file` is relative to the workspace where the tool says so."""
+    """One complaint of a tool. `file` is relative to the workspace if the tool says so."""
 
     message: str
     file: str = ""
@@ -73,7 +73,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class TestCounts:
-    """What a test runner counted. `errors` are tests that could not run (collection, fixtures)."""
+    """The counts of a test runner. `errors` are tests that could not run (collection, fixtures)."""
 
     total: int = 0
     passed: int = 0
@@ -84,11 +84,10 @@ class TestCounts:
 
 @dataclass(frozen=True, slots=True)
 class ParsedOutput:
-    """What a parser read out of a tool's output: a description, never a verdict.
+    """What a parser read in a tool's output: a description, never a verdict.
 
     `counts` is None unless the output is a test report; `summary` is a short phrase such as `15/15 passed`;
-    `understood` is False when the bytes were not in the parser's format at all; `tests` are the results of a report
-    by test id.
+    `understood` is False if the bytes are not in the parser's format; `tests` are results by test id.
     """
 
     summary: str = ""
@@ -100,7 +99,7 @@ class ParsedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check produced on one tree. `duration` is in seconds; `log` the file with its whole output."""
+    """The result of one check on one tree. `duration` is in seconds; `log` is the file with its whole output."""
 
     check: str
     role: Role
@@ -122,19 +121,19 @@ class Project(Protocol):
     """What can be asked about a project. Paths are relative to its root; asking runs none of its code."""
 
     def kind(self, path: str) -> Literal["file", "folder", ""]:
-        """What stands at `path`; empty for nothing."""
+        """Return what is at `path`, or ""."""
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of a file, or None where there is none."""
+        """Return the bytes of a file, or None."""
 
     def glob(self, pattern: str) -> Sequence[str]:
-        """The files that match, sorted; the folders of tools and dependencies are left out."""
+        """Return the files that match, sorted, without the folders of tools and dependencies."""
 
     def tool(self, name: str) -> str | None:
-        """The absolute path of a program: the project's own before the one on PATH."""
+        """Return the absolute path of a program: the project's own before the one on PATH."""
 
     def python(self) -> str:
-        """The absolute path of the project's interpreter; empty when there is none."""
+        """Return the absolute path of the project's interpreter, or ""."""
 
     def module(self, name: str) -> bool:
-        """Whether that interpreter can import the top-level module `name`."""
+        """Return whether that interpreter can import the top-level module `name`."""

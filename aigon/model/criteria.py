@@ -12,16 +12,15 @@ from aigon.text.amounts import list_criteria
 CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
 VerdictStatus = Literal["met", "unmet", "unclear"]
 VERDICT_WORDS: Mapping[str, str] = {"met": "proven", "unmet": "open", "unclear": "unclear"}
-"""What people and agents read for a verdict, wherever one is shown."""
+"""What people and agents read for a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """One task-list item of the acceptance criteria.
 
-    `number` counts from 1 in file order; `line` is 1-based; `command` is what stands after the colon of the
-    annotation (a command, a command with a bound, a check's name); `box` is the offset, in bytes of the file,
-    of the character between the brackets.
+    `number` and `line` count from 1; `command` is what follows the colon of the annotation (a command, a command with a
+    bound, a check's name); `box` is the byte offset of the character between the brackets.
     """
 
     number: int
@@ -35,7 +34,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class SpecWarning:
-    """Something odd in a spec that does not stop a run. `line` is 1-based."""
+    """Something odd in a spec that does not stop a run; `line` counts from 1."""
 
     line: int
     message: str
@@ -43,7 +42,7 @@ class SpecWarning:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A parsed feature spec. `raw` is the file as it stands; `validation` the script of `## Validation`."""
+    """A parsed feature spec: `raw` is the file, `validation` the script of `## Validation`."""
 
     raw: bytes
     title: str
@@ -69,10 +68,9 @@ class Verdict:
 
 
 def find_bound_checks(wanted: str, checks: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of the checks that `wanted` means, which all have to be green; `checks` are their roles by name.
+    """Return the names of the checks that have to pass for `wanted`; `checks` has their roles by name.
 
-    A role is bound to every check that has it or is named so, else to the script that stands in; any other word to
-    the check of that name.
+    A role means every check with that role or name, or else the script that stands in; any other word is a name.
     """
     if wanted not in ROLES:
         return (wanted,) if wanted in checks else ()
@@ -93,7 +91,7 @@ _ROLE_WORDS: dict[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A phrase that the agent said, and whether what aigon saw bears it out; `why` says what does not."""
+    """A phrase with which the agent claimed success, and whether the assessment confirms it; `why` says why not."""
 
     text: str
     kept: bool
@@ -101,10 +99,7 @@ class Promise:
 
 
 def parse_promises(given: Sequence[str]) -> tuple[str, ...]:
-    """The phrases that are looked for: those `given`, each once, else the default.
-
-    Raises AigonError (exit 2) for one that nobody could say between the tags.
-    """
+    """Return the distinct phrases of `given`, or the default. Raises AigonError (exit 2) for an unusable one."""
     found = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in given))
     for phrase in found:
         if not phrase or len(phrase) > MAX_PROMISE_CHARS or not phrase.isprintable() or set("<>") & set(phrase):
@@ -114,7 +109,7 @@ def parse_promises(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def find_promises(said: str, phrases: Sequence[str]) -> tuple[str, ...]:
-    """The phrases that stand between the tags in `said`, exactly and in this case, each once in their own order."""
+    """Return those of `phrases` that `said` has between the tags, exactly and in the same case."""
     found = {" ".join(text.split()) for text in _PROMISE.findall(said)}
     return tuple(phrase for phrase in phrases if " ".join(phrase.split()) in found)
 
@@ -122,9 +117,9 @@ def find_promises(said: str, phrases: Sequence[str]) -> tuple[str, ...]:
 def judge_promises(
     phrases: Iterable[str], findings: Sequence[Finding], verdicts: Sequence[Verdict], forgiven: Collection[str] = ()
 ) -> tuple[Promise, ...]:
-    """Whether each was kept: a phrase that names roles (`TESTS_PASS`) by the checks of these, any other by everything.
+    """Judge a phrase that names roles (`TESTS_PASS`) by the checks of these roles, any other by everything.
 
-    Checks that are `forgiven`, by name, may be red where everything is meant, as they may for the run itself.
+    Checks that are `forgiven`, by name, may fail if everything is meant, as they may for the run itself.
     """
     return tuple(_judge_promise(phrase, findings, verdicts, forgiven) for phrase in phrases)
 
@@ -144,7 +139,7 @@ def _judge_promise(
 
 
 def _find_roles(phrase: str) -> tuple[Role, ...]:
-    """The roles that a phrase speaks of, each once."""
+    """Return the roles that a phrase names."""
     words = re.split(r"[\W_]+", phrase.lower())
     return tuple(dict.fromkeys(_ROLE_WORDS[word] for word in words if word in _ROLE_WORDS))
 

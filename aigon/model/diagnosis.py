@@ -11,11 +11,11 @@ AgentState = Literal["ready", "not ready", "not installed"]
 
 @dataclass(frozen=True, slots=True)
 class AgentHealth:
-    """One agent. `kind` is the name of its kind; `configured` says that the project's configuration has it.
+    """One agent. `kind` is the name of its agent type; `configured`: the project's configuration has it.
 
     `path` is where its program is, `version` what that said, `tested` the version that aigon was tried with and
-    `source` whether it was tried at all. `problems` keep it from working, `remarks` do not. `seen` are the credentials
-    that are there, by name, and `login` is how to get some; `as_root` what is known of running it as root.
+    `source` whether it was tried at all. `problems` keep it from working, `remarks` do not. `seen` are the names of
+    credentials that exist, and `login` is how to get some; `as_root` what is known of running it as root.
     """
 
     name: str
@@ -38,7 +38,7 @@ class AgentHealth:
 
 @dataclass(frozen=True, slots=True)
 class MachineFact:
-    """One thing about the machine: in words, as data, and what is wrong with it (`code` is its exit code)."""
+    """One fact about the machine: in words, as data, and what is wrong with it (`code` is its exit code)."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class MachineFact:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything. `taken` is the agent that a run would take, "" for none; `choice` says why, `note` how to add one."""
+    """All of it. `taken` is the agent that a run would use, `choice` says why, `note` how to add one."""
 
     agents: tuple[AgentHealth, ...]
     machine: tuple[MachineFact, ...]
@@ -61,17 +61,17 @@ class Diagnosis:
 
     @property
     def exit_code(self) -> Exit:
-        """The first that fits: 7 the machine is not fine, 2 the configuration is wrong, 6 no agent is ready, 0."""
-        wrong = {fact.code for fact in self.machine if fact.problem}
-        first = next((code for code in (Exit.ENVIRONMENT, Exit.USAGE) if code in wrong), None)
-        if first is not None:
-            return first
+        """7 if the machine has a problem, else 2 if the configuration has one, 6 if no agent is ready, or 0."""
+        codes = {fact.code for fact in self.machine if fact.problem}
+        for code in (Exit.ENVIRONMENT, Exit.USAGE):
+            if code in codes:
+                return code
         return Exit.MET if any(agent.state == "ready" for agent in self.agents) else Exit.UNAVAILABLE
 
 
 @dataclass(frozen=True, slots=True)
 class RepairedRecord:
-    """A record or view that was made anew or put aside: `what` it is, where, and `how`; "" where nothing was kept."""
+    """A record or view that was rebuilt or set aside; `kept_as` is where the damaged one is, "" if it was not kept."""
 
     what: str
     path: str
@@ -81,7 +81,7 @@ class RepairedRecord:
 
 @dataclass(frozen=True, slots=True)
 class UnrepairedRecord:
-    """What was left as it is, `why`, and what a person can do. `hinders`: no run begins before that is done."""
+    """What could not be repaired, `why`, and what a person can `do`. `hinders`: no run begins before that is done."""
 
     what: str
     path: str
@@ -92,7 +92,7 @@ class UnrepairedRecord:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """Everything; `ended` counts processes that killed loops had left."""
+    """All repairs; `ended` counts processes that killed loops had left."""
 
     repaired: tuple[RepairedRecord, ...] = ()
     unmended: tuple[UnrepairedRecord, ...] = ()
@@ -100,11 +100,10 @@ class RepairReport:
 
     @property
     def exit_code(self) -> Exit:
-        """7 where something still hinders, else 0."""
+        """7 if something still keeps runs from starting, else 0."""
         return Exit.ENVIRONMENT if any(each.hinders for each in self.unmended) else Exit.MET
 
     def and_(self, other: "RepairReport") -> "RepairReport":
-        """Both together."""
-        return RepairReport(
-            (*self.repaired, *other.repaired), (*self.unmended, *other.unmended), self.ended + other.ended
-        )
+        """Return both reports as one."""
+        repaired, unmended = (*self.repaired, *other.repaired), (*self.unmended, *other.unmended)
+        return RepairReport(repaired, unmended, self.ended + other.ended)

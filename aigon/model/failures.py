@@ -8,61 +8,83 @@ from aigon.text.fingerprints import fingerprint, normalise, strip_escapes
 from aigon.text.quoting import clean, clip, code_span, fold
 
 MAX_PROBLEMS_READ = 200
-"""Problems of one finding that are read. Parsers keep no more, so a longer list may have lost any of them."""
-
+"""Parsers keep no more problems of one finding, so a longer list may be incomplete."""
+MAX_FAILURE_LINE_CHARS = 300
+MAX_PROBLEM_CHARS = 200
 _MESSAGE_CHARS_COMPARED = 2000
 """Characters of a message that decide which group it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Problems that say the same. The first is the example."""
+    """Problems that say the same; the first is the example."""
 
     problems: tuple[Problem, ...]
 
     @property
     def example(self) -> Problem:
-        """The one that is shown."""
+        """The problem that is shown."""
         return self.problems[0]
 
 
 def group_problems(problems: Sequence[Problem]) -> list[FailureGroup]:
-    """The first `LISTED` problems by fingerprint, errors before warnings, else in the order in which they came."""
-    found: dict[tuple[str, str], list[Problem]] = {}
+    """Group the first `MAX_PROBLEMS_READ` problems by fingerprint, errors before warnings."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in sorted(problems[:MAX_PROBLEMS_READ], key=lambda p: p.severity != "error"):
         name = fingerprint(problem.rule, problem.message[:_MESSAGE_CHARS_COMPARED])
-        found.setdefault((problem.severity, name), []).append(problem)
-    return [FailureGroup(tuple(members)) for members in found.values()]
+        groups.setdefault((problem.severity, name), []).append(problem)
+    return [FailureGroup(tuple(members)) for members in groups.values()]
 
 
 def identify_problem(problem: Problem) -> tuple[str, ...]:
-    """What makes a problem the same one in another look: the test, or else file, rule and message."""
+    """Return what makes a problem the same one in another assessment: the test, or else file, rule and message."""
     if problem.test:
         return (problem.test,)
     return (problem.file, problem.rule, normalise(problem.message[:_MESSAGE_CHARS_COMPARED]))
 
 
 def identify_problems(finding: Finding | None) -> frozenset[tuple[str, ...]]:
-    """The identities of everything a red finding complained about; none for a green one."""
-    if finding is None or finding.status not in ("fail", "error"):
-        return frozenset()
-    return frozenset(identify_problem(p) for p in finding.problems)
+    """Return the identities of all problems of a failed check; none for one that passed."""
+    return frozenset(identify_problem(p) for p in finding.problems) if finding and has_failed(finding) else frozenset()
 
 
 def format_location(problem: Problem) -> str:
-    """`path:line`, as far as it is known."""
+    """Return `path:line`, as far as it is known."""
     return f"{problem.file}:{problem.line}" if problem.file and problem.line else problem.file
 
 
-MAX_FAILURE_LINE_CHARS = 300
-"""Characters of one shown line."""
+def has_failed(finding: Finding | None) -> bool:
+    """Return whether a check failed or gave no result."""
+    return finding is not None and finding.status in ("fail", "error")
+
+
+def select_errors(finding: Finding) -> Sequence[Problem]:
+    """Return the errors, or the warnings if there is no error."""
+    return [p for p in finding.problems if p.severity == "error"] or finding.problems
+
+
+def describe_problem(problem: Problem) -> str:
+    """Return `src/a.py:3 F401: unused import`, as far as the tool says so."""
+    # The id of a test often begins with its file, and then the location would repeat it.
+    says_all = problem.test.startswith(problem.file) if problem.file else True
+    parts = (problem.test, problem.rule) if problem.test and says_all else (
+        format_location(problem), problem.test, problem.rule)  # fmt: skip
+    name, message = " ".join(part for part in parts if part), strip_escapes(problem.message)
+    return fold(f"{name}: {message}" if name else message, MAX_PROBLEM_CHARS)
+
+
+def describe_first_problems(finding: Finding, most: int) -> list[str]:
+    """Return the first problems of a finding, errors before warnings, and how many more there are."""
+    ordered = sorted(finding.problems, key=lambda problem: problem.severity != "error")
+    more = len(ordered) - most
+    return [*(describe_problem(each) for each in ordered[:most]), *([f"and {more} more"] if more > 0 else [])]
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One group of problems: what is said about it, the lines of its example, how many more are like it, and which.
+    """One group of problems: what it is about, the lines of its example, how many more are like it, and their names.
 
-    `from_end` says that the last lines matter most: the raw output of a tool that no parser reads.
+    `from_end`: the last lines matter most, as in the raw output of a tool that no parser reads.
     """
 
     about: str
@@ -74,38 +96,32 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """`heading` is Markdown; `failures` begin with what is new; `unread` counts problems that are in no group."""
+    """`heading` is Markdown; new `failures` come first; `unread` counts problems that are in no group."""
 
     heading: str
     failures: tuple[Failure, ...]
     unread: int
 
 
-def has_failed(finding: Finding | None) -> bool:
-    """Failed, or gave no result."""
-    return finding is not None and finding.status in ("fail", "error")
-
-
 def compare_failed_check(finding: Finding, before: Finding | None, base: Finding | None, seen: bool) -> FailedCheck:
-    """`seen` is whether there was a look before this one: without it nothing is new and nothing is old."""
+    """Compare a failed check with the assessment before and with the baseline.
+
+    `seen` says whether there was an assessment before this one: without it nothing is new and nothing is old.
+    """
     then, at_base, certain = identify_problems(before), identify_problems(base), seen and _is_complete(before)
-    aged = [(_describe_age(group, then, at_base, certain), group) for group in group_problems(select_errors(finding))]
-    failures = tuple(_describe_group(age, group) for age, group in sorted(aged, key=lambda pair: _rank_age(pair[0])))
-    unread = max(_count_failed_tests(finding), len(select_errors(finding))) - sum(
-        len(group.problems) for _, group in aged
-    )
-    return FailedCheck(
-        _format_heading(finding, before, base, seen), failures or _describe_output(finding), unread if failures else 0
-    )
-
-
-def select_errors(finding: Finding) -> Sequence[Problem]:
-    """The errors; the warnings only when there is nothing worse."""
-    return [p for p in finding.problems if p.severity == "error"] or finding.problems
+    groups = [(_describe_age(group, then, at_base, certain), group) for group in group_problems(select_errors(finding))]
+    # What is new comes first and what the baseline had comes last, because the last is cut first.
+    groups.sort(key=lambda pair: 0 if "new" in pair[0] else 2 if pair[0].startswith("already") else 1)
+    failures = tuple(_describe_group(age, group) for age, group in groups)
+    total = max(_count_failed_tests(finding), len(select_errors(finding)))
+    unread = total - sum(len(group.problems) for _, group in groups)
+    if not failures and (lines := _split_lines(finding.excerpt)):
+        failures, unread = (Failure("The end of its output:", lines, from_end=True),), 0
+    return FailedCheck(_format_heading(finding, before, base, seen), failures, unread if groups else 0)
 
 
 def _is_complete(before: Finding | None) -> bool:
-    """Whether what the look before did not list was not there: nothing is said to be new on less."""
+    """Return whether `before` lists all of its problems: only then can another one be called new."""
     if before is None or before.status == "pass":
         return True
     return before.status != "skipped" and 0 < len(before.problems) < MAX_PROBLEMS_READ
@@ -113,59 +129,36 @@ def _is_complete(before: Finding | None) -> bool:
 
 def _format_heading(finding: Finding, before: Finding | None, base: Finding | None, seen: bool) -> str:
     was = before if has_failed(before) else None
+    failed = _count_failed_tests(finding)
     facts = [("still failing" if was else "newly failing") if seen else "failing"]
     facts += ["gave no result"] if finding.status == "error" else []
-    facts += [_format_counts(finding, was)] if _count_failed_tests(finding) else []
+    if failed and finding.counts:
+        then = f"{_count_failed_tests(was)} -> " if was and was.counts else ""
+        facts += [f"failed {then}{failed} of {finding.counts.total}"]
     facts += ["already red on the base"] if has_failed(base) else []
     lines = [f"### {fold(finding.title, 80)}: {', '.join(facts)}"]
     lines += [f"Command: {code_span(finding.command, MAX_FAILURE_LINE_CHARS)}"] if finding.command.strip() else []
-    lines += (
-        [f"Result: {_format_result(finding, was)}"]
-        if finding.summary.strip() and not _count_failed_tests(finding)
-        else []
-    )
+    if finding.summary.strip() and not failed:
+        now = code_span(finding.summary, MAX_FAILURE_LINE_CHARS)
+        then = code_span(was.summary, MAX_FAILURE_LINE_CHARS) if was else ""
+        lines += [f"Result: {now}, before {then}" if then and then != now else f"Result: {now}"]
     return "\n".join(lines)
 
 
 def _count_failed_tests(finding: Finding) -> int:
-    """How many tests did not pass; 0 where none were counted."""
     return finding.counts.failed + finding.counts.errors if finding.counts else 0
-
-
-def _format_counts(now: Finding, before: Finding | None) -> str:
-    then = f"{_count_failed_tests(before)} -> " if before and before.counts else ""
-    return f"failed {then}{_count_failed_tests(now)} of {now.counts.total if now.counts else 'unknown'}"
-
-
-def _format_result(now: Finding, before: Finding | None) -> str:
-    """What the tool's own summary says, and what it said before: `4 problems`, before `7 problems`."""
-    said, then = (
-        code_span(now.summary, MAX_FAILURE_LINE_CHARS),
-        code_span(before.summary, MAX_FAILURE_LINE_CHARS) if before else "",
-    )
-    return f"{said}, before {then}" if then and then != said else said
 
 
 def _describe_age(
     group: FailureGroup, before: frozenset[tuple[str, ...]], base: frozenset[tuple[str, ...]], certain: bool
 ) -> str:
-    """`new`, `already red on the base`, or how many of a mixed group are; empty for what the last look showed too."""
+    """Return `new`, `already red on the base`, or how many of the group are; "" for what was there before."""
     names = [identify_problem(p) for p in group.problems]
     old = sum(name in base for name in names)
     new = sum(name not in before and name not in base for name in names) if certain else 0
-    parts = [_format_share(new, len(names), "new"), _format_share(old, len(names), "already red on the base")]
-    return ", ".join(part for part in parts if part)
-
-
-def _format_share(number: int, total: int, word: str) -> str:
-    if not number:
-        return ""
-    return word if number == total else f"{number} of {total} {word}"
-
-
-def _rank_age(age: str) -> int:
-    """What is new comes first and what the base brought comes last, because the last is cut first."""
-    return 0 if "new" in age else 2 if age.startswith("already") else 1
+    shares = ((new, "new"), (old, "already red on the base"))
+    total = len(names)
+    return ", ".join(word if count == total else f"{count} of {total} {word}" for count, word in shares if count)
 
 
 def _describe_group(age: str, group: FailureGroup) -> Failure:
@@ -176,32 +169,5 @@ def _describe_group(age: str, group: FailureGroup) -> Failure:
     return Failure(about, _split_lines(example.message), len(others), tuple(names))
 
 
-def _describe_output(finding: Finding) -> tuple[Failure, ...]:
-    lines = _split_lines(finding.excerpt)
-    return (Failure("The end of its output:", lines, from_end=True),) if lines else ()
-
-
 def _split_lines(text: str) -> tuple[str, ...]:
     return tuple(clip(line.rstrip(), MAX_FAILURE_LINE_CHARS) for line in clean(text).split("\n") if line.strip())
-
-
-MAX_PROBLEM_CHARS = 200
-"""Characters of one problem."""
-
-
-def describe_problem(problem: Problem) -> str:
-    """`src/a.py:3 F401: unused import`, as far as the tool says so."""
-    place = f"{problem.file}:{problem.line}" if problem.file and problem.line else problem.file
-    # The id of a test often begins with its file, and then says it all.
-    known = problem.test.startswith(problem.file) if problem.file else True
-    parts = (problem.test, problem.rule) if problem.test and known else (place, problem.test, problem.rule)
-    named = " ".join(part for part in parts if part)
-    said = strip_escapes(problem.message)
-    return fold(f"{named}: {said}" if named else said, MAX_PROBLEM_CHARS)
-
-
-def describe_first_problems(finding: Finding, most: int) -> list[str]:
-    """The first problems of a finding, errors before warnings, and how many more there are."""
-    ordered: Sequence[Problem] = sorted(finding.problems, key=lambda problem: problem.severity != "error")
-    more = len(ordered) - most
-    return [*(describe_problem(each) for each in ordered[:most]), *([f"and {more} more"] if more > 0 else [])]

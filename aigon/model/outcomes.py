@@ -13,10 +13,9 @@ VALIDATION_SKIPPED = "validation skipped"
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """Every criterion proven and every check green. `caveats` are printed with it (known failures, skips).
+    """Every criterion and check passed. `caveats` are printed with it (known failures, skips).
 
-    `iteration` is the one that proved it, 0 where no agent had to work. It is told when the run ends, and makes no
-    difference to what was proven.
+    `iteration` is the one that proved it, 0 if no agent had to work.
     """
 
     caveats: tuple[str, ...] = ()
@@ -25,9 +24,9 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class NeedsHuman:
-    """Nothing is open but what only a person can decide: criteria by number, with a reason each.
+    """Only a person can decide what remains: criteria by number, with a reason.
 
-    `nothing_built`: everything passes, but it passed before anything was built as well, so it proves nothing.
+    `nothing_built`: everything passed before anything was built, so it proves nothing.
     """
 
     criteria: tuple[int, ...]
@@ -37,7 +36,7 @@ class NeedsHuman:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A guard said stop. `code` is 3, 5 or 7 by the kind of guard."""
+    """A guard stopped the run. `code` is 3, 5 or 7 by the kind of guard."""
 
     guard: str
     reason: str
@@ -61,29 +60,21 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The run did not start, or cannot go on, because of the state of the repository."""
+    """The state of the repository did not allow the run to start or to go on."""
 
     reason: str
 
 
 Outcome = Met | NeedsHuman | Stopped | Interrupted | Unavailable | Refused
+_STATUSES: dict[type[Outcome], RunStatus] = {
+    Met: "met", NeedsHuman: "needs_human", Stopped: "stopped", Interrupted: "interrupted",
+    Unavailable: "unavailable", Refused: "refused",
+}  # fmt: skip
 
 
 def get_status(outcome: Outcome) -> RunStatus:
-    """The word that state files and `--json` use."""
-    match outcome:
-        case Met():
-            return "met"
-        case NeedsHuman():
-            return "needs_human"
-        case Stopped():
-            return "stopped"
-        case Interrupted():
-            return "interrupted"
-        case Unavailable():
-            return "unavailable"
-        case Refused():
-            return "refused"
+    """Return the word that state files and `--json` use."""
+    return _STATUSES[type(outcome)]
 
 
 def describe_status(status: str) -> str:
@@ -92,7 +83,7 @@ def describe_status(status: str) -> str:
 
 
 def get_exit_code(outcome: Outcome) -> Exit:
-    """The documented exit code of an outcome."""
+    """Return the documented exit code of an outcome."""
     match outcome:
         case Met():
             return Exit.MET
@@ -100,10 +91,8 @@ def get_exit_code(outcome: Outcome) -> Exit:
             return Exit.NEEDS_HUMAN
         case Stopped(code=code):
             return code
-        case Interrupted(signal="SIGINT"):
-            return Exit.INTERRUPTED
-        case Interrupted():
-            return Exit.TERMINATED
+        case Interrupted(signal=signal):
+            return Exit.INTERRUPTED if signal == "SIGINT" else Exit.TERMINATED
         case Unavailable():
             return Exit.UNAVAILABLE
         case Refused():
@@ -111,13 +100,13 @@ def get_exit_code(outcome: Outcome) -> Exit:
 
 
 def describe_success(outcome: Met) -> str:
-    """What a success claims; nothing of checks that were left out."""
+    """Return what a success claims, without checks that were left out."""
     checks = "" if VALIDATION_SKIPPED in outcome.caveats else " and the checks are green"
     return f"Every criterion is proven{checks}"
 
 
 def describe_outcome(outcome: Outcome) -> str:
-    """One sentence for people."""
+    """Return one sentence for people."""
     match outcome:
         case Met(caveats=caveats, iteration=number):
             on = f" on iteration {number}" if number else ""

@@ -29,7 +29,7 @@ TurnEnd = Literal[
     "usage_limit", "overloaded", "bad_credentials", "unavailable",
 ]  # fmt: skip
 TEMPORARY_ENDS: tuple[TurnEnd, ...] = ("usage_limit", "overloaded", "unavailable")
-"""Ends that pass by themselves: nobody's failure, and no iteration is used up by them."""
+"""Ends that waiting fixes: they are no failures, and use up no iteration."""
 CostStatus = Literal["reported", "estimated", "unknown"]
 
 
@@ -43,19 +43,19 @@ class Usage:
 
     @classmethod
     def of_whole(cls, whole: int, output: int, cached: int) -> "Usage":
-        """From a program that counts what was read from a cache as part of its input (`whole`)."""
+        """Return the usage of a program that counts cached tokens as part of its input (`whole`)."""
         return cls(max(0, whole - cached), output, cached)
 
     @classmethod
     def of_all(cls, parts: Iterable["Usage"]) -> "Usage":
-        """Add up several."""
-        each = tuple(parts)
-        return cls(sum(one.input for one in each), sum(one.output for one in each), sum(one.cached for one in each))
+        """Return the sum."""
+        usages = tuple(parts)
+        return cls(sum(u.input for u in usages), sum(u.output for u in usages), sum(u.cached for u in usages))
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What one of several models used in a turn."""
+    """The usage of one of several models in a turn."""
 
     model: str
     usage: Usage
@@ -65,9 +65,9 @@ class ModelUsage:
 class Turn:
     """One agent turn, as it ended. `cost` is in US dollars and None when unknown; `duration` in seconds.
 
-    `said` is the agent's last text: a claim, shown to people, never evidence and never fed back; `tools` are the tools
-    it used, a short line each; `resets_at`, in seconds since the epoch, is when a usage limit ends; `usage_by_model`
-    divides `usage` where a program told of several models; `log` is the file with the whole output of its program.
+    `said` is the agent's last text: a claim, shown to people, never evidence; `tools` are the tools it used, a short
+    line each; `resets_at`, in seconds since the epoch, is when a usage limit ends; `usage_by_model` divides `usage`
+    among several models; `log` is the file with the whole output of its program.
     """
 
     number: int
@@ -90,17 +90,17 @@ class Turn:
 
     @property
     def failed(self) -> bool:
-        """A failed turn: the agent did not start, exited non-zero, or ran into its deadline."""
+        """Whether the agent did not start, exited non-zero, or ran into its deadline."""
         return self.end != "finished" and not self.held
 
     @property
     def held(self) -> bool:
-        """Held up by a usage limit, an overload or a lost network, which waiting mends."""
+        """Whether the turn was rate-limited, overloaded or without network, which waiting fixes."""
         return self.end in TEMPORARY_ENDS
 
 
 FindProgram = Callable[[str], str | None]
-"""Where a program is: its absolute path, or None."""
+"""Returns the absolute path of a program, or None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from aigon.config.loading import (
     get_user_file,
     load_configuration,
     open_work_tree,
+    parse_configuration,
     read_user_configuration,
 )
-from aigon.config.models import Config, JudgeConfig, parse_configuration
+from aigon.config.models import Config, JudgeConfig
 from aigon.config.values import ConfigValue, KeyPath, convert_to_json, format_key, is_set, list_values, redact_value
 from aigon.files.home import state_home
 from aigon.files.resources import read_profiles

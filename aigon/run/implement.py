@@ -72,13 +72,19 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         orphans.adopt_orphans()
         session = replace(session, world=replace(session.world, guardian=guardian))
         stop.request = running.request
-        watching = [*observers(session), *make_notifiers(session), _open_sinks(session)]
+        watching = [
+            *observers(session),
+            *make_notifiers(session.prepared.config, session.job, session.world, session.state),
+            _open_sinks(session),
+        ]
         recorder = Recorder(_records(session, points), watching, session.world.redact)
         state = session.state
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_said_before(session)], state)
-            loop = add_hooks(run_loop(session.job, session.world, state), session, state)
+            loop = add_hooks(
+                run_loop(session.job, session.world, state), session.prepared.config, session.job, session.world, state
+            )
             return drive_loop(loop, state, recorder)
         finally:
             stop.halt()

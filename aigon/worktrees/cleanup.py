@@ -15,7 +15,7 @@ from aigon.git import worktrees
 from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.job.branch import list_saved_work as parked
+from aigon.job.branch import list_saved_work
 from aigon.job.seat import checkout_lock
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
@@ -30,95 +30,79 @@ MAX_NAMED_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
-    """A worktree that is to go: whose it is, what it holds that is in no commit, and whether that may be parked."""
+class CleanupResult:
+    """The worktrees that were removed, those that stay with the reason, and the refs of work that was saved aside."""
+
+    removed: tuple[Candidate, ...]
+    kept: tuple[tuple[Candidate, str], ...]
+    parked: tuple[str, ...]
+
+
+def clean_up_feature(
+    main: Checkout, wanted: str, agents: Sequence[str], *, park: bool, say: Callable[[str], None]
+) -> CleanupResult:
+    """Remove the worktrees of a feature, or of these agents of it, if no work is lost. `say` hears of each.
+
+    Raises AigonError (exit 2) for an unknown feature or agent.
+    """
+    before = {row["ref"] for row in list_saved_work(main)}
+    removed, kept = [], []
+    for candidate in _choose_candidates(main, wanted, agents):
+        if reason := remove_safely(main, candidate, park=park):
+            kept.append((candidate, reason))
+            say(f"{candidate.label}: kept, {reason}")
+        else:
+            removed.append(candidate)
+            branch = candidate.branch if main.commit_of(f"refs/heads/{candidate.branch}") else ""
+            say(f"{candidate.label}: {candidate.path} is gone" + (f"; its branch {branch} stays" if branch else ""))
+    refs = tuple(row["ref"] for row in list_saved_work(main) if row["ref"] not in before)
+    return CleanupResult(tuple(removed), tuple(kept), refs)
+
+
+def _choose_candidates(main: Checkout, wanted: str, agents: Sequence[str]) -> tuple[Candidate, ...]:
+    known = tuple(each for each in records.list_candidates(find_home(main.common_dir)) if _is_of_feature(each, wanted))
+    if not known:
+        feature = locate_spec(main.root, main.common_dir, wanted).feature
+        if agents:
+            what = f"Feature {feature.name_for_people} has no worktrees"
+            raise usage(what, hint="aigon worktrees lists all there are")
+    chosen: dict[Candidate, None] = {}
+    for agent in agents:
+        candidate = find_candidate(known, agent)
+        if candidate is None:
+            labels = ", ".join(each.label for each in known)
+            what = f"'{agent}' names no single worktree of feature {known[0].feature}"
+            raise usage(what, hint=f"There are: {labels}")
+        chosen[candidate] = None
+    return tuple(chosen) or known
+
+
+def _is_of_feature(candidate: Candidate, wanted: str) -> bool:
+    both_numbers = wanted.isdecimal() and candidate.feature.isdecimal()
+    return wanted in (candidate.feature, candidate.slug) or (both_numbers and int(wanted) == int(candidate.feature))
+
+
+@dataclass(frozen=True, slots=True)
+class _Removal:
+    """A worktree to remove, and whether work that is in no commit may be saved aside first."""
 
     main: Checkout
-    here: Checkout
+    worktree: Checkout
     candidate: Candidate
     home: Path
     park: bool
 
     @property
-    def place(self) -> str:
-        """What refs of parked work begin with."""
+    def ref(self) -> str:
+        """The beginning of the refs of what is saved aside."""
         return f"feature-{self.candidate.feature}/{self.candidate.label}"
 
 
-def save_uncommitted(it: Removal) -> str:
-    """Park what is in no commit, and on no branch, where that is wished; else the reason."""
-    changed, lost = it.here.changed(), _find_unreachable_head(it.here)
-    if not it.park:
-        again = f"commit it there, or park it: aigon cleanup {it.candidate.feature} {it.candidate.label} --park"
-        if changed:
-            return f"it holds work that is in no commit ({_format_paths(changed)}): {again}"
-        return f"its HEAD is a commit that is on no branch ({lost[:12]}): {again}" if lost else ""
-    if not changed and not lost:
-        return ""
-    with _open_workspace(it) as workspace:
-        if changed and (why := _save_changes(it, workspace, changed)):
-            return why
-        if lost:
-            workspace.keep(f"{it.place}-head", lost)
-    return f"{_format_paths(left)} could not be put away" if (left := it.here.changed()) else ""
-
-
-def _find_unreachable_head(here: Checkout) -> str:
-    """The commit of a detached HEAD that no branch contains; "" where there is none."""
-    head = here.head
-    if here.branch is not None or head is None:
-        return ""
-    return "" if here.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
-
-
-@contextmanager
-def _open_workspace(it: Removal) -> Iterator[Workspace]:
-    """The work tree as the loop's own git sees it, without secrets."""
-    with TemporaryDirectory(prefix="git-cleanup-", dir=it.home) as folder:
-        workspace = Workspace(it.here, Path(folder), it.here.branch or it.candidate.branch)
-        workspace.trusted.keep_out(list_exclude_lines())
-        yield workspace
-
-
-def _save_changes(it: Removal, workspace: Workspace, changed: Sequence[str]) -> str:
-    """Park the work tree as it is, then put it back to its commit; why that is not possible, where it is not."""
-    head = it.here.head
-    if head is None:
-        return "its branch has no commit"
-    if complaints := workspace.snapshot():
-        return fold("; ".join(complaints))
-    held = set(workspace.tracked())
-    if left := [path for path in changed if os.path.lexists(it.here.root / path) and path not in held]:
-        return f"{_format_paths(left)} may hold secrets, which are not parked"
-    message = f"aigon: parked what {it.candidate.branch} had not committed\n"
-    workspace.keep(f"{it.place}-uncommitted", workspace.commit_tree(workspace.tree(), head, message))
-    workspace.restore(head)
-    return ""
-
-
-def save_ignored(it: Removal, paths: Sequence[str]) -> None:
-    """Keep ignored files as a commit on top of HEAD."""
-    head = str(it.here.head)
-    with _open_workspace(it) as workspace:
-        git, index = workspace.trusted, workspace.trusted.directory / "index.ignored"
-        git.run("read-tree", head, index=index)
-        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-        git.run("update-index", "--add", "-z", "--stdin", stdin=stdin, index=index)
-        tree = git.run("write-tree", index=index).decode().strip()
-        message = f"aigon: parked what git ignored in the worktree of {it.candidate.branch}\n"
-        workspace.keep(f"{it.place}-ignored", workspace.commit_tree(tree, head, message))
-
-
-def _format_paths(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - MAX_NAMED_FILES} more" if len(paths) > MAX_NAMED_FILES else ""
-    return ", ".join(fold(path) for path in paths[:MAX_NAMED_FILES]) + more
-
-
 def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
-    """Remove a candidate's worktree; "" where it is gone, else why it stays, as half a sentence.
+    """Remove a candidate's worktree; return "", or as half a sentence why it stays.
 
-    It stays while a loop runs there, and while it holds what is in no commit: with `park` that is parked first. The
-    branch and the record are not touched. A lock on it that this process holds is no hindrance.
+    It stays while a loop runs there, and while it holds what is in no commit, unless `park` allows to save that aside.
+    The branch and the record are not touched. A lock that this process holds is no obstacle.
     """
     home = ensure_home(main.common_dir)
     try:
@@ -127,10 +111,10 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
             return _forget_missing(main, candidate)
         if str(path) != candidate.path and not (path.parent / MARKER).exists():
             return f"its branch is checked out in {path}, which aigon did not make: git worktree remove {path}"
-        with _hold_locks(home, candidate, path), Checkout.open(path) as here:
-            if here.root != path.resolve():
-                return f"git takes {path} for a part of {here.root}"
-            return _save_and_remove(Removal(main, here, candidate, home, park))
+        with _hold_locks(home, candidate, path), Checkout.open(path) as worktree:
+            if worktree.root != path.resolve():
+                return f"git takes {path} for a part of {worktree.root}"
+            return _save_and_remove(_Removal(main, worktree, candidate, home, park))
     except AigonError as error:
         return f"{error}: {error.hint}" if error.hint else str(error)
 
@@ -141,104 +125,122 @@ def _forget_missing(main: Checkout, candidate: Candidate) -> str:
     if candidate.path and os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
         return f"{path} is there, but no worktree of this repository any more: look at it, and remove it yourself"
     record = worktrees.find_worktree_of(main, candidate.branch)
-    if record and record.missing and record.locked:
-        return f"its folder is gone, and somebody locked it: {fold(record.locked)}"
     if record and record.missing:
+        if record.locked:
+            return f"its folder is gone, and somebody locked it: {fold(record.locked)}"
         worktrees.remove_worktree(main, record.path)
     return ""
 
 
 @contextmanager
 def _hold_locks(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
-    """Hold the locks that a loop there would hold. Raises AigonError (exit 7) where one does."""
+    """Hold the locks that a loop there would hold. Raises AigonError (exit 7) if one does."""
     what = f"The worktree of feature {candidate.feature}-{candidate.label}"
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for each in (hold_lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
             try:
-                held.enter_context(each)
+                stack.enter_context(each)
             except AigonError as error:
-                if not error.where.startswith(f"pid {os.getpid()} on "):  # whoever asks may hold it already
+                if not error.where.startswith(f"pid {os.getpid()} on "):  # the caller may hold it already
                     raise
         yield
 
 
-def _save_and_remove(it: Removal) -> str:
-    ignored = sort_ignored_files(it.main, it.here)
-    if why := _find_obstacle(it.here) or ignored.reason or save_uncommitted(it):
-        return why
-    if ignored.parked:
-        save_ignored(it, ignored.parked)
-    worktrees.remove_worktree(it.main, it.here.root)
+def _save_and_remove(removal: _Removal) -> str:
+    ignored = sort_ignored_files(removal.main, removal.worktree)
+    if reason := _find_obstacle(removal.worktree) or ignored.reason or _save_uncommitted(removal):
+        return reason
+    if ignored.paths:
+        _save_ignored(removal, ignored.paths)
+    worktrees.remove_worktree(removal.main, removal.worktree.root)
     return ""
 
 
-def _find_obstacle(here: Checkout) -> str:
-    """What no parking helps with."""
-    if Path.cwd().is_relative_to(here.root):
-        return f"you stand in it ({here.root}): go to the main checkout first"
-    if doing := here.under_way():
-        return f"a {doing} is under way in {here.root}"
-    if any(each.path == here.root and each.locked for each in worktrees.list_worktrees(here)):
-        return f"somebody locked it: git worktree unlock {here.root}"
-    if (here.git_dir / "modules").exists():
+def _find_obstacle(worktree: Checkout) -> str:
+    """Return why the worktree has to stay even if its work is saved aside; "" if it may go."""
+    root = worktree.root
+    if Path.cwd().is_relative_to(root):
+        return f"you stand in it ({root}): go to the main checkout first"
+    if operation := worktree.under_way():
+        return f"a {operation} is under way in {root}"
+    if any(each.path == root and each.locked for each in worktrees.list_worktrees(worktree)):
+        return f"somebody locked it: git worktree unlock {root}"
+    if (worktree.git_dir / "modules").exists():
         return (
             f"it has submodules checked out, which may hold commits that nothing else has: "
-            f"look at them, then git worktree remove --force {here.root}"
+            f"look at them, then git worktree remove --force {root}"
         )
-    refuse_hidden_changes(here)
+    refuse_hidden_changes(worktree)
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanupResult:
-    """`removed` are worktrees that are gone now, `kept` those that stay with the reason, `parked` new refs."""
-
-    removed: tuple[Candidate, ...]
-    kept: tuple[tuple[Candidate, str], ...]
-    parked: tuple[str, ...]
-
-
-def clean_up_feature(
-    main: Checkout, wanted: str, agents: Sequence[str], *, park: bool, say: Callable[[str], None]
-) -> CleanupResult:
-    """Remove the worktrees of a feature, or of these agents of it, where nothing is lost.
-
-    `say` hears of each as it is done. Raises AigonError (exit 2) for a feature or an agent that is not known.
-    """
-    before = {row["ref"] for row in parked(main)}
-    removed, kept = [], []
-    for each in _choose_candidates(main, wanted, agents):
-        if reason := remove_safely(main, each, park=park):
-            kept.append((each, reason))
-            say(f"{each.label}: kept, {reason}")
-        else:
-            removed.append(each)
-            stays = main.commit_of(f"refs/heads/{each.branch}") is not None
-            say(f"{each.label}: {each.path} is gone" + (f"; its branch {each.branch} stays" if stays else ""))
-    refs = tuple(row["ref"] for row in parked(main) if row["ref"] not in before)
-    return CleanupResult(tuple(removed), tuple(kept), refs)
+def _save_uncommitted(removal: _Removal) -> str:
+    """Save aside what is in no commit or on no branch; return why that is impossible or not allowed."""
+    worktree, candidate = removal.worktree, removal.candidate
+    changed, commit = worktree.changed(), _find_unreachable_head(worktree)
+    if not removal.park:
+        again = f"commit it there, or park it: aigon cleanup {candidate.feature} {candidate.label} --park"
+        if changed:
+            return f"it holds work that is in no commit ({_format_paths(changed)}): {again}"
+        return f"its HEAD is a commit that is on no branch ({commit[:12]}): {again}" if commit else ""
+    if not changed and not commit:
+        return ""
+    with _open_workspace(removal) as workspace:
+        if changed and (reason := _save_changes(removal, workspace, changed)):
+            return reason
+        if commit:
+            workspace.keep(f"{removal.ref}-head", commit)
+    remaining = worktree.changed()
+    return f"{_format_paths(remaining)} could not be put away" if remaining else ""
 
 
-def _choose_candidates(main: Checkout, wanted: str, agents: Sequence[str]) -> tuple[Candidate, ...]:
-    there = tuple(each for each in records.list_candidates(find_home(main.common_dir)) if _is_of_feature(each, wanted))
-    if not there:
-        feature = locate_spec(main.root, main.common_dir, wanted).feature
-        if agents:
-            raise usage(
-                f"Feature {feature.name_for_people} has no worktrees", hint="aigon worktrees lists all there are"
-            )
-        return ()
-    return tuple(dict.fromkeys(_find_candidate(there, agent) for agent in agents)) or there
+def _find_unreachable_head(worktree: Checkout) -> str:
+    """Return the commit of a detached HEAD that no branch contains, or ""."""
+    head = worktree.head
+    if worktree.branch is not None or head is None:
+        return ""
+    return "" if worktree.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
 
 
-def _is_of_feature(candidate: Candidate, wanted: str) -> bool:
-    both = wanted.isdecimal() and candidate.feature.isdecimal()
-    return wanted in (candidate.feature, candidate.slug) or (both and int(wanted) == int(candidate.feature))
+@contextmanager
+def _open_workspace(removal: _Removal) -> Iterator[Workspace]:
+    """Open the worktree with aigon's own git, which leaves out secrets."""
+    with TemporaryDirectory(prefix="git-cleanup-", dir=removal.home) as folder:
+        branch = removal.worktree.branch or removal.candidate.branch
+        workspace = Workspace(removal.worktree, Path(folder), branch)
+        workspace.trusted.keep_out(list_exclude_lines())
+        yield workspace
 
 
-def _find_candidate(there: Sequence[Candidate], agent: str) -> Candidate:
-    found = find_candidate(there, agent)
-    if found is None:
-        labels = ", ".join(each.label for each in there)
-        raise usage(f"'{agent}' names no single worktree of feature {there[0].feature}", hint=f"There are: {labels}")
-    return found
+def _save_changes(removal: _Removal, workspace: Workspace, changed: Sequence[str]) -> str:
+    """Save aside the work tree, then put it back to its commit; return why that is impossible, or ""."""
+    head = removal.worktree.head
+    if head is None:
+        return "its branch has no commit"
+    if complaints := workspace.snapshot():
+        return fold("; ".join(complaints))
+    tracked = set(workspace.tracked())
+    if omitted := [p for p in changed if os.path.lexists(removal.worktree.root / p) and p not in tracked]:
+        return f"{_format_paths(omitted)} may hold secrets, which are not parked"
+    message = f"aigon: parked what {removal.candidate.branch} had not committed\n"
+    workspace.keep(f"{removal.ref}-uncommitted", workspace.commit_tree(workspace.tree(), head, message))
+    workspace.restore(head)
+    return ""
+
+
+def _save_ignored(removal: _Removal, paths: Sequence[str]) -> None:
+    """Keep ignored files as a commit on top of HEAD."""
+    head = str(removal.worktree.head)
+    with _open_workspace(removal) as workspace:
+        git, index = workspace.trusted, workspace.trusted.directory / "index.ignored"
+        git.run("read-tree", head, index=index)
+        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        git.run("update-index", "--add", "-z", "--stdin", stdin=stdin, index=index)
+        tree = git.run("write-tree", index=index).decode().strip()
+        message = f"aigon: parked what git ignored in the worktree of {removal.candidate.branch}\n"
+        workspace.keep(f"{removal.ref}-ignored", workspace.commit_tree(tree, head, message))
+
+
+def _format_paths(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MAX_NAMED_FILES} more" if len(paths) > MAX_NAMED_FILES else ""
+    return ", ".join(fold(path) for path in paths[:MAX_NAMED_FILES]) + more

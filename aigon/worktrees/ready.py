@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from aigon.config.loading import build_tool_path
-from aigon.config.models import Config, WorktreeConfig
+from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
 from aigon.files.atomic import write_atomic
 from aigon.files.home import ensure_home, find_home
@@ -30,13 +30,7 @@ from aigon.worktrees.project_files import copy_files, hash_content, link_files, 
 MAX_OUTPUT_LINES = 10
 """Lines of a failed set-up's output that are shown."""
 MAX_HASHED_BYTES = 500 * 1024 * 1024
-"""Bytes of what a set-up made that are read, to tell later whether anybody changed it."""
-
-
-def hash_set_up(config: WorktreeConfig) -> str:
-    """A name for what is done in a new worktree: another one, and it is done again."""
-    said = json.dumps([config.copy_, config.link, config.setup])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+"""Bytes of files made by a set-up that are hashed, to find out later whether anybody changed them."""
 
 
 def prepare_worktree(
@@ -48,30 +42,28 @@ def prepare_worktree(
     say: Callable[[str], None],
     stop: Stop | None,
 ) -> str:
-    """Do in the worktree what the configuration asks for, unless it was done there; the name of the set-up.
+    """Do in the worktree what the configuration asks for, unless it is done, and return the name of the set-up.
 
-    What was done is noted in git's own folder of the worktree, with which it is gone. `settings` are the variables of
-    the candidate's own. Raises AigonError: exit 2 for a bad configuration, 7 for a set-up that failed.
+    The note of what is done is in git's own folder of the worktree and goes with it. `settings` are environment
+    variables of the candidate. Raises AigonError: exit 2 for a bad configuration, 7 for a failed set-up.
     """
-    name, done = hash_set_up(config.worktree), worktree.git_dir / "aigon" / "ready"
-    if not (done.is_file() and _is_another_loop_running(main, candidate)):
+    wanted = config.worktree
+    name = hashlib.sha256(json.dumps([wanted.copy_, wanted.link, wanted.setup]).encode()).hexdigest()[:16]
+    done = worktree.git_dir / "aigon" / "ready"
+    # While another loop runs, its agent may just have written what is in the main checkout.
+    others = (each for each in list_candidates(find_home(main.common_dir)) if each != candidate)
+    if not (done.is_file() and any(is_in_use(main, each) for each in others)):
         refresh_configuration(main, worktree)
     if done.is_file() and done.read_text() == name:
         return name
-    copy_files(main, worktree, config.worktree.copy_, say)
-    link_files(main, worktree, config.worktree.link, say)
-    if config.worktree.setup:
+    copy_files(main, worktree, wanted.copy_, say)
+    link_files(main, worktree, wanted.link, say)
+    if wanted.setup:
         _run_set_up(main, worktree, candidate, config, settings, say, stop)
         _record_made_files(worktree)
     done.parent.mkdir(exist_ok=True)
     write_atomic(done, name.encode())
     return name
-
-
-def _is_another_loop_running(main: Checkout, candidate: Candidate) -> bool:
-    """Whether another loop runs: what its agent writes into the main checkout just now is nobody's word."""
-    others = (each for each in list_candidates(find_home(main.common_dir)) if each != candidate)
-    return any(is_in_use(main, each) for each in others)
 
 
 def _run_set_up(
@@ -83,36 +75,39 @@ def _run_set_up(
     say: Callable[[str], None],
     stop: Stop | None,
 ) -> None:
-    command = config.worktree.setup or ""
-    shown = command if isinstance(command, str) else " ".join(command)
-    say(f"Setting up the worktree of {candidate.label}: {shown}")
-    log = candidate_records(ensure_home(main.common_dir), candidate).folder / "set-up.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
     env = {
         **redaction.drop_credentials(os.environ, config.env.pass_),
         "PATH": build_tool_path(worktree.root),
         **settings,
     }
     env["PWD"] = str(worktree.root)
-    with _listen_for_stop(stop) as heard:
+    command = config.worktree.setup or ""
+    if isinstance(command, str):
+        shown, argv = command, ["bash", "-c", command]
+    else:
+        shown, argv = " ".join(command), [shutil.which(command[0], path=env["PATH"]) or command[0], *command[1:]]
+    say(f"Setting up the worktree of {candidate.label}: {shown}")
+    log = candidate_records(ensure_home(main.common_dir), candidate).folder / "set-up.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with _listen_for_stop(stop) as stopping:
         with orphans.contain_descendants():
             exited = run.run(
                 run.Command(
-                    _resolve_command(command, env),
+                    argv,
                     cwd=worktree.root,
                     env=env,
                     deadline=float(config.worktree.setup_timeout),
                     log=log,
                     redact=redaction.make_redactor(os.environ),
                 ),
-                heard,
+                stopping,
             )
         if exited.exit_code != 0 or exited.killed:
-            raise _describe_failure(exited, shown, log, heard)
+            raise _describe_failure(exited, shown, log, stopping)
 
 
 def _record_made_files(worktree: Checkout) -> None:
-    """Write down what ignored files there are after the set-up: as they are then, they are nobody's work."""
+    """Record the ignored files that exist after the set-up: as they are now, they are nobody's work."""
     made, size = {}, 0
     for path in list_ignored_work(worktree):
         file = worktree.root / path
@@ -124,15 +119,9 @@ def _record_made_files(worktree: Checkout) -> None:
     record_copies(worktree, made)
 
 
-def _resolve_command(command: str | list[str], env: Mapping[str, str]) -> list[str]:
-    if isinstance(command, str):
-        return ["bash", "-c", command]
-    return [shutil.which(command[0], path=env["PATH"]) or command[0], *command[1:]]
-
-
 @contextmanager
 def _listen_for_stop(stop: Stop | None) -> Iterator[Stop | None]:
-    """What ends the command: the run's own, or Ctrl+C, for as long as it runs."""
+    """Yield what ends the command: the stop of the run, or one of its own that listens for Ctrl+C."""
     if stop or threading.current_thread() is not threading.main_thread():
         yield stop
         return
@@ -141,18 +130,18 @@ def _listen_for_stop(stop: Stop | None) -> Iterator[Stop | None]:
 
 
 def _describe_failure(exited: ProgramExit, shown: str, log: Path, stop: Stop | None) -> AigonError:
-    last = clean(exited.stdout.decode(errors="replace")).strip().splitlines()[-MAX_OUTPUT_LINES:]
-    said = exited.start_error or "\n         ".join(last)
-    why, code = f"it exited with {exited.exit_code}", Exit.ENVIRONMENT
+    reason, code = f"it exited with {exited.exit_code}", Exit.ENVIRONMENT
     if exited.timed_out:
-        why = "it ran out of time (worktree.setupTimeout)"
+        reason = "it ran out of time (worktree.setupTimeout)"
     elif stop and stop.now:
-        why, code = "it was interrupted", Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+        reason, code = "it was interrupted", Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
     elif exited.start_error:
-        why = "it could not be started"
+        reason = "it could not be started"
+    last_lines = clean(exited.stdout.decode(errors="replace")).strip().splitlines()[-MAX_OUTPUT_LINES:]
+    output = exited.start_error or "\n         ".join(last_lines)
     return AigonError(
-        f"The set-up of the worktree failed: {why}: {shown}",
+        f"The set-up of the worktree failed: {reason}: {shown}",
         where=str(log),
-        hint=f'Fix the command ("worktree": {{"setup": ...}} in .aigon/config.json), then run again. {said}'.strip(),
+        hint=f'Fix the command ("worktree": {{"setup": ...}} in .aigon/config.json), then run again. {output}'.strip(),
         code=code,
     )

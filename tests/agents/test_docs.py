@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import adapter_for, find_type, load_types
-from aigon.config import models
+from aigon.config import loading
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent, TurnRequest
 from tests.agents.turns import place, play, program
@@ -55,7 +55,7 @@ def test_every_end_of_a_turn_is_explained() -> None:
 
 def test_its_configurations_are_good_ones_and_their_adapters_are_there() -> None:
     for text in code("json"):
-        found = models.parse_configuration([("docs/agents.md", text.encode())])
+        found = loading.parse_configuration([("docs/agents.md", text.encode())])
         assert [find_type(one.adapter).name for one in found.agents.values()]
         assert json.loads(text)["agents"]
 

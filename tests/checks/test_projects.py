@@ -8,7 +8,8 @@ import pytest
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
-from aigon.config.models import Config, parse_configuration
+from aigon.config.loading import parse_configuration
+from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import read_profiles
 from aigon.job.options import Options

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aigon.checks.project_checks import ProjectChecks, require_tools, resolve_checks
-from aigon.config.models import parse_configuration
+from aigon.config.loading import parse_configuration
 from aigon.errors import AigonError
 from aigon.job.options import Options
 from tests.compare.bench import job_of, looked, ran, spec_of, world_of

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from aigon.config.models import MAX_ITERATIONS, Config, parse_configuration
+from aigon.config.loading import parse_configuration
+from aigon.config.models import MAX_ITERATIONS, Config
 from aigon.errors import AigonError
 from aigon.files.resources import find_resource
 

@@ -46,15 +46,15 @@ def calc_price(usage, model_ref, *, provider_id=None):
     return Told(cost / 1e6)
 '''
 ASK = """
-from aigon.config.price_age import stale
-from aigon.config.prices import quoted
-from aigon.config.price_loading import knowing, load
+from aigon.config.price_tables import add_known_prices, load_prices
+from aigon.config.prices import describe_stale_prices, find_price
 from datetime import date
-table = load(lambda path: {project!r})
+table = load_prices(lambda path: {project!r})
 for model in {models!r}:
-    found = quoted(knowing(table, model), model)
+    known = add_known_prices(table, model)
+    found = find_price(known, model)
     print(model, found and (found.price.input, found.price.output, found.price.cache_write, found.price.cache_read),
-          found and found.group.source, repr(stale(knowing(table, model), date(2026, 11, 20), [model])), sep="|")
+          found and found.group.source, repr(describe_stale_prices(known, date(2026, 11, 20), [model])), sep="|")
 """
 
 

@@ -16,7 +16,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
 
-from aigon.config.models import parse_configuration
+from aigon.config.loading import parse_configuration
 from aigon.config.schemas import SCHEMA_FOLDER, list_schemas, load_schema, write_schemas
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles

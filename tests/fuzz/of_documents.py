@@ -14,7 +14,8 @@ from aigon.checks.endpoints.schemas import parse_document as document
 from aigon.checks.endpoints.schemas import parse_unnamed
 from aigon.checks.project import ProjectOnDisk
 from aigon.config import price_tables
-from aigon.config.models import Config, parse_configuration
+from aigon.config.loading import parse_configuration
+from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model import agent_types

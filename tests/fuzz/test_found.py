@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.endpoints.schemas import parse_document
-from aigon.config.models import parse_configuration
+from aigon.config.loading import parse_configuration
 from aigon.errors import AigonError, Exit, explained, usage
 from aigon.files.home import ensure_home, find_home
 from aigon.job.base_assessments import BaselineResults

@@ -9,7 +9,7 @@ import pytest
 
 from aigon.checks import reports
 from aigon.checks.evidence import weigh_hidden_reports, weigh_own_report, weigh_placed_reports
-from aigon.config import loading, models
+from aigon.config import loading
 from aigon.errors import AigonError, Exit
 from aigon.files import atomic
 from aigon.model.checks import Check
@@ -21,7 +21,7 @@ from aigon.text.documents import parse_yaml
 HUGE = 3 * 1024**3
 READERS: dict[str, tuple[Callable[[bytes], object], int]] = {
     "The spec": (document.parse_spec, document.LARGEST),
-    "The configuration": (lambda data: models.parse_configuration([("config.json", data)]), models.MAX_CONFIG_BYTES),
+    "The configuration": (lambda data: loading.parse_configuration([("config.json", data)]), loading.MAX_CONFIG_BYTES),
     "The document": (lambda data: parse_yaml(data, "mine.yaml"), documents.LARGEST_DOCUMENT),
 }
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from aigon.agents.adapters import find_adapter
-from aigon.config.models import HookConfig, HookPoint, parse_configuration
+from aigon.config.loading import parse_configuration
+from aigon.config.models import HookConfig, HookPoint
 from aigon.errors import AigonError, environment
 from aigon.hooks.hook import HOOK_POINTS, HOOKS_FOLDER, Hook, HookContext, describe_hook_problems, list_hooks, run_hook
 from aigon.hooks.hooked_loop import wrap_loop

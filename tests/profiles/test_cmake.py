@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks.project_checks import resolve_checks
-from aigon.config.models import parse_configuration
+from aigon.config.loading import parse_configuration
 from aigon.job.options import Options
 from tests.checks.parsers.captured import read
 from tests.profiles.test_apple import ran

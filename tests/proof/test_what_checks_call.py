@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.config.models import parse_configuration
+from aigon.config.loading import parse_configuration
 from aigon.model.checks import Check
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.protection import protection_of

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from aigon.config.models import Config, parse_configuration
+from aigon.config.loading import parse_configuration
+from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
 from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.model.candidates import Candidate

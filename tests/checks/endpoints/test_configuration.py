@@ -14,7 +14,7 @@ from aigon.checks.endpoints.plan import LARGEST_PLAN, VARIABLE, OpenApiPlan, unp
 from aigon.checks.execution import render_command
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints, Expect, Ready, Request
-from aigon.config.models import parse_configuration
+from aigon.config.loading import parse_configuration
 from aigon.errors import AigonError
 from tests.checks.endpoints.conftest import Checked
 from tests.lab import Lab
