@@ -129,7 +129,7 @@ POWER = (
     ),
     Mechanism(
         "power cut", "a branch that cannot be read is not called new", "aigon/run/resume.py",
-        "raise broken(checkout, branch, last) or deleted", "raise deleted",
+        "raise describe_damaged_ref(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[ref empty]",
     ),
@@ -154,7 +154,7 @@ STOPPED = (
     ),
     Mechanism(
         "clock jump, suspend", "a run's time is counted on a monotonic clock", "aigon/job/world.py",
-        "return time.monotonic() - self.begun - self.waited", "return time.time() - self.begun - self.waited",
+        "return time.monotonic() - self.begun", "return time.time() - self.begun",
         f"{ROWS}/test_clock.py::test_a_runs_time_is_counted_on_a_clock_that_nobody_sets[315360000.0]",
     ),
     Mechanism(
@@ -270,7 +270,7 @@ RECORDS = (
     ),
     Mechanism(
         "newer version", "its state file is refused", "aigon/run/opening.py",
-        'if state_of(state_file) == "newer":', "if False:",
+        'if inspect_state_file(state_file) == "newer":', "if False:",
         f"{REPAIR}::test_a_state_file_of_a_newer_version_is_refused_before_anything_is_written[False-arguments1]",
     ),
     Mechanism(
@@ -301,7 +301,7 @@ KEPT_IN = (
     ),
     Mechanism(
         "secrets", "an agent's environment is filtered", "aigon/loop/turn.py",
-        "for_agent(world.agent_env, agent, adapter.kind)", "dict(world.agent_env)",
+        "filter_environment(world.agent_env, agent, adapter.kind)", "dict(world.agent_env)",
         f"{SECRETS}::test_an_agent_sees_no_credential_but_those_let_through_and_their_names_are_said",
     ),
     Mechanism(
@@ -311,7 +311,7 @@ KEPT_IN = (
     ),
     Mechanism(
         "secrets", "an agent's own commits are written again without them", "aigon/loop/take.py",
-        "parent = without_secrets(job, world, state.checkpoint, found)", "parent = found",
+        "parent = rewrite_without_secrets(job, world, state.checkpoint, found)", "parent = found",
         f"{SECRETS}::test_a_secret_gets_into_no_commit[forced]",
     ),
     Mechanism(
@@ -356,7 +356,7 @@ ROOM = (
     ),
     Mechanism(
         "aigon and its guardian are killed", "a resume ends what they left", "aigon/run/session.py",
-        "ended = leftovers.end_of(opening.home, name, opening.seat.label)", "ended = 0",
+        "ended = invocations.end_left_by_feature(opening.home, name, opening.seat.label)", "ended = 0",
         "tests/loop/test_leftovers.py::test_a_resume_ends_what_was_left_of_its_feature_and_says_so",
     ),
     Mechanism(
