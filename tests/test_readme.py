@@ -22,6 +22,7 @@ PAGES = (
     "docs/proof.md",
     "docs/agents.md",
     "docs/api-agent.md",
+    "docs/api.md",
     "docs/costs.md",
     "docs/hooks.md",
     "docs/endpoints.md",

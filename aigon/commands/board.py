@@ -18,10 +18,11 @@ def command(everything: bool, as_json: bool) -> int:
     at its last look; ticked, where no run has looked, is what boxes claim. A loop that is running does not notice; in a
     linked worktree it shows the main checkout's.
     """
+    from aigon.api import open_project
     from aigon.commands.leftovers import offer_around
-    from aigon.views.board_cards import build_board_document, gather_board
+    from aigon.views.board_cards import build_board_document
 
-    columns = gather_board(Path.cwd(), everything=everything or as_json)
+    columns = open_project(Path.cwd()).board(everything=everything or as_json)
     offer_around(Path.cwd())
     if as_json:
         answer(build_board_document(columns), "", as_json=True)

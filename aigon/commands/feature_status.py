@@ -14,28 +14,11 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
     """Say where feature ID stands, or all of them; of one with several agents, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
-    from aigon.files.home import find_home
-    from aigon.git.repository import find_repository
-    from aigon.job.spec_locations import list_spec_locations, locate_spec
-    from aigon.journal.records import list_candidates
-    from aigon.views.status import build_status_document, read_feature_status, render_status
+    from aigon.api import open_project
+    from aigon.views.status import build_status_document, render_status
 
     with here() as checkout:
-        root, common = checkout.root, checkout.common_dir
-        wanted = [locate_spec(root, common, feature)] if feature else list_spec_locations(root, common)
-        home, main = find_home(common), str(find_repository(root).root)
-        known = list_candidates(home)
-        rows = [
-            read_feature_status(
-                root,
-                each.feature,
-                each.title,
-                home,
-                [one for one in known if one.feature == each.feature.name_for_people],
-                main,
-            )
-            for each in wanted
-        ]
+        rows = open_project(checkout.root).status(feature, checkout=checkout.root)
     answer(build_status_document(rows), render_status(rows, detailed=feature is not None), as_json)
     return 0
 

@@ -19,13 +19,12 @@ def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> 
 
     Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
     """
-    from aigon.job.seat import open_main_checkout
+    from aigon.api import open_project
     from aigon.run.decisions import require_outside_a_run
-    from aigon.run.invocations import ask_to_stop
 
     require_outside_a_run("stop")
-    with here() as checkout, open_main_checkout(checkout) as (main, _):
-        asked = ask_to_stop(main, feature, agents, "now" if now else "finish")
+    with here() as checkout:
+        asked = open_project(checkout.root).stop(feature, agents, now=now)
     what = "to stop at once" if now else "to finish the iteration and stop"
     lines = [f"Asked feature {each.feature}{f' ({each.label})' if each.label else ''} {what}" for each in asked]
     rows = [{"label": each.label, "run_id": each.run_id, "pid": each.loop.pid, "since": each.since} for each in asked]

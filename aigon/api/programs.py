@@ -1,0 +1,113 @@
+"""The processes that a project starts: a run that goes on by itself, and an assessment that is waited for."""
+
+import json
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aigon.arena.command_line import spell_option
+from aigon.errors import AigonError, Exit, environment
+from aigon.files.home import ensure_home
+from aigon.process.background import collect_output, start_in_background
+from aigon.process.run import RunningProgram, signal_group, start_piped
+
+_POLL = 0.05
+"""Seconds between looks at what a program that starts has said."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRun:
+    """A run that has begun: its process, and of an arena the first of its runs (`Project.runs` lists all)."""
+
+    run_id: str
+    feature: str
+    label: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationResult:
+    """What an assessment came to; `document` is all that `aigon feature-validate --json` prints."""
+
+    outcome: str
+    exit_code: int
+    document: Mapping[str, Any]
+
+
+def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: float | None) -> ValidationResult:
+    """See `Project.validate`."""
+    process = start_piped(_command("feature-validate", feature, options), cwd=root, env=os.environ)
+    collected = collect_output(process, timeout)
+    if collected is None:
+        signal_group(process.pid, signal.SIGTERM)
+        collect_output(process, None)
+        raise environment(f"The assessment of feature {feature} took longer than {timeout:g} seconds", where=str(root))
+    documents = list(_documents(collected[0]))
+    if not documents:
+        raise _unheard(process, collected[1])
+    document = documents[-1]
+    if "outcome" not in document:
+        raise _error(document.get("error") or document)
+    return ValidationResult(str(document["outcome"]), int(document["exit_code"]), document)
+
+
+def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any], wait: float) -> StartedRun:
+    """See `Project.start`."""
+    output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"
+    how = {"yes": True, **options} if options.get("resume") else {"loop": True, "yes": True, **options}
+    try:
+        argv = _command("feature-implement", feature, how)
+        process = start_in_background(argv, cwd=root, env=os.environ, output=output)
+        return _await_start(process, output, feature, time.monotonic() + wait)
+    finally:
+        output.unlink(missing_ok=True)  # the process goes on writing to it; the journal is what counts
+
+
+def _await_start(process: RunningProgram, output: Path, feature: str, deadline: float) -> StartedRun:
+    while True:
+        exited = process.poll() is not None
+        data = output.read_bytes()
+        for document in _documents(data):
+            if document.get("event") == "run_started":
+                name = str(document.get("feature_id") or document.get("slug"))
+                return StartedRun(str(document["run_id"]), name, str(document.get("label") or ""), process.pid)
+            if document.get("event") == "run_finished" and document.get("error"):
+                raise _error(document["error"])
+        if exited:
+            raise _unheard(process, data)
+        if time.monotonic() > deadline:
+            hint = f"It goes on as process {process.pid}; aigon feature-status {feature} shows where it stands"
+            raise environment(f"Nothing was heard of the run of feature {feature}", hint=hint)
+        time.sleep(_POLL)
+
+
+def _command(verb: str, feature: str, options: Mapping[str, Any]) -> list[str]:
+    words = [word for name, value in options.items() if value is not None for word in spell_option(name, value)]
+    return [sys.executable, "-P", "-m", "aigon", verb, *words, "--json", "--", feature]
+
+
+def _documents(data: bytes) -> Iterator[dict[str, Any]]:
+    """The whole lines of `data` that are JSON objects; words for people stand between them."""
+    for line in data.splitlines(keepends=True):
+        if line.startswith(b"{") and line.endswith(b"\n"):
+            yield json.loads(line)
+
+
+def _error(document: Mapping[str, Any]) -> AigonError:
+    code = Exit(int(document.get("exit_code") or Exit.INTERNAL))
+    where, hint = str(document.get("where") or ""), str(document.get("hint") or "")
+    return AigonError(str(document.get("what") or "aigon refused"), where=where, hint=hint, code=code)
+
+
+def _unheard(process: RunningProgram, words: bytes) -> AigonError:
+    """The error of a program that ended without a document: its exit code and its last line."""
+    lines = words.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    code = process.returncode if process.returncode in set(Exit) else int(Exit.INTERNAL)
+    first = next((line for line in lines if line.startswith("aigon: ")), lines[-1]).removeprefix("aigon: ")
+    return AigonError(first.rstrip("."), code=Exit(code))

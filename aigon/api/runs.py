@@ -1,0 +1,118 @@
+"""Runs on record: a summary of each, folded from its journal, and its events as they happen."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.errors import AigonError
+from aigon.files.checksums import damage_error, parse_lines
+from aigon.files.locks import is_locked
+from aigon.journal.events import Event, RunFinished, RunStarted
+from aigon.journal.records import Records
+from aigon.journal.replay import decode_events, iterate_events
+from aigon.journal.state import State
+from aigon.model.outcomes import get_status
+from aigon.process.running import loop_lock
+
+_CHUNK = 1024 * 1024
+"""Bytes of a journal that are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """One run. `status` is `running`, `broken_off` (killed; resume it) or how it ended.
+
+    `cost` is in US dollars, without turns that did not say theirs (`unknown_costs`). `journal` is the file of its
+    events; a later run of the feature renames it.
+    """
+
+    run_id: str
+    feature: str
+    label: str
+    agent: str
+    mode: str
+    branch: str
+    started_at: str
+    status: str
+    iterations: int
+    criteria_passed: int
+    criteria_total: int
+    cost: float
+    unknown_costs: int
+    journal: Path
+
+
+def list_runs(home: Path | None, feature: str | None = None) -> tuple[RunInfo, ...]:
+    """Return the runs whose journals are in `home`, oldest first; a journal that cannot be read is left out."""
+    if home is None:
+        return ()
+    found = []
+    for folder in sorted(home.glob("features/*/")):
+        for journal in Records(folder).journals():
+            try:
+                info = _summarise_run(home, journal)
+            except AigonError:  # `aigon doctor` names it; one damaged journal must not hide the others
+                continue
+            if info and feature in (None, info.feature):
+                found.append(info)
+    return tuple(sorted(found, key=lambda info: info.run_id))
+
+
+def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
+    state, first, end = State(), None, None
+    for event in iterate_events(journal):
+        state = state.apply(event)
+        if isinstance(event, RunStarted):
+            first, end = first or event, None
+        elif isinstance(event, RunFinished):
+            end = event
+    if first is None:
+        return None
+    name = first.feature_id or first.slug
+    status = get_status(end.outcome) if end else "running" if _is_running(home, name, first.label) else "broken_off"
+    verdicts = state.last.verdicts if state.last else ()
+    return RunInfo(
+        run_id=first.run_id,
+        feature=name,
+        label=first.label,
+        agent=first.agent,
+        mode=first.mode,
+        branch=first.branch,
+        started_at=first.at,
+        status=status,
+        iterations=state.last_number,
+        criteria_passed=sum(verdict.status == "met" for verdict in verdicts),
+        criteria_total=first.criteria_total,
+        cost=state.spend.usd,
+        unknown_costs=state.spend.unknown,
+        journal=journal,
+    )
+
+
+def _is_running(home: Path, feature: str, label: str) -> bool:
+    return bool(is_locked(loop_lock(home, feature, label)))
+
+
+def follow_run(home: Path, run: RunInfo, interval: float, is_cancelled: Callable[[], bool]) -> Iterator[Event]:
+    """Yield the events of a run until its end. The file stays open, so a new name of the journal does no harm."""
+    with run.journal.open("rb") as file:
+        pending, ended = b"", False
+        while not is_cancelled():
+            alive = _is_running(home, run.feature, run.label)  # asked first, or its last lines could be missed
+            chunk = file.read(_CHUNK)
+            *lines, pending = (pending + chunk).split(b"\n")
+            for event in _decode(lines, run):
+                ended = isinstance(event, RunFinished)
+                yield event
+            if not chunk:
+                if ended or not alive:
+                    return
+                time.sleep(interval)
+
+
+def _decode(lines: Sequence[bytes], run: RunInfo) -> Iterator[Event]:
+    documents = parse_lines(b"".join(line + b"\n" for line in lines))
+    if None in documents:
+        raise damage_error("The journal of this run", str(run.journal), run.feature)
+    yield from decode_events([document for document in documents if document is not None], run.journal)
