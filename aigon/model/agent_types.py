@@ -1,7 +1,7 @@
-"""What is known of a kind of agent, as data: how its program is found, started, pointed at a model and paid for.
+"""Agent types: how an agent's program is found, started, given a model and paid for.
 
-A kind is one YAML file (`templates/agents/`, a project's own in `.aigon/agents/`, a person's in their configuration).
-What the program prints is read by the adapter module that `reads` names.
+A type is one YAML file (`templates/agents/`, a project's own in `.aigon/agents/`, a person's in their configuration).
+The adapter module that `reads` names reads what the program prints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from typing import Literal
 from aigon.text.documents import DocumentNode, parse_yaml
 
 ARGUMENT_GROUPS = ("approval", "model", "effort", "budget", "session", "args")
-"""Parts of a command line that are there or not; `{model}` as a whole word of `argv` says where one goes."""
+"""Optional parts of a command line; `{model}` as a whole word of `argv` says where one goes."""
 PLACEHOLDERS = ("prompt", "prompt_file", "output", "workspace", "model", "effort", "usd", "session")
-"""What may stand inside a word, as `{prompt_file}`."""
+"""Placeholders inside a word, as `{prompt_file}`."""
 CostReporting = Literal["reported", "tokens", "unknown"]
 
 _KEYS = (
@@ -28,11 +28,10 @@ _LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Where a login or a key may be: variables, and files (`~/` is the person's home). Only whether, never what.
+    """Where a login or a key may be: variables, and files (`~/` is the person's home). Contents are never read.
 
-    Of the variables that look like credentials or belong to a provider, an agent of this kind sees those in `env`,
-    those that a glob in `more` names, and by `when` others: where a variable is switched on, or for a model
-    (`model:bedrock/*`).
+    Of the variables that look like credentials or belong to a provider, the agent sees those in `env`, those that
+    match a glob in `more`, and those of `when` if a variable is switched on or a model is used (`model:bedrock/*`).
     """
 
     env: tuple[str, ...] = ()
@@ -43,7 +42,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class EscalationStep:
-    """One rung of a kind's escalation ladder: for how many turns (0: all that follow), model, effort, digest."""
+    """One escalation step: for how many turns (0: all that follow), model, effort, length of the feedback."""
 
     turns: int = 0
     model: str = ""
@@ -55,8 +54,8 @@ class EscalationStep:
 class CommandFiles:
     """Where this agent reads commands of a person's own.
 
-    `path` begins with `~/` for one in the person's home, else it is relative to the repository; `{name}` is the
-    command's. `arguments` and `argument` are how a command says "all that was typed" and "its first word".
+    `path` begins with `~/` for the person's home, else it is relative to the repository; `{name}` is the command's.
+    In a command, `arguments` stands for all that was typed and `argument` for its first word.
     """
 
     path: str
@@ -68,9 +67,9 @@ class CommandFiles:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCommand:
-    """How the program answers one question that stands on standard input, with tools that change nothing or none.
+    """How the program answers one question on standard input, without tools that change anything.
 
-    `argv` follows `program`, `env` comes over the kind's. `alone`: no file in the person's home, which an agent may
+    `argv` follows `program`, `env` comes over the type's. `alone`: no file in the person's home, which an agent may
     have written, adds to the question.
     """
 
@@ -81,16 +80,14 @@ class JudgeCommand:
 
 @dataclass(frozen=True, slots=True)
 class AgentType:
-    """A kind of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
+    """One type of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
-    `env` are variables that are set unless the person sets them, `unset` are taken away; `home` is what a sandbox lets
-    it write beside the workspace, its settings and sessions: a folder with a `/` at its end is made where it is
-    missing; `leaves` are lines of an exclude file for what the program leaves in the work tree for itself;
-    `permission_flags` are those that take the place of `approval` when a person gives them; `own_sandbox_off` are words
-    of a command line without which the program starts a sandbox of its own, one that cannot start inside of Landlock;
-    `tested` is the version
-    that the adapter was written against and `source` whether it was run or only read about; `cost` says what the
-    program tells of its cost: dollars, tokens, nothing.
+    `env` are variables that are set unless the person sets them, `unset` are removed; `home` is what a sandbox lets it
+    write beside the workspace (a folder with a trailing `/` is made if missing); `leaves` are exclude lines for what
+    the program leaves in the work tree; `permission_flags` replace `approval` if a person gives them; without the words
+    of `own_sandbox_off` the program starts a sandbox of its own, which cannot start inside of Landlock; `tested` is the
+    version that the adapter was written against and `source` whether it was run or only read about; `cost` says what
+    the program reports of its cost: dollars, tokens, nothing.
     """
 
     name: str
@@ -126,27 +123,27 @@ class AgentType:
     note: str = ""
 
     def is_permitted_by(self, args: Sequence[str]) -> bool:
-        """Whether a person's own flags about permissions are among `args`."""
+        """Return whether a person's own flags about permissions are among `args`."""
         return any(word.split("=")[0] in self.permission_flags for word in args)
 
     def starts_sandbox(self, args: Sequence[str]) -> bool:
-        """Whether the program starts a sandbox of its own, with these arguments of a person's."""
+        """Return whether the program starts a sandbox of its own with these arguments."""
         off = any(word.rpartition("=")[2] in self.own_sandbox_off for word in args)
         return bool(self.own_sandbox_off) and self.is_permitted_by(args) and not off
 
     @property
     def wants_stdin(self) -> bool:
-        """Whether the prompt goes in by standard input: no word of the command line holds it or its file."""
+        """Whether the prompt goes in by standard input, since no word of the command line has it or its file."""
         return not any("{prompt}" in word or "{prompt_file}" in word for word in self.argv)
 
     @property
     def leaves_output(self) -> bool:
-        """Whether the program writes what it has to say into a file that is named on its command line."""
+        """Whether the program writes its answer into a file that is named on its command line."""
         return any("{output}" in word for word in self.argv)
 
 
 def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
-    """The kind in a YAML document. Raises AigonError (usage) that names file and key for one that is malformed."""
+    """Return the type in a YAML document. Raises AigonError (exit 2) that names the file and key of an error."""
     fields = parse_yaml(content, file).fields(_KEYS, required=("title",))
     texts = {key: fields[key].text() for key in ("title", "program", "tested", "install", "login", "as_root", "note")
              if key in fields}  # fmt: skip
@@ -164,12 +161,12 @@ def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
 
 
 def read_text_mapping(node: DocumentNode) -> dict[str, str]:
-    """A mapping of texts."""
+    """Return a mapping of texts."""
     return {key: value.text() for key, value in node.pairs().items()}
 
 
 def read_escalation_steps(node: DocumentNode) -> tuple[EscalationStep, ...]:
-    """The rungs of a ladder."""
+    """Return escalation steps."""
     return tuple(_read_escalation_step(item) for item in node.items())
 
 
@@ -203,7 +200,7 @@ def _read_judge_command(node: DocumentNode) -> JudgeCommand:
 
 
 def _check_placeholders(fields: Mapping[str, DocumentNode]) -> None:
-    """A misspelt placeholder would reach the program as it stands."""
+    """Refuse unknown placeholders, which would reach the program unchanged."""
     import re
 
     known = {*ARGUMENT_GROUPS, *PLACEHOLDERS}
@@ -215,7 +212,7 @@ def _check_placeholders(fields: Mapping[str, DocumentNode]) -> None:
 
 
 def _list_words(node: DocumentNode) -> Sequence[DocumentNode]:
-    """The words of a list; a text alone is a list of one."""
+    """Return the words of a list; a text alone is a list of one."""
     return node.items() if isinstance(node.value, list) else (node,)
 
 

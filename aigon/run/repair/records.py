@@ -37,7 +37,7 @@ RepairStep = RepairedRecord | UnrepairedRecord
 
 
 def repair_frozen_job(records: Records) -> Iterator[RepairStep]:
-    """`frozen.json` from its copy, and the copy from it; nothing else knows what there was before the first turn."""
+    """Rebuild `frozen.json` from its copy, or the copy from it. Nothing else knows the state before the first turn."""
     file, copy = records.frozen, frozen.copy_of(records.frozen)
     try:
         own, spare = _get_frozen_state(file), _get_frozen_state(copy)
@@ -60,14 +60,14 @@ def repair_frozen_job(records: Records) -> Iterator[RepairStep]:
 
 
 def _suggest_move(folder: Path) -> str:
-    """The command that moves the records of a feature away, out of the folder in which they would be taken for some."""
+    """Return the command that moves the records of a feature out of the folder of records."""
     home, names = folder.parents[1], (f"{folder.name}.old", *(f"{folder.name}.old{n}" for n in range(2, 100)))
     free = next((home / name for name in names if not (home / name).exists()), home / names[0])
     return shlex.join(["mv", str(folder), str(free)])
 
 
 def _get_frozen_state(file: Path) -> str:
-    """`absent`, `whole` or `damaged`. Raises AigonError for one of a newer version."""
+    """Return `absent`, `whole` or `damaged`. Raises AigonError for a file of a newer version."""
     try:
         return "absent" if frozen.load(file) is None else "whole"
     except AigonError as error:
@@ -77,7 +77,7 @@ def _get_frozen_state(file: Path) -> str:
 
 
 def repair_origin(records: Records) -> Iterator[RepairStep]:
-    """`feature.json` from the base that the runs named, so that the base stays where it is."""
+    """Rebuild `feature.json` from the base that the runs recorded, so that the base stays the same."""
     try:
         if records.origin() is not None or not records.begun():
             return
@@ -97,7 +97,7 @@ def repair_origin(records: Records) -> Iterator[RepairStep]:
 
 
 def _find_base(records: Records) -> str:
-    """The base that the newest run, or the frozen job, names."""
+    """Return the base of the newest run, or of the frozen job."""
     if starts := _list_starts(records):
         return starts[-1].base_commit
     try:
@@ -108,16 +108,16 @@ def _find_base(records: Records) -> str:
 
 
 def _list_starts(records: Records) -> list[RunStarted]:
-    """How runs began, oldest first, as far as their journals can be read."""
+    """Return the first events of runs, oldest first, as far as journals can be read."""
     events = (event for path in records.journals() for event in read_intact_events(path.read_bytes())[0])
     return [event for event in events if isinstance(event, RunStarted)]
 
 
 def repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterator[RepairStep]:
-    """What people decided, as far as it can be read. A lost line may have taken back what came before it.
+    """Rebuild people's decisions as far as they can be read. A lost line may have revoked an earlier one.
 
-    So rejections stay, and approvals from before the last damage hold for nothing any more: they are asked for again.
-    A lost line may also be why aigon ticked the box of a person's criterion, which must not count as a person's tick.
+    So rejections stay, and approvals before the last damage lapse: people are asked again. A lost line may also be why
+    aigon ticked the box of a `human` criterion, which must not count as a person's tick.
     """
     try:
         records.decisions()
@@ -141,12 +141,12 @@ def repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterator
 
 
 def _lapse(decision: HumanDecision) -> HumanDecision:
-    """An approval of no content: it holds nowhere, but that aigon ticked the box for it stays known."""
+    """Return an approval of no content: it holds nowhere, but records that aigon ticked the box."""
     return replace(decision, content="")
 
 
 def _list_ticked(records: Records, checkout: Checkout, now: str) -> Iterator[HumanDecision]:
-    """Approvals of nothing for the ticked `human` criteria of the spec, as the branch and the work tree have it."""
+    """Yield approvals of no content for the ticked `human` criteria of the spec on the branch and in the work tree."""
     starts = [each for each in _list_starts(records) if each.feature_id == records.name]
     for started in starts[-1:]:
         committed = checkout.ask("show", f"refs/heads/{started.branch}:{started.spec_path}")
@@ -166,7 +166,7 @@ def _write_decisions(path: Path, decisions: list[HumanDecision]) -> None:
 
 
 def repair_candidate(records: Records) -> Iterator[RepairStep]:
-    """`candidate.json` is written by the next set-up of that agent; until then its worktree is nobody's."""
+    """Set a damaged `candidate.json` aside. The next set-up of that agent writes it again."""
     file = records.folder / CANDIDATE
     if file.exists() and records.candidate() is None:
         kept = keep_damaged(file)
@@ -181,12 +181,12 @@ def _keep_damaged(file: Path) -> str:
 
 JOURNAL = "journal"
 MAX_ITERATION = 100_000
-"""No iteration has a higher number: a commit that claims one was not made by aigon."""
+"""A commit that claims a higher iteration was not made by aigon."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalParts:
-    """A journal: its lines, the events of its `sound` beginning, and the `others` that still can be read after that."""
+    """A journal: its lines, the events of its intact beginning (`sound`), and the `others` that are still readable."""
 
     lines: Sequence[bytes]
     sound: Sequence[Event]
@@ -199,7 +199,7 @@ class JournalParts:
 
 
 def read_journal_parts(path: Path) -> JournalParts:
-    """The parts of a journal. Raises AigonError (exit 7) where any line of it is from a newer version."""
+    """Return the parts of a journal. Raises AigonError (exit 7) if a line is from a newer version."""
     data = path.read_bytes()
     documents = parse_lines(data)
     found = iter(decode_events((each for each in documents if each is not None), path))
@@ -212,9 +212,10 @@ def read_journal_parts(path: Path) -> JournalParts:
 
 
 def repair_journal(path: Path, checkout: Checkout, now: str) -> RepairedRecord | None:
-    """Write a damaged journal anew; what was done, None where it is whole.
+    """Rebuild a damaged journal from its intact beginning; nothing that follows is guessed. Return None if it is whole.
 
-    Raises AigonError (exit 7) for one from a newer version.
+    The lost lines still tell what turns cost and which numbers iterations had: neither can make a run seem better than
+    it is. Raises AigonError (exit 7) for a journal of a newer version.
     """
     found = read_journal_parts(path)
     if found.whole:
@@ -244,7 +245,7 @@ def _describe_repair(mark: RecordRepaired) -> str:
 
 
 def _list_published(state: State, checkout: Checkout) -> tuple[Event, ...]:
-    """The iteration whose commit was intended in the last sound lines, if the branch has it."""
+    """Return the iteration whose commit the last intact lines announced, if the branch has it."""
     intended = state.intended
     tip = checkout.commit_of(f"refs/heads/{state.started.branch}") if intended and state.started else None
     if not (intended and tip and checkout.commit_of(intended.commit) and checkout.is_ancestor(intended.commit, tip)):
@@ -276,12 +277,12 @@ def _get_cost(event: Event) -> float:
 
 
 def _list_numbers(events: Iterable[Event]) -> list[int]:
-    """The numbers of iterations that were finished, or whose commit was about to be published."""
+    """Return the numbers of iterations that finished or whose commit was about to be published."""
     return [event.number for event in events if isinstance(event, (IterationFinished, CommitIntended))]
 
 
 def list_committed_iterations(started: RunStarted | None, checkout: Checkout) -> list[int]:
-    """The numbers of this run's iterations that commits of the branch name. They identify, they prove nothing."""
+    """Return the iteration numbers in this run's commits. They identify iterations and prove nothing."""
     if started is None:
         return []
     key: Callable[[str], str] = lambda name: f"%(trailers:key=Aigon-{name},valueonly,separator=%x20)"  # noqa: E731
@@ -293,7 +294,7 @@ def list_committed_iterations(started: RunStarted | None, checkout: Checkout) ->
 
 
 def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairStep]:
-    """The state file as the run with these events leaves it."""
+    """Rebuild the state file of the run with these events."""
     how = inspect_state_file(path)
     if how == "newer":
         yield UnrepairedRecord("state file", str(path), "it is from a newer aigon", "Update aigon")
@@ -321,9 +322,9 @@ def _render_state(path: Path, events: Sequence[Event]) -> bytes | None:
 def repair_views(
     folder: Path, events: Callable[[], Iterable[Event]], *, behind: bool = True
 ) -> Iterator[RepairedRecord]:
-    """The files for people in the folder of a run. With `behind`, those too that only lack what came last.
+    """Rebuild the files for people in a run's folder; with `behind`, also those that only lack the latest events.
 
-    `events` is asked twice, so that they need not be in memory.
+    `events` is called twice, so that they need not be in memory.
     """
     for name, text in chain(StepSink(folder).rendered(events()), render_run_files(folder, events()).items()):
         path, wanted = folder / name, text.encode("utf-8", "replace")
@@ -336,14 +337,14 @@ def repair_views(
 
 
 def are_views_intact(folder: Path, titles: Mapping[str, str]) -> bool:
-    """Whether all of these files, by name, are there, and pages of aigon's by their first lines, the title of each."""
+    """Return whether all of these files exist and begin with their titles."""
     return all(
         _compare_view(folder / name, title.encode("utf-8", "replace")) == "behind" for name, title in titles.items()
     )
 
 
 def _compare_view(path: Path, wanted: bytes) -> str:
-    """`whole`, `absent`, `behind` (a page of aigon's that says something else) or `damaged`."""
+    """Return `whole`, `absent`, `behind` (an intact page with other content) or `damaged`."""
     if not path.is_file() or path.is_symlink():
         return "damaged" if path.is_symlink() or path.exists() else "absent"
     there = path.read_bytes()
@@ -354,6 +355,6 @@ def _compare_view(path: Path, wanted: bytes) -> str:
 
 
 def get_run_folder(main: Path, events: Sequence[Event]) -> Path | None:
-    """The folder of the run with these events."""
+    """Return the folder of the run with these events."""
     started = next((event for event in events if isinstance(event, RunStarted)), None)
     return main / ".aigon" / "runs" / started.run_id if started else None

@@ -1,4 +1,4 @@
-"""Go over everything that aigon keeps of a repository: what is damaged is kept, and made anew from what is sound."""
+"""Repair everything that aigon keeps of a repository. Damaged files are kept aside and rebuilt from intact ones."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ from aigon.process.running import loop_lock
 from aigon.run import invocations
 from aigon.run.opening import inspect_state_file, require_sound_records
 from aigon.run.repair.records import (
+    RepairStep,
     get_run_folder,
     read_journal_parts,
     repair_candidate,
@@ -31,15 +32,14 @@ from aigon.run.repair.records import (
 )
 from aigon.spec import files
 
-RepairStep = RepairedRecord | UnrepairedRecord
 _DAMAGED_STATE = "The state file is damaged ({})"
 _TEMPORARY = re.compile(r".+\.(\d+)\.tmp")
 _OWN = ("arena", "cache", "compared", "evaluations", "features", "rehearsed")
-"""Folders in which aigon alone writes: rooms and kept dependencies hold files of the project and of its tools."""
+"""Folders in which only aigon writes. Rooms and kept dependencies have files of the project and of its tools."""
 
 
 def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
-    """Mend what aigon keeps of the repository around `start`, or of one feature. A loop that runs is left alone.
+    """Repair what aigon keeps of the repository around `start`, or of one feature. Running loops are left alone.
 
     Raises AigonError (exit 7) outside of a repository.
     """
@@ -60,7 +60,7 @@ def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
 
 
 def list_damage(start: Path) -> tuple[str, ...]:
-    """What is damaged, for people; nothing is changed."""
+    """Return what is damaged, for people. Nothing is changed."""
     repository = find_repository(start)
     home = find_home(repository.common_dir)
     known = (
@@ -87,7 +87,7 @@ def _make_report(did: list[RepairStep]) -> RepairReport:
 
 
 def _name_records(root: Path, wanted: str) -> str:
-    """What the records of a feature are called; its spec may be gone."""
+    """Return the name of a feature's records; its spec may be gone."""
     try:
         return files.locate_feature(root, wanted).name_for_people
     except AigonError:
@@ -95,7 +95,7 @@ def _name_records(root: Path, wanted: str) -> str:
 
 
 def _list_records(home: Path, wanted: str | None) -> Iterator[Records]:
-    """The records of every feature and agent, or of those of one feature."""
+    """Yield the records of every feature and agent, or those of one feature."""
     for folder in sorted(path for path in home.glob("features/*") if path.is_dir()):
         records = Records(folder)
         if wanted is None or wanted in (records.name, *_list_names(folder.name)):
@@ -103,12 +103,12 @@ def _list_records(home: Path, wanted: str | None) -> Iterator[Records]:
 
 
 def _list_names(folder: str) -> tuple[str, str]:
-    """What records of a feature may be asked for by: their own name (`42-cc`), and that of the feature."""
+    """Return the names by which people ask for records: their own (`42-cc`) and that of the feature."""
     return folder, folder.partition("-")[0]
 
 
 def _list_unowned_state_files(repository: RepositoryFolders, home: Path | None, wanted: str | None) -> Iterator[Path]:
-    """Damaged state files without a journal that they could be made of: of records that are gone, or of a copy."""
+    """Yield damaged state files without a journal to rebuild them from."""
     for file in (
         file for root in _list_checkouts(repository) for file in sorted((root / ".aigon").glob("loop-state-*.json"))
     ):
@@ -128,7 +128,7 @@ def _save_aside(file: Path) -> RepairedRecord:
 def _repair_feature(
     records: Records, home: Path, repository: RepositoryFolders, checkout: Checkout
 ) -> Iterator[RepairStep]:
-    """Everything of one feature and agent, under the lock that its loop would hold."""
+    """Repair the records of one feature and agent, under the lock that its loop would hold."""
     name = records.folder.name
     try:
         with hold_lock(loop_lock(home, name), f"Feature {name}"):
@@ -151,7 +151,7 @@ def _repair_records(records: Records, repository: RepositoryFolders, checkout: C
 def _repair_journal(
     records: Records, path: Path, repository: RepositoryFolders, checkout: Checkout
 ) -> Iterator[RepairStep]:
-    """A journal, then the views of it: the state file is of the current run."""
+    """Repair a journal, then its views. The state file belongs to the current run."""
     try:
         done = repair_journal(path, checkout, World.now())
         events = read_journal_parts(path).sound if path.exists() else ()
@@ -174,7 +174,7 @@ def _get_state_file(records: Records, root: Path) -> Path:
 
 
 def _find_checkout(records: Records, repository: RepositoryFolders) -> Path:
-    """The checkout that has the state file: a person may have made a worktree, and run a loop in that."""
+    """Return the checkout with the state file: a person may have run a loop in a worktree of their own."""
     return next(
         (root for root in _list_checkouts(repository) if _get_state_file(records, root).exists()), repository.root
     )
@@ -185,7 +185,7 @@ def _list_checkouts(repository: RepositoryFolders) -> tuple[Path, ...]:
 
 
 def _remove_temporary_files(repository: RepositoryFolders, home: Path) -> tuple[RepairedRecord, ...]:
-    """Temporary files of aigon's whose process is gone."""
+    """Remove temporary files of aigon's whose process is gone."""
     found = [*home.glob("*.tmp"), *(each for name in _OWN for each in (home / name).rglob("*.tmp"))]
     found += [*(repository.common_dir / "aigon").glob("*.tmp")]
     for root in _list_checkouts(repository):
@@ -204,7 +204,7 @@ def _remove_temporary_file(path: Path) -> RepairedRecord:
 
 
 def _describe_damage(records: Records, repository: RepositoryFolders) -> Iterator[str]:
-    """What is wrong with the records of one feature, a sentence each."""
+    """Yield what is wrong with the records of one feature, a sentence each."""
     state = _get_state_file(records, _find_checkout(records, repository))
     asked: list[Callable[[], object]] = [partial(read_documents, path) for path in records.journals()]
     asked.append(partial(require_sound_records, records, state))
