@@ -42,7 +42,7 @@ class Dependencies:
 
 
 def find_dependency_folders(root: Path, setups: Iterable[Setup]) -> dict[str, str]:
-    """The dependency folders that are there, by relative path, with a name for what they hold.
+    """Return the dependency folders that are there, by relative path, with a name for what they hold.
 
     A link to one (`worktree.link`) is one, too: where it leads is a part of its name.
     """

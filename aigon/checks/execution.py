@@ -88,13 +88,13 @@ class _Execution:
 
     def _run_watched(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that may start pytest somewhere inside."""
-        hidden = reports.choose_spot(self._scratch)
-        with reports.collect_reports(hidden):
+        hidden = reports.HiddenReports(self._scratch)
+        with hidden.collecting():
             exited = self._run(self._check.env, hidden)
-        if reports.is_refused(hidden, exited.stdout + exited.stderr):
+        if hidden.were_refused(exited.stdout + exited.stderr):
             exited = self._run(self._check.env)
-        out, err = (reports.strip_notice(hidden, text) for text in (exited.stdout, exited.stderr))
-        output, contents = self._relativize(out + err), reports.read_collected(hidden)
+        out, err = (hidden.strip_notice(text) for text in (exited.stdout, exited.stderr))
+        output, contents = self._relativize(out + err), hidden.read()
         evidence = weigh_hidden_reports(self._check, output, contents, self._clean, green=exited.exit_code == 0)
         return replace(exited, stdout=out, stderr=err), evidence
 

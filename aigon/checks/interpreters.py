@@ -14,7 +14,7 @@ _HEAD = 512
 
 
 def find_node(path: str) -> str | None:
-    """The `node` that starts the program at `path`: a name to look up on PATH, or an absolute path.
+    """Return the `node` that starts the program at `path`: a name to look up on PATH, or an absolute path.
 
     None for a native program, which brings its own. A script of any other kind is taken for one that starts `node`.
     """
@@ -55,7 +55,7 @@ def _find_sites(program: str, env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _read_interpreter(program: Path) -> Path:
-    """The first line of a script names its interpreter; anything else is one itself."""
+    """Return the first line of a script names its interpreter; anything else is one itself."""
     try:
         with program.open("rb") as file:
             line = file.readline(512)
@@ -97,7 +97,7 @@ def _list_editable(site: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _read_direct_url(file: Path) -> Path | None:
-    """The folder that an editable package was installed from, by what its installer wrote down."""
+    """Return the folder that an editable package was installed from, by what its installer wrote down."""
     try:
         said = json.loads(file.read_bytes())
         url = urlsplit(said["url"])

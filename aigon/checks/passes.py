@@ -36,7 +36,7 @@ def build_cache_key(world: World, check: Check, content: str) -> str:
 
 
 def _relevant_environment(world: World, check: Check) -> dict[str, str]:
-    """The variables that may matter. What tells worktrees apart does where the command names it."""
+    """Return the variables that may matter. What tells worktrees apart does where the command names it."""
     named = "\0".join((*check.argv, *check.env.values()))
     env = {k: v for k, v in world.check_env.items() if k in named or not _is_irrelevant(world, k)} | dict(check.env)
     return {**env, "PATH": _resolve_path_links(env.get("PATH", ""), world.workspace.root)}
@@ -63,7 +63,7 @@ def _read_sparse_checkout(world: World) -> str:
 
 
 def _identify_programs(check: Check) -> list[str]:
-    """The files that the command names by their place, as they are now: the tree need not hold them.
+    """Return the files that the command names by their place, as they are now: the tree need not hold them.
 
     Scripts by their content, which a checkout does not change; large ones, which tools are, by size and time.
     """
@@ -79,7 +79,7 @@ def _identify_file(path: Path) -> str:
 
 
 def find_pass(world: World, key: str, log: Path) -> Result | None:
-    """The pass remembered under this name; None for what an older aigon wrote, without tests.
+    """Return the pass remembered under this name; None for what an older aigon wrote, without tests.
 
     The output of one from another worktree is copied to `log`.
     """

@@ -59,7 +59,7 @@ class ProjectOnDisk:
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
 
     def read(self, path: str) -> bytes | None:
-        """The bytes of a file; None where there is none, or one too large to be configuration or a test."""
+        """Return the bytes of a file; None where there is none, or one too large to be configuration or a test."""
         if path not in self._contents:
             file = self._root / path
             wanted = self.kind(path) == "file" and file.stat().st_size <= LARGEST
@@ -67,7 +67,7 @@ class ProjectOnDisk:
         return self._contents[path]
 
     def glob(self, pattern: str) -> tuple[str, ...]:
-        """The files that match `pattern` (`*`, `**`, `?`, `{a,b}`), sorted.
+        """Return the files that match `pattern` (`*`, `**`, `?`, `{a,b}`), sorted.
 
         Left out: folders whose name begins with a dot, virtual environments, NOT_OURS, and links to folders.
         """
@@ -77,7 +77,7 @@ class ProjectOnDisk:
         return self._globs[pattern]
 
     def tool(self, name: str) -> str | None:
-        """The program `name`: in the project's environments, in the activated one, then on PATH."""
+        """Return the program `name`: in the project's environments, in the activated one, then on PATH."""
         own = [f"{place}/bin" for place in _ENVIRONMENTS] + ["node_modules/.bin"]
         folders = [str(root / place) for root in self._roots for place in own]
         return _program(name, folders + self._activated + self._on_path)
@@ -119,7 +119,7 @@ def _program(name: str, folders: list[str]) -> str | None:
 
 
 def _lies_in(python: str, name: str) -> bool:
-    """Whether `name` lies in the site-packages of the virtual environment that `python` belongs to."""
+    """Return whether `name` lies in the site-packages of the virtual environment that `python` belongs to."""
     environment = Path(python).parent.parent
     if not (environment / "pyvenv.cfg").is_file():
         return False

@@ -82,7 +82,7 @@ def _may_skip(operator: str) -> bool:
 
 
 def _reaches_the_end(commands: Sequence[ListedCommand], stops: bool) -> bool:
-    """Whether a failure of the first command is one of the whole script."""
+    """Return whether a failure of the first command is one of the whole script."""
     first, *others = commands
     if first.words[0] == "!" or first.before.endswith("$(") or "(" in first.before:
         return False
@@ -92,7 +92,7 @@ def _reaches_the_end(commands: Sequence[ListedCommand], stops: bool) -> bool:
 
 
 def _of(command: ListedCommand) -> tuple[str, ...] | None:
-    """The arguments that pytest gets from a simple command, None where it starts something else."""
+    """Return the arguments that pytest gets from a simple command, None where it starts something else."""
     words = command.words[1:] if command.words[0] == "!" else command.words
     for _ in range(_DEEPEST):
         words = tuple(_behind_assignments(words))
@@ -120,7 +120,7 @@ def _behind_assignments(words: Sequence[str]) -> Iterator[str]:
 
 
 def _started(name: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The command that `name` starts, None where it starts none that is known."""
+    """Return the command that `name` starts, None where it starts none that is known."""
     if _PYTHON.fullmatch(name):
         return _module(words)
     if name == "coverage" and words[:1] == ("run",):

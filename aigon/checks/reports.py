@@ -7,8 +7,6 @@ import shlex
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from aigon.text.globs import compile_glob
@@ -26,12 +24,12 @@ def read_report(report: Path) -> bytes | None:
 
 
 def is_complete(content: bytes | None) -> bool:
-    """Whether there is something, and not more than is read."""
+    """Return whether there is something, and not more than is read."""
     return bool(content) and not is_too_large(content)
 
 
 def is_too_large(content: bytes | None) -> bool:
-    """Whether there is more than is read."""
+    """Return whether there is more than is read."""
     return len(content or b"") > LARGEST_REPORT
 
 
@@ -45,75 +43,73 @@ NESTED = "${PYTEST_CURRENT_TEST}"
 """Set by pytest while a test runs; pytest fills it into the path. Braces: `make` and shells make nothing of them."""
 
 
-@dataclass(frozen=True, slots=True)
 class HiddenReports:
-    """Where reports are asked for: `folder` is the check's own, `name` random."""
+    """Reports of pytest runs inside opaque commands (`make test`, a script), in a folder of the check.
 
-    folder: Path
-    name: str
+    Every pytest that inherits the environment writes JUnit XML there. Runs one after the other write to one path: while
+    the command runs, what is there is moved away, so that none overwrites another (two that end within PAUSE of each
+    other can; tools that clear the environment, like tox, leave none). A pytest that a test starts writes elsewhere:
+    there the variable in the path has a value. What is under test shares pytest's process and so could find the path:
+    that it ended early shows, that it wrote a whole false report does not.
+
+    Runners of node get no such request: node:test takes reporters from NODE_OPTIONS, but beside one that the command
+    line names it does not start, and its report does not say which file a test is in.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._name = folder, f"report-{os.urandom(6).hex()}"
 
     def env(self, given: Mapping[str, str]) -> dict[str, str]:
-        """`given`, with the wish for a report behind the options that it has for pytest.
+        """Return `given` with the wish for a report after the options that it has for pytest.
 
         A pytest that aigon itself runs in is none of those that the command starts.
         """
-        path = self.folder / f"{self.name}{NESTED}.xml"
+        path = self._folder / f"{self._name}{NESTED}.xml"
         options = f"{given.get(ADDOPTS, '')} {shlex.quote(f'--junitxml={path}')}".strip()
         return {k: v for k, v in given.items() if k != "PYTEST_CURRENT_TEST"} | {ADDOPTS: options}
 
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Keep every report that is written while the context lasts."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._move_away, args=(ended,), name="reports", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
-def choose_spot(folder: Path) -> HiddenReports:
-    """A place in `folder` that was never used."""
-    return HiddenReports(folder, f"report-{os.urandom(6).hex()}")
+    def _move_away(self, ended: threading.Event) -> None:
+        written = [self._folder / f"{self._name}{variable}.xml" for variable in (NESTED, "")]
+        kept, last = 0, False
+        while not last and kept < MOST_RUNS:
+            last = ended.wait(PAUSE)
+            for path in written:
+                with contextlib.suppress(OSError):  # mostly: there is none
+                    path.rename(self._locate_kept(kept))
+                    kept += 1
 
+    def _locate_kept(self, number: int) -> Path:
+        return self._folder / f"{self._name}.{number:03d}"
 
-@contextmanager
-def collect_reports(where: HiddenReports) -> Iterator[None]:
-    """Keeps every report that is written while the context lasts."""
-    ended = threading.Event()
-    thread = threading.Thread(target=_move_away, args=(where, ended), name="reports", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    def read(self) -> Iterator[bytes]:
+        """Yield the reports in the order in which they were written; empty for one that is no file that can be read."""
+        for path in map(self._locate_kept, range(MOST_RUNS)):
+            if not os.path.lexists(path):
+                return
+            yield read_report(path) or b""
 
+    def were_refused(self, output: bytes) -> bool:
+        """Return whether a pytest without reports (`-p no:junitxml`) did not start because of the wish for one."""
+        return b"unrecognized arguments" in output and self._name.encode() in output
 
-def _move_away(where: HiddenReports, ended: threading.Event) -> None:
-    written = [where.folder / f"{where.name}{variable}.xml" for variable in (NESTED, "")]
-    kept, last = 0, False
-    while not last and kept < MOST_RUNS:
-        last = ended.wait(PAUSE)
-        for path in written:
-            with contextlib.suppress(OSError):  # mostly: there is none
-                path.rename(_kept_path(where, kept))
-                kept += 1
-
-
-def _kept_path(where: HiddenReports, number: int) -> Path:
-    return where.folder / f"{where.name}.{number:03d}"
-
-
-def read_collected(where: HiddenReports) -> Iterator[bytes]:
-    """The reports in the order in which they were written; empty for one that is no file that can be read."""
-    for path in map(partial(_kept_path, where), range(MOST_RUNS)):
-        if not os.path.lexists(path):
-            return
-        yield read_report(path) or b""
-
-
-def is_refused(where: HiddenReports, output: bytes) -> bool:
-    """Whether a pytest without its reports (`-p no:junitxml` on its command line) did not start because of ours."""
-    return b"unrecognized arguments" in output and where.name.encode() in output
-
-
-def strip_notice(where: HiddenReports, output: bytes) -> bytes:
-    """`output` without pytest's line on the file that nobody asked it for."""
-    if (name := where.name.encode()) not in output:
-        return output
-    line = re.compile(rb"^[^\n]*generated xml file: [^\n]*" + re.escape(name) + rb"[^\n]*(?:\n|\Z)", re.M)
-    return line.sub(b"", output)
+    def strip_notice(self, output: bytes) -> bytes:
+        """Return `output` without pytest's line on the file that nobody asked it for."""
+        if (name := self._name.encode()) not in output:
+            return output
+        line = re.compile(rb"^[^\n]*generated xml file: [^\n]*" + re.escape(name) + rb"[^\n]*(?:\n|\Z)", re.M)
+        return line.sub(b"", output)
 
 
 MOST_ENTRIES = 200_000

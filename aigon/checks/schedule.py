@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock
 
 from aigon.checks import execution
 from aigon.checks.dependencies import run_setup
@@ -39,7 +38,7 @@ def open_check_copy(job: Job, world: World, checks: Sequence[Check], number: int
     littering = find_littering(world.workspace.trusted, checks) if job.proof.mode == "clean-room" else set()
     tree = world.workspace.tree() if littering and not world.place else ""
     made: list[World] = []
-    lock = Lock()
+    lock = threading.Lock()
     with ExitStack() as room:
 
         def place_of(here: World, check: Check) -> World:
@@ -104,16 +103,13 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
         yield inside
 
 
-Events = Generator[Event, State, "tuple[Result, ...]"]
-
-
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """How to run a set of checks: `durations` are those of the last time, in seconds, by check name.
 
-    `known_failures` are the checks whose failure is expected and stops no other. Results go to `later`, where there is
-    such a list, in place of being remembered at once; `base` is what others know of a look at the base; `place_of` says
-    where each check runs.
+    `known_failures` are the checks whose failure is expected and stops no other. If there is a list `later`, results go
+    there instead of being remembered at once; `base` holds what others know of an assessment of the base; `place_of`
+    says where each check runs.
     """
 
     number: int
@@ -129,137 +125,113 @@ class Schedule:
     place_of: ChooseWorld = lambda world, _check: world
 
 
-def run_checks(world: World, checks: Sequence[Check], plan: Schedule) -> Events:
-    """Run them all; findings come back in the order given. Checks marked `exclusive` run alone, after the others."""
-    halt = threading.Event()
-    results: dict[str, Result] = {}
-    for group, slots in _group_checks(checks, plan):
-        if group:
-            results |= yield from _run_group(world, group, plan, slots, halt)
-    return tuple(results[check.name] for check in checks)
+def run_checks(world: World, checks: Sequence[Check], plan: Schedule) -> Generator[Event, State, tuple[Result, ...]]:
+    """Run them all, longest first, and return the results in the order given.
 
-
-def _group_checks(checks: Sequence[Check], plan: Schedule) -> list[tuple[list[Check], int]]:
-    """Those that may share the machine, longest first, then the exclusive ones one by one."""
+    Checks marked `exclusive` run alone, after the others.
+    """
     shared = [check for check in checks if not check.exclusive]
     shared.sort(key=lambda check: -plan.durations.get(check.name, check.timeout))
-    return [(shared, plan.slots), ([check for check in checks if check.exclusive], 1)]
+    runner = _Runner(world, plan)
+    for group, slots in ((shared, plan.slots), ([check for check in checks if check.exclusive], 1)):
+        if group:
+            yield from runner.run_group(group, slots)
+    return tuple(runner.results[check.name] for check in checks)
 
 
-def _run_group(
-    world: World, checks: Sequence[Check], plan: Schedule, slots: int, halt: threading.Event
-) -> Generator[Event, State, dict[str, Result]]:
-    events: SimpleQueue[CheckStarted | tuple[CheckFinished, Result]] = SimpleQueue()
-    results: dict[str, Result] = {}
-    with _open_pool(world, slots, len(checks)) as submit:
-        for check in checks:
-            submit(_run_one, world, check, plan, halt, events.put)
-        running = len(checks)
-        while running:
-            event = events.get()
-            if isinstance(event, CheckStarted):
-                yield event
-            else:
-                finished, result = event
-                running -= 1
-                results[finished.finding.check] = result
-                yield finished
-    return results
+class _Runner:
+    """Runs groups of checks in threads and yields their events in its own."""
 
+    def __init__(self, world: World, plan: Schedule) -> None:
+        self._world, self._plan = world, plan
+        self._halt = threading.Event()
+        self._events: SimpleQueue[CheckStarted | tuple[CheckFinished, Result]] = SimpleQueue()
+        self.results: dict[str, Result] = {}
 
-@contextmanager
-def _open_pool(world: World, slots: int, checks: int) -> Iterator[Callable[..., None]]:
-    """Submits to threads for so many checks, a single one to the thread that is there; ends when the last has ended."""
-    pool = world.aside if checks == 1 else ThreadPoolExecutor(min(slots, checks), thread_name_prefix="check")
-    futures: list[Future[None]] = []
-    try:
-        yield lambda *call: futures.append(pool.submit(*call))
-        for future in futures:
-            future.result()
-    finally:
-        wait(futures)
-        if pool is not world.aside:
-            pool.shutdown()
+    def run_group(self, checks: Sequence[Check], slots: int) -> Generator[Event, State, None]:
+        """Run these checks side by side, in at most so many slots."""
+        with self._open_pool(slots, len(checks)) as submit:
+            for check in checks:
+                submit(self._run_one, check)
+            running = len(checks)
+            while running:
+                event = self._events.get()
+                if isinstance(event, CheckStarted):
+                    yield event
+                else:
+                    finished, result = event
+                    running -= 1
+                    self.results[finished.finding.check] = result
+                    yield finished
 
+    @contextmanager
+    def _open_pool(self, slots: int, checks: int) -> Iterator[Callable[..., None]]:
+        """Submit to threads for so many checks, a single one to the thread that is there; wait until all have ended."""
+        aside = self._world.aside
+        pool = aside if checks == 1 else ThreadPoolExecutor(min(slots, checks), thread_name_prefix="check")
+        futures: list[Future[None]] = []
+        try:
+            yield lambda *call: futures.append(pool.submit(*call))
+            for future in futures:
+                future.result()
+        finally:
+            wait(futures)
+            if pool is not aside:
+                pool.shutdown()
 
-def _run_one(
-    world: World,
-    check: Check,
-    plan: Schedule,
-    halt: threading.Event,
-    put: Callable[[CheckStarted | tuple[CheckFinished, Result]], None],
-) -> None:
-    try:
-        result = _obtain_result(world, check, plan, halt, put)
-    except Exception as error:  # a thread's error would otherwise leave the loop waiting for a finding
-        if isinstance(error, ResourceShortage) or (isinstance(error, OSError) and is_shortage(error.errno)):
-            world.meter.trouble = world.meter.trouble or error
-        why = error.what if isinstance(error, AigonError) else repr(error)
-        result = Result(execution.make_error(check, f"aigon could not run it: {why}"))
-    if plan.stop_on_first_failure and _stops_others(check, result, plan):
-        halt.set()
-    put((CheckFinished(world.now(), plan.number, result.finding), result))
+    def _run_one(self, check: Check) -> None:
+        world, plan = self._world, self._plan
+        try:
+            result = self._obtain_result(check)
+        except Exception as error:  # a thread's error would otherwise leave the loop waiting for a finding
+            if isinstance(error, ResourceShortage) or (isinstance(error, OSError) and is_shortage(error.errno)):
+                world.meter.trouble = world.meter.trouble or error
+            why = error.what if isinstance(error, AigonError) else repr(error)
+            result = Result(execution.make_error(check, f"aigon could not run it: {why}"))
+        # A criterion's command fails until the feature is there: that is no reason to stop the checks.
+        is_expected = check.source == execution.CRITERION or check.name in plan.known_failures
+        if plan.stop_on_first_failure and result.finding.status in ("fail", "error") and not is_expected:
+            self._halt.set()
+        self._events.put((CheckFinished(world.now(), plan.number, result.finding), result))
 
-
-def _stops_others(check: Check, result: Result, plan: Schedule) -> bool:
-    """Return whether no further check starts. A criterion's command is red until the feature is there: that is news of
-    no check."""
-    expected = check.source == execution.CRITERION or check.name in plan.known_failures
-    return result.finding.status in ("fail", "error") and not expected
-
-
-def _obtain_result(
-    world: World,
-    check: Check,
-    plan: Schedule,
-    halt: threading.Event,
-    put: Callable[[CheckStarted | tuple[CheckFinished, Result]], None],
-) -> Result:
-    if world.stop.now:
-        return Result(execution.make_skipped(check, "the run was stopped"))
-    if halt.is_set():
-        return Result(execution.make_skipped(check, "another check failed first (stopOnFirstFailure)"))
-    key = choose_cache_key(world, check, plan)
-    if key and plan.use_cache and (found := _recall_result(world, check, plan, key)):
-        return found
-    with _acquire_slot(world, check) as free:
-        if not free:
+    def _obtain_result(self, check: Check) -> Result:
+        world, plan = self._world, self._plan
+        if world.stop.now:
             return Result(execution.make_skipped(check, "the run was stopped"))
-        put(CheckStarted(world.now(), plan.number, check.name, check.title))
-        place = plan.place_of(world, check)
-        result = execution.run_check(place, check, plan.folder)
-        if place is not world:
-            result = _mark_as_copy(result)
-    if key and plan.later is not None:
-        plan.later.append((key, result))
-    elif key and result.finding.status == "pass":
-        save_pass(world, key, result)
-    return result
-
-
-def _mark_as_copy(result: Result) -> Result:
-    """Say of a check that is red where it ran: files that git ignores are not in the copy."""
-    if result.finding.status == "pass":
+        if self._halt.is_set():
+            return Result(execution.make_skipped(check, "another check failed first (stopOnFirstFailure)"))
+        key = choose_cache_key(world, check, plan)
+        if key and plan.use_cache and (known := self._recall_result(check, key)):
+            return known
+        # A turn among the checks of all loops. The wait for it is none of the check's time.
+        turn = world.slots.acquire(world.stop, exclusive=check.exclusive) if world.slots else nullcontext(True)
+        with turn as is_free:
+            if not is_free:
+                return Result(execution.make_skipped(check, "the run was stopped"))
+            self._events.put(CheckStarted(world.now(), plan.number, check.name, check.title))
+            place = plan.place_of(world, check)
+            result = execution.run_check(place, check, plan.folder)
+        finding = result.finding
+        if place is not world and finding.status != "pass":
+            # Files that git ignores are not in the copy: that may be why it failed.
+            summary = f"{finding.summary} (run on a copy of the files that git holds)"
+            result = replace(result, finding=replace(finding, summary=summary))
+        if key and plan.later is not None:
+            plan.later.append((key, result))
+        elif key and finding.status == "pass":
+            save_pass(world, key, result)
         return result
-    summary = f"{result.finding.summary} (run on a copy of the files that git holds)"
-    return replace(result, finding=replace(result.finding, summary=summary))
 
-
-def _recall_result(world: World, check: Check, plan: Schedule, key: str) -> Result | None:
-    """The remembered pass, or at the base the failure that another saw there; what is both is neither."""
-    log = execution.locate_log(check, plan.folder)
-    green = find_pass(world, key, log)
-    red = plan.base.failure(key, world.workspace.root, log) if plan.base else None
-    return None if green and red else green or red
-
-
-def _acquire_slot(world: World, check: Check) -> AbstractContextManager[bool]:
-    """A turn among the checks of all loops. The wait for it is none of the check's time."""
-    return world.slots.acquire(world.stop, exclusive=check.exclusive) if world.slots else nullcontext(True)
+    def _recall_result(self, check: Check, key: str) -> Result | None:
+        """Return the remembered pass, or at the base the failure that another saw; what is both is neither."""
+        plan, log = self._plan, execution.locate_log(check, self._plan.folder)
+        passed = find_pass(self._world, key, log)
+        failed = plan.base.failure(key, self._world.workspace.root, log) if plan.base else None
+        return None if passed and failed else passed or failed
 
 
 def choose_cache_key(world: World, check: Check, plan: Schedule) -> str:
-    """The name of a pass; "" where none is remembered or believed: what ran elsewhere is another measurement."""
+    """Return the name of a pass; empty if none is remembered or believed: what ran elsewhere is another measurement."""
     if world.place or not check.remember:
         return ""
     return build_cache_key(world, check, plan.content_key(check.paths))

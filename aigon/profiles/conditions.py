@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.errors import AigonError, usage
+from aigon.errors import usage
 from aigon.model.checks import Project
 from aigon.text.documents import DocumentNode, Format, find_values
 
@@ -98,7 +98,7 @@ Condition = (
 
 
 def holds(condition: Condition, project: Project) -> bool:
-    """Whether `project` fulfils `condition`. Raises AigonError (usage) for a configuration file that is broken."""
+    """Return whether `project` fulfils `condition`. Raises AigonError (usage) for a broken configuration file."""
     match condition:
         case Always():
             return True
@@ -122,43 +122,34 @@ def holds(condition: Condition, project: Project) -> bool:
             return not holds(part, project)
 
 
+def _list_files(condition: TextMatches | EntryMatches, project: Project) -> list[str]:
+    return [name for pattern in condition.patterns for name in project.glob(pattern)[:SEARCHED]]
+
+
 def _text_holds(condition: TextMatches, project: Project) -> bool:
-    names = [name for pattern in condition.patterns for name in project.glob(pattern)[:SEARCHED]]
-    contents = ((project.read(name) or b"").decode("utf-8", "replace") for name in names)
+    contents = ((project.read(name) or b"").decode("utf-8", "replace") for name in _list_files(condition, project))
     return any(re.search(condition.matching, content) for content in contents)
 
 
 def _entry_holds(entry: EntryMatches, project: Project) -> bool:
-    if entry.patterns:
-        names = [name for pattern in entry.patterns for name in project.glob(pattern)[:SEARCHED]]
-        return any(_entry_holds_in(name, entry, project, strict=False) for name in names)
-    return _entry_holds_in(entry.file, entry, project, strict=True)
-
-
-def _entry_holds_in(file: str, entry: EntryMatches, project: Project, *, strict: bool) -> bool:
-    """Whether one file has it. What only matches a pattern may be broken on purpose, as a test's data is."""
-    raw = project.read(file)
-    if raw is None:
-        return False
-    try:
-        found = find_values(entry.format, raw, entry.keys)
-    except (ValueError, RecursionError) as error:
-        if strict:
-            raise _unreadable(entry, error) from None
-        return False
-    return any(_fits(value, entry) for value in found if _is_set(value))
-
-
-def _unreadable(entry: EntryMatches, error: Exception) -> AigonError:
-    what = f"{entry.file} is not valid {entry.format.upper()}: {error}".splitlines()[0]
-    return usage(what, where=entry.file, hint="Put it right: which checks this project has is read from it")
-
-
-def _is_set(value: object) -> bool:
-    return bool(value.strip()) if isinstance(value, str) else value is not None and value is not False
+    for name in _list_files(entry, project) if entry.patterns else [entry.file]:
+        if (raw := project.read(name)) is None:
+            continue
+        try:
+            values = find_values(entry.format, raw, entry.keys)
+        except (ValueError, RecursionError) as error:
+            if entry.patterns:  # what only matches a pattern may be broken on purpose, as a test's data is
+                continue
+            what = f"{name} is not valid {entry.format.upper()}: {error}".splitlines()[0]
+            raise usage(what, where=name, hint="Fix it: the checks of this project are read from it") from None
+        if any(_fits(value, entry) for value in values):
+            return True
+    return False
 
 
 def _fits(value: object, entry: EntryMatches) -> bool:
+    if value is None or value is False or (isinstance(value, str) and not value.strip()):
+        return False
     texts = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
     if entry.not_matching and any(re.search(entry.not_matching, text) for text in texts):
         return False
@@ -166,7 +157,7 @@ def _fits(value: object, entry: EntryMatches) -> bool:
 
 
 def parse_condition(node: DocumentNode) -> Condition:
-    """The condition in a document: a mapping with exactly one key, which names its kind."""
+    """Return the condition in a document: a mapping with exactly one key, which names its kind."""
     pairs = node.fields(KINDS)
     if len(pairs) != 1:
         raise node.wrong("must have exactly one key", f"One of {', '.join(KINDS)}; join several with any: or all:")
@@ -200,14 +191,10 @@ def _parse_entry(kind: Format, node: DocumentNode) -> Condition:
     wanted = {name: fields[name].pattern() for name in ("matching", "not_matching") if name in fields}
     file = fields["file"].inside() if "file" in fields else ""
     patterns = fields["glob"].texts() if "glob" in fields else ()
-    return EntryMatches(kind, file, _parse_keys(kind, fields), **wanted, patterns=patterns)
-
-
-def _parse_keys(kind: Format, fields: Mapping[str, DocumentNode]) -> tuple[str, ...]:
-    if kind != "ini":
-        return tuple(fields["key"].text().split("."))
     # Section names hold dots and colons of their own (`tool:pytest`), so they are not split.
-    return tuple(fields[name].text() for name in ("section", "key") if name in fields)
+    in_ini = tuple(fields[name].text() for name in place if name in fields)
+    keys = in_ini if kind == "ini" else tuple(fields["key"].text().split("."))
+    return EntryMatches(kind, file, keys, **wanted, patterns=patterns)
 
 
 KINDS: Mapping[str, Callable[[DocumentNode], Condition]] = {

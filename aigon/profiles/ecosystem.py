@@ -137,12 +137,12 @@ def _read_setup(node: DocumentNode) -> Setup:
 
 
 def read_roles(node: DocumentNode, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
-    """The choices under `roles:` in an ecosystem or a profile, by the names of their checks."""
+    """Return the choices under `roles:` in an ecosystem or a profile, by the names of their checks."""
     return {name: _read_choice(name, child, variables) for name, child in node.pairs().items()}
 
 
 def find_role(name: str) -> Role | None:
-    """The role that a check's name speaks of: `tests` for `tests` and `tests-e2e`."""
+    """Return the role that a check's name speaks of: `tests` for `tests` and `tests-e2e`."""
     return next((role for role in ROLES if name == role or name.startswith(f"{role}-")), None)
 
 
@@ -253,7 +253,7 @@ def find_project_folders(project: Project, ecosystems: Iterable[Ecosystem]) -> t
 
 
 def has_root_manifest(project: Project, ecosystems: Iterable[Ecosystem]) -> bool:
-    """Whether a manifest stands at the root itself."""
+    """Return whether a manifest stands at the root itself."""
     return any(project.glob(name) for each in ecosystems for name in each.manifests)
 
 

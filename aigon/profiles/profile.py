@@ -20,7 +20,10 @@ MERGED = ("ecosystems", "roles", "timeouts", "variables", "caches")
 
 @dataclass(frozen=True, slots=True)
 class ProfileDocuments:
-    """Documents by their path without suffix (`library`, `ecosystems/python`): those shipped and a project's own."""
+    """Documents by their path without suffix (`library`, `ecosystems/python`): those shipped and a project's own.
+
+    What a document does not say is taken from the one that its `extends:` names.
+    """
 
     shipped: Mapping[str, bytes]
     own: Mapping[str, bytes]
@@ -30,7 +33,7 @@ class ProfileDocuments:
         return list({**self.shipped, **self.own})
 
     def read(self, name: str) -> DocumentNode:
-        """The document as it counts. Raises AigonError (usage): malformed, or it extends nothing."""
+        """Return the document as it counts. Raises AigonError (usage): malformed, or it extends nothing."""
         return self._read(name, name in self.own, ())
 
     def _read(self, name: str, own: bool, extended_by: tuple[str, ...]) -> DocumentNode:
@@ -108,7 +111,7 @@ class Profile:
 
 
 def load_profiles(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Profile]:
-    """Every profile by name. A project's own comes in by the same door and replaces a shipped one of its name.
+    """Return every profile by name. A project's own comes in by the same door and replaces a shipped one of its name.
 
     The keys are paths without suffix: `library`, `ecosystems/python`. Raises AigonError (usage) for the first
     document that is malformed.
@@ -120,7 +123,7 @@ def load_profiles(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dic
 
 
 def load_ecosystems(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Ecosystem]:
-    """Every ecosystem by name. Raises AigonError (usage) for the first document that is malformed."""
+    """Return every ecosystem by name. Raises AigonError (usage) for the first document that is malformed."""
     return dict(_read_ecosystems(tuple(_select_ecosystems(shipped)), tuple(_select_ecosystems(own))))
 
 
@@ -146,7 +149,7 @@ def load_protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> 
 
 
 def parse_profile(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:
-    """The profile in a YAML document; `shared` are the ecosystems it may use. Raises AigonError (usage)."""
+    """Return the profile in a YAML document; `shared` are the ecosystems it may use. Raises AigonError (usage)."""
     return _read_profile(name, parse_yaml(document, file or f"profiles/{name}.yaml"), shared or {})
 
 
@@ -170,7 +173,7 @@ def _read_profile(name: str, node: DocumentNode, shared: Mapping[str, Ecosystem]
 
 
 def _read_parts(node: DocumentNode, shared: Mapping[str, Ecosystem]) -> Iterable[ProfilePart]:
-    """The ecosystems that the profile names, in its order; where it says `*` the others stand."""
+    """Return the ecosystems that the profile names, in its order; where it says `*` the others stand."""
     named = node.pairs()
     for name, child in named.items():
         if name == EVERY:
@@ -190,7 +193,7 @@ def _read_own_part(name: str, node: DocumentNode) -> ProfilePart:
 
 
 def find_profile(profiles: Mapping[str, Profile], name: str) -> Profile:
-    """The profile called `name`. Raises AigonError (usage) that names the nearest."""
+    """Return the profile called `name`. Raises AigonError (usage) that names the nearest."""
     if name not in profiles:
         where = f"--profile, AIGON_PROFILE or profile in {CONFIG}"
         raise usage(f"There is no profile {name!r}", where=where, hint=suggest(name, profiles))
@@ -198,7 +201,7 @@ def find_profile(profiles: Mapping[str, Profile], name: str) -> Profile:
 
 
 def detect_profile(profiles: Iterable[Profile], project: Project) -> Profile:
-    """The matching profile with the highest priority. Raises AigonError (usage) for none, and for a tie."""
+    """Return the matching profile with the highest priority. Raises AigonError (usage) for none, and for a tie."""
     matching = [p for p in profiles if p.detect is not None and holds(p.detect, project)]
     if not matching:
         raise usage("No profile matches this project", hint='Choose one: --profile NAME, or "profile" in ' + CONFIG)
@@ -214,7 +217,7 @@ def detect_profile(profiles: Iterable[Profile], project: Project) -> Profile:
 def resolve_profile(
     profile: Profile, project: Project, overrides: Mapping[str, object] | None = None, file: str = CONFIG
 ) -> Resolution:
-    """The checks that this project has. `overrides` is the key `checks` of `file`, as it stands there.
+    """Return the checks that this project has. `overrides` is the key `checks` of `file`, as it stands there.
 
     Looks at files and for programs, runs nothing of the project. Raises AigonError (usage) for malformed overrides
     and for configuration files of the project that cannot be read.

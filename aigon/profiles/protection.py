@@ -22,6 +22,11 @@ FOUND = ("a check", "the validation script", "called by a check", "a target of t
 """Sources of rules that are read from the tree."""
 
 
+_RUNNER_MODULES = frozenset(
+    ("pytest", "_pytest", "pluggy", "mypy", "ruff", "coverage", "sitecustomize", "usercustomize", "nose2", "tox")
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Files by glob; with `keys` only those keys of them (dotted; sections in an INI file) are meant.
@@ -37,7 +42,7 @@ class Rule:
     source: str = ""
 
     def means(self, path: str) -> bool:
-        """Whether it is about this file."""
+        """Return whether it is about this file."""
         return any(is_match(pattern, path) for pattern in self.paths)
 
     @property
@@ -58,7 +63,7 @@ class Protection:
     secrets: tuple[str, ...] = ()
 
     def found(self) -> tuple[Rule, ...]:
-        """The rules that were read from the project's own scripts."""
+        """Return the rules that were read from the project's own scripts."""
         return tuple(rule for rule in self.rules if rule.source in FOUND)
 
     def with_found(self, earlier: Sequence[Rule]) -> "Protection":
@@ -70,15 +75,15 @@ class Protection:
         return replace(self, rules=(*self.rules[:place], *more, *self.rules[place:]))
 
     def allowed(self, path: str) -> bool:
-        """Whether the spec's frontmatter permits any change of this file."""
+        """Return whether the spec's frontmatter permits any change of this file."""
         return any(is_covered(pattern, path) for pattern in self.allow)
 
     def may_hold_secrets(self, path: str) -> bool:
-        """Whether the spec or the configuration lets a file be committed whatever it looks like."""
+        """Return whether the spec or the configuration lets a file be committed whatever it looks like."""
         return any(is_covered(pattern, path) for pattern in (*self.allow, *self.secrets))
 
     def rules_of(self, path: str) -> tuple[Rule, ...]:
-        """The rules that count for a file; none for one that is free or that the spec allows.
+        """Return the rules that count for a file; none for one that is free or that the spec allows.
 
         A rule on keys leaves the other keys to those after it; the first one on the whole file is the last.
         """
@@ -131,23 +136,11 @@ SHADOW = Rule((), "review", "config", source="a module named like one of Python'
 def is_shadowing(path: str) -> bool:
     """Whether a module at the root (or in `src`) would be imported in place of one of Python's or the test runner's."""
     top = path.removeprefix("src/").removesuffix(".py").partition("/")[0]
-    runners = (
-        "pytest",
-        "_pytest",
-        "pluggy",
-        "mypy",
-        "ruff",
-        "coverage",
-        "sitecustomize",
-        "usercustomize",
-        "nose2",
-        "tox",
-    )
-    return path.endswith(".py") and (top in sys.stdlib_module_names or top in runners)
+    return path.endswith(".py") and (top in sys.stdlib_module_names or top in _RUNNER_MODULES)
 
 
 def read_rules(node: DocumentNode) -> tuple[Rule, ...]:
-    """The rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
+    """Return the rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
     return tuple(_read_rule(item) for item in node.items())
 
 
@@ -163,7 +156,7 @@ def _read_rule(node: DocumentNode) -> Rule:
 
 
 def describe_rules(rules: Sequence[Rule]) -> list[dict[str, object]]:
-    """The rules as data for people and scripts."""
+    """Return the rules as data for people and scripts."""
     return [
         {"paths": list(r.paths), "level": r.level, "part": r.part, "keys": list(r.keys), "source": r.source}
         for r in rules

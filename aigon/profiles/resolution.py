@@ -52,7 +52,7 @@ class Resolution:
 
 
 def choose_check(choice: RoleChoice, ecosystem: Ecosystem, project: Project, timeout: float | None) -> Check | Absent:
-    """The check of the first candidate that fits. `timeout` (seconds) is the profile's word and wins."""
+    """Return the check of the first candidate that fits. `timeout` (seconds) is the profile's word and wins."""
     for candidate in choice.candidates:
         if holds(candidate.condition, project):
             return _make_check(choice, candidate, ecosystem, project, timeout)
@@ -119,7 +119,7 @@ def locate_program(argv: tuple[str, ...], project: Project) -> tuple[str, ...]:
 
 
 def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: Project) -> tuple[str, str]:
-    """The first thing that is not installed, and how to get it; two empty texts when all is there."""
+    """Return the first thing that is not installed, and how to get it; two empty texts when all is there."""
     for name in find_missing_programs(argv, candidate.argv, project):
         return name, candidate.hint or f"Install {name} and put it on PATH"
     for need in candidate.needs:
@@ -129,7 +129,7 @@ def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: P
 
 
 def find_missing_programs(argv: tuple[str, ...], template: tuple[str, ...], project: Project) -> list[str]:
-    """The programs of a command that are not there: the tools its template names, and the one it starts."""
+    """Return the programs of a command that are not there: the tools its template names, and the one it starts."""
     named = [m[2] for each in template for m in PLACEHOLDER.finditer(each) if m[2]]
     started = [] if "/" in argv[0] else [argv[0]]
     return [name for name in (*named, *started) if project.tool(name) is None]
