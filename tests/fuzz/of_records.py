@@ -189,8 +189,8 @@ def _board() -> None:
     here = RepositoryFolders(root, root / ".git", ())
     read_state_files(here)
     with (
-        patch.object(board_cards, "around", lambda _start: here),
-        patch.object(board_cards, "known_home", lambda _dir: None),
+        patch.object(board_cards, "find_repository", lambda _start: here),
+        patch.object(board_cards, "find_home", lambda _dir: None),
     ):
         columns = board_cards.gather_board(root, everything=True)
     json.dumps(build_board_document(columns))
