@@ -1,4 +1,8 @@
-"""Files that only people and aigon write: remembered before an agent works, put back after it."""
+"""Files that only people and aigon write: remembered before an agent works, put back after it.
+
+While nothing changes, `remember` and `put_back` cost one `lstat` per file: no content is read, no program is started.
+All processes of the agent have to be gone before `put_back`.
+"""
 
 import base64
 import json
@@ -14,17 +18,17 @@ from aigon.files.atomic import copy_aside, make_real_folders, move_aside, write_
 from aigon.git.file_state import HIDDEN, NOTHING, FileState, Mark, list_names, read_mark, read_state, reread_state
 
 Opinion = Callable[[Path, bytes | None, bytes | None], str | None]
-"""What to say of a file's change (its content before and now, None for no file); None to let it be, `""` for no more
-than that it changed."""
+"""Judges the change of a file (its content before and now, None for no file): None to accept it, `""` to put it back,
+or why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectedPaths:
-    """What to keep: `files` (present or not), `folders` with all that is in them, files that only `grow`.
+    """What to protect: `files` (existing or not), `folders` with all their content, files that only grow.
 
-    `roots` are the folders they are below; one that is replaced cannot be put back. Of the folders in `passing` (a
-    submodule's, another worktree's) nothing is put back when the whole folder is gone. What is in `unlinked` folders is
-    not kept, but a link that takes the place of one gives way.
+    All of it is below the `roots`; a root that is replaced cannot be put back. Nothing in a `passing` folder (of a
+    submodule, of another worktree) is put back if the whole folder is gone. The content of `unlinked` folders is not
+    protected, but a link that replaces one is removed.
     """
 
     roots: tuple[Path, ...]
@@ -40,7 +44,7 @@ How = Literal["changed", "removed", "added"]
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A kept file that was not as it was left. `kept` is where the new version is now, None where there is none."""
+    """A protected file that was changed. `kept` is where the new version is now."""
 
     path: Path
     name: str
@@ -50,18 +54,17 @@ class FileEdit:
 
     @property
     def sentence(self) -> str:
-        """For people and the agent."""
         what = {"changed": "was changed; it was put back", "removed": "was removed; it was put back"}
         more = f" ({self.detail})" if self.detail else ""
         return f"{self.name}{more} {what.get(self.how, 'was added; it was taken away')}"
 
 
 _NOTED: Mark = (2,)
-"""The mark of what was written down: that of no file, so that each is looked into."""
+"""The mark of a recalled state: no file has it, so that each is read."""
 
 
 class FileProtection:
-    """Keeps what `places` names (asked again each time); what comes in its place goes to the folder `displaced`."""
+    """Protects what `places()` names; what replaced it goes to the folder `displaced`."""
 
     def __init__(self, places: Callable[[], ProtectedPaths], displaced: Path, opinion: Opinion = lambda *_: "") -> None:
         self._places, self._displaced, self._opinion = places, displaced, opinion
@@ -71,7 +74,7 @@ class FileProtection:
         self._unlinked: tuple[Path, ...] = ()
 
     def remember(self) -> None:
-        """Take everything as it is now for right. Raises AigonError (exit 7) where it cannot be read."""
+        """Remember everything as it is now. Raises AigonError (exit 7) if it cannot be read."""
         self._now, before = self._places(), self._kept
         growing = {os.fspath(path) for path in self._now.growing}
         files = [os.fspath(path) for path in (*self._now.files, *self._now.growing)]
@@ -86,27 +89,24 @@ class FileProtection:
         self._roots = {root: identity for root in self._now.roots if (identity := _read_folder_identity(root))}
 
     def noted(self) -> bytes:
-        """What is remembered, to be written down: nobody else knows it once this process was killed."""
+        """Return what is remembered, to be written down in case this process is killed."""
         each = {p: (k.mode, base64.b64encode(k.data).decode(), sorted(k.names)) for p, k in self._kept.items()}
         return json.dumps(each).encode()
 
     def recall(self, note: bytes, but: Path) -> None:
-        """Remember what is in `note` of the places that there still are, but for those in the folder `but`.
-
-        Raises ValueError for what is no such note.
-        """
+        """Remember what `note` says about paths that are still protected, except those in `but`. Raises ValueError."""
         self._now = now = self._places()
         kept = {
             path: FileState(_NOTED, m, base64.b64decode(d), frozenset(names))
             for path, (m, d, names) in _parse_note(note)
         }
-        there = {path for path in map(Path, kept) if path in now.files or {path, *path.parents} & {*now.folders}}
-        self._kept = {os.fspath(path): kept[os.fspath(path)] for path in there if not path.is_relative_to(but)}
+        known = {path for path in map(Path, kept) if path in now.files or {path, *path.parents} & {*now.folders}}
+        self._kept = {os.fspath(path): kept[os.fspath(path)] for path in known if not path.is_relative_to(but)}
 
     def put_back(self) -> tuple[FileEdit, ...]:
-        """Make everything as it was remembered; what had been changed, removed or added, and was not let be.
+        """Restore what was remembered; return what had been changed, removed or added and was not accepted.
 
-        Raises AigonError (exit 7) where that cannot be done, or where one of the roots is another folder now.
+        Raises AigonError (exit 7) if that fails, or if one of the roots is another folder now.
         """
         for root, identity in self._roots.items():
             if _read_folder_identity(root) != identity:
@@ -117,63 +117,65 @@ class FileProtection:
             return ()
         gone = tuple(f"{folder}{os.sep}" for folder in self._now.passing if not os.path.lexists(folder))
         try:
-            unlinked = [self._edited(each, "changed", "a link", move_aside(each, self._displaced)) for each in linked]
+            unlinked = [
+                self._make_edit(each, "changed", "a link", move_aside(each, self._displaced)) for each in linked
+            ]
             paths = sorted(path for path in self._kept if not path.startswith(gone))
-            return (*unlinked, *(edited for path in paths for edited in self._mended(path, self._kept[path])))
+            return (*unlinked, *(edited for path in paths for edited in self._restore_path(path, self._kept[path])))
         except OSError as error:
             raise _make_error("cannot be put back", error) from error
 
-    def _mended(self, path: str, kept: FileState) -> Iterator[FileEdit]:
-        """Put one file or folder back. A folder comes before what is in it, as paths are sorted."""
+    def _restore_path(self, path: str, kept: FileState) -> Iterator[FileEdit]:
+        """Put one file or folder back. Folders come before their content, as paths are sorted."""
         now = read_mark(path)
         if now != HIDDEN and kept.untouched(now):
             return
         place = Path(path)
         if now == HIDDEN:
-            make_real_folders(place.parent, self._root(place), self._displaced)
+            make_real_folders(place.parent, self._find_root(place), self._displaced)
         there = _read_state(path, kept)
         if there and kept.same(there):
             self._kept[path] = there  # looked into: from here on its mark proves it, unless it is fresh itself
         elif kept.is_folder or place in self._now.folders:
-            yield from self._folder(place, kept)
+            yield from self._restore_folder(place, kept)
         else:
-            yield from self._file(place, kept, there)
+            yield from self._restore_file(place, kept, there)
 
-    def _folder(self, place: Path, kept: FileState) -> Iterator[FileEdit]:
-        """Anything else in a kept folder's place gives way; of what is new in it, what is not let be."""
+    def _restore_folder(self, place: Path, kept: FileState) -> Iterator[FileEdit]:
+        """Displace what replaced a folder, and new entries in it that are not accepted."""
         found = read_mark(os.fspath(place))[0]
         if found and not stat.S_ISDIR(found):
-            yield self._edited(place, "changed" if kept.mode else "added", "", move_aside(place, self._displaced))
+            yield self._make_edit(place, "changed" if kept.mode else "added", "", move_aside(place, self._displaced))
         if kept.is_folder and not place.is_dir():
-            make_real_folders(place, self._root(place), self._displaced)
+            make_real_folders(place, self._find_root(place), self._displaced)
         if kept.is_folder and stat.S_IMODE(place.stat().st_mode) != stat.S_IMODE(kept.mode):
             place.chmod(stat.S_IMODE(kept.mode))
         for name in sorted(list_names(place) - kept.names if place.is_dir() else ()):
             new = _read_state(os.fspath(place / name), FileState(NOTHING))
             said = self._opinion(place / name, None, new.data) if new and new.is_file else ""
             if said is not None:
-                yield self._edited(place / name, "added", said, move_aside(place / name, self._displaced))
+                yield self._make_edit(place / name, "added", said, move_aside(place / name, self._displaced))
 
-    def _file(self, place: Path, kept: FileState, there: FileState | None) -> Iterator[FileEdit]:
-        said = self._said(place, kept, there)
+    def _restore_file(self, place: Path, kept: FileState, there: FileState | None) -> Iterator[FileEdit]:
+        said = self._judge(place, kept, there)
         if said is not None:
             how: How
             how = "added" if not kept.mode else "changed" if read_mark(os.fspath(place))[0] else "removed"
-            yield self._edited(place, how, said, self._restore(place, kept, there))
+            yield self._make_edit(place, how, said, self._restore(place, kept, there))
 
-    def _said(self, place: Path, kept: FileState, there: FileState | None) -> str | None:
-        """The opinion on a change of content; a link, other mode bits or what cannot be read is put back unasked."""
+    def _judge(self, place: Path, kept: FileState, there: FileState | None) -> str | None:
+        """Return the opinion on a change of content; links, mode bits and unreadable files are put back unasked."""
         plain = there is not None and (there.is_file or not there.mode) and (kept.is_file or not kept.mode)
         if there is None or not plain or there.data == kept.data:
             return ""
         return self._opinion(place, kept.data if kept.mode else None, there.data if there.mode else None)
 
     def _restore(self, place: Path, kept: FileState, there: FileState | None) -> Path | None:
-        """The old file is there at every moment that the new one is not."""
+        """Restore a file; at every moment either the old or the new one exists. Return where the new one is now."""
         aside = None
         if not kept.mode:
             return move_aside(place, self._displaced)
-        make_real_folders(place.parent, self._root(place), self._displaced)
+        make_real_folders(place.parent, self._find_root(place), self._displaced)
         if kept.is_file and there and there.is_file and there.data == kept.data:
             place.chmod(stat.S_IMODE(kept.mode))
             return None
@@ -187,13 +189,13 @@ class FileProtection:
             place.symlink_to(os.fsdecode(kept.data))
         return aside
 
-    def _root(self, place: Path) -> Path:
-        """The innermost root; where there is none, the folder itself."""
+    def _find_root(self, place: Path) -> Path:
+        """Return the innermost root, else the parent folder."""
         above = [root for root in self._now.roots if place.is_relative_to(root) and place != root]
         return max(above, key=lambda root: len(root.parts), default=place.parent)
 
-    def _edited(self, place: Path, how: How, said: str, aside: Path | None) -> FileEdit:
-        root = self._root(place)
+    def _make_edit(self, place: Path, how: How, said: str, aside: Path | None) -> FileEdit:
+        root = self._find_root(place)
         return FileEdit(place, os.fspath(place.relative_to(root.parent)), how, said, aside)
 
 
@@ -205,7 +207,7 @@ def _parse_note(note: bytes) -> Iterator[tuple[str, tuple[int, str, list[str]]]]
 
 
 def _read_folder(folder: str, before: dict[str, FileState]) -> Iterator[tuple[str, FileState]]:
-    """The folder and all below it."""
+    """Yield the folder and everything below it."""
     kept = read_state(folder, before.get(folder))
     yield folder, kept
     for name in kept.names:
@@ -214,14 +216,14 @@ def _read_folder(folder: str, before: dict[str, FileState]) -> Iterator[tuple[st
 
 def _read_folder_identity(folder: Path) -> tuple[int, int] | None:
     try:
-        found = folder.stat()
+        state = folder.stat()
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+    return (state.st_dev, state.st_ino) if stat.S_ISDIR(state.st_mode) else None
 
 
 def _read_state(path: str, kept: FileState) -> FileState | None:
-    """What is there now, read whole; None where it cannot be read."""
+    """Return the state of a path now, read whole; None if it cannot be read."""
     try:
         return reread_state(path, kept)
     except OSError:

@@ -1,4 +1,4 @@
-"""One file, link or folder as it was found: enough to tell for nothing whether it changed, and to make it again."""
+"""The state of a file, link or folder: enough to tell cheaply whether it changed, and to restore it."""
 
 import os
 import stat
@@ -11,15 +11,15 @@ from typing import BinaryIO
 
 Mark = tuple[int, ...]
 FRESH_NS = 20_000_000
-"""A clock of a file system goes in steps, up to 10 ms on Linux: what changed just now may change again unseen."""
+"""Clocks of file systems have steps of up to 10 ms on Linux: what changed just now may change again unseen."""
 PIECE = 256 * 1024
-"""Bytes of a file that are packed together, in less than a millisecond."""
+"""Bytes of a file that are packed together, which takes less than a millisecond."""
 NOTHING: Mark = (0,)
 HIDDEN: Mark = (1,)
 
 
 def read_mark(path: str) -> Mark:
-    """What changes with the file, as nobody can set a ctime. `NOTHING`: nothing is there, `HIDDEN`: one cannot look."""
+    """Return what changes with a file, as nobody can set a ctime; NOTHING for no file, HIDDEN if out of reach."""
     try:
         return make_mark(os.lstat(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -28,14 +28,14 @@ def read_mark(path: str) -> Mark:
         return HIDDEN
 
 
-def make_mark(found: os.stat_result) -> Mark:
-    """The mark of a file whose state is known."""
-    return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+def make_mark(state: os.stat_result) -> Mark:
+    """Return the mark of a file by its `lstat`."""
+    return (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """So many bytes of a file, packed, and their digest, which tells whether others are alike."""
+    """`size` bytes of a file, packed, and their digest."""
 
     size: int
     digest: bytes
@@ -44,10 +44,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """`mode` is 0 where nothing is; `end` a file's bytes or a link's target; `names` what a folder holds.
+    """`mode` is 0 if nothing exists; `end` holds a file's bytes or a link's target; `names` what a folder holds.
 
-    `fresh`: its mark proves nothing yet. Of a file that grows, what comes before `end` is in `pieces`: a journal of a
-    thousand iterations takes up less than a megabyte then.
+    If it is `fresh`, its mark proves nothing yet. Of a file that grows, what precedes `end` is in `pieces`: a journal
+    of a thousand iterations takes less than a megabyte.
     """
 
     mark: Mark
@@ -59,16 +59,16 @@ class FileState:
 
     @property
     def data(self) -> bytes:
-        """All of a file's bytes, or a link's target."""
+        """All bytes of a file, or the target of a link."""
         return b"".join([*(zlib.decompress(piece.packed) for piece in self.pieces), self.end])
 
     @property
     def size(self) -> int:
-        """How many bytes that is."""
+        """The length of `data`."""
         return sum(piece.size for piece in self.pieces) + len(self.end)
 
     def untouched(self, now: Mark) -> bool:
-        """Whether a mark taken now proves that nothing changed."""
+        """Whether the mark `now` proves that nothing changed."""
         return self.mark == now and not self.fresh
 
     @property
@@ -82,16 +82,16 @@ class FileState:
         return stat.S_ISDIR(self.mode)
 
     def same(self, other: "FileState") -> bool:
-        """Whether the two are alike, whenever they were written."""
+        """Whether the two are equal, whenever they were written."""
         if (self.mode, self.names) != (other.mode, other.names):
             return False
         return (self.pieces, self.end) == (other.pieces, other.end) or self.data == other.data
 
 
 def read_state(path: str, before: FileState | None = None, *, grows: bool = False) -> FileState:
-    """What is at `path` now. Nothing is read where it is as `before`; of a file that only grows, only what is new.
+    """Return the state of `path`. Nothing is read if it is as `before`; of a file that `grows`, only what is new.
 
-    Raises OSError where it cannot be read.
+    Raises OSError.
     """
     now = read_mark(path)
     if before and before.untouched(now):
@@ -112,10 +112,7 @@ def read_state(path: str, before: FileState | None = None, *, grows: bool = Fals
 
 
 def reread_state(path: str, kept: FileState) -> FileState:
-    """What is at `path` now, all of it read. Where it still begins with the pieces of `kept`, they are not made again.
-
-    Raises OSError where it cannot be read.
-    """
+    """Read all of `path`; reuse the pieces of `kept` if the file still begins with them. Raises OSError."""
     now = read_mark(path)
     if kept.pieces and stat.S_ISREG(now[0]):
         fresh = _is_fresh(now)
@@ -126,9 +123,9 @@ def reread_state(path: str, kept: FileState) -> FileState:
 
 
 def list_names(folder: str | Path) -> frozenset[str]:
-    """What a folder holds, by name."""
-    with os.scandir(folder) as found:
-        return frozenset(entry.name for entry in found)
+    """Return the names in a folder."""
+    with os.scandir(folder) as entries:
+        return frozenset(entry.name for entry in entries)
 
 
 def _is_fresh(now: Mark) -> bool:
@@ -140,7 +137,7 @@ def _has_grown(before: FileState, now: Mark) -> bool:
 
 
 def _pack(known: FileState, file: BinaryIO) -> tuple[tuple[Piece, ...], bytes]:
-    """The pieces and the end of a file of which all but what is known is read."""
+    """Return pieces and end of a file after reading the rest of it."""
     pieces, end = known.pieces, known.end
     while more := file.read(PIECE):
         end += more
@@ -150,5 +147,5 @@ def _pack(known: FileState, file: BinaryIO) -> tuple[tuple[Piece, ...], bytes]:
 
 
 def _open_plain(path: str) -> BinaryIO:
-    """A plain file: no link is followed, and a pipe blocks nobody."""
+    """Open a plain file: no link is followed, and a pipe does not block."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")

@@ -14,8 +14,8 @@ _SHARED = (
     "config", "config.worktree", "commondir", "shallow", "objects/info/alternates",
     "info/exclude", "info/attributes", "info/grafts", "info/sparse-checkout",
 )  # fmt: skip
-"""Files of a git directory, there or not. A planted `commondir` would send git elsewhere for all of them; `info/refs`
-is left out, since git writes it itself."""
+"""Files of a git directory, existing or not, except `info/refs`, which git itself writes. A planted `commondir` would
+redirect git for all of them."""
 _FOLDERS = ("hooks", "branches", "remotes")
 _WORKTREE = ("config.worktree", "commondir", "gitdir", "info/sparse-checkout", "info/attributes", "info/exclude")
 _CONFIGURATION = ("config", "config.worktree")
@@ -24,10 +24,10 @@ _CONFIGURATION = ("config", "config.worktree")
 def watch_git_paths(
     git: TrustedGit, hooks_path: str = "", more: Callable[[], ProtectedPaths] = lambda: ProtectedPaths(())
 ) -> Callable[[], ProtectedPaths]:
-    """What to keep of a checkout: its repository, its other worktrees, its submodules, aigon's own git directory.
+    """Return a function that lists what to protect: in the repository, worktrees, submodules, aigon's git directory.
 
-    `hooks_path` is the person's `core.hooksPath`: hooks in the work tree are files like any other, hooks elsewhere
-    are kept. `more` adds what aigon itself writes. Submodules and worktrees are looked for each time.
+    `hooks_path` is the person's `core.hooksPath`: hooks in the work tree are files like any other, hooks elsewhere are
+    protected. `more` adds what aigon itself writes.
     """
     common, own = git.common_dir, git.directory
     roots = (git.root, common, git.git_dir, own)
@@ -57,7 +57,7 @@ def watch_git_paths(
 
 
 def _find_outer_hooks(git: TrustedGit, configured: str) -> Iterator[Path]:
-    """The folder that `core.hooksPath` names, unless it is part of the work tree."""
+    """Yield the folder that `core.hooksPath` names, unless it is part of the work tree."""
     folder = git.root / Path(configured).expanduser() if configured else None
     if folder and folder.is_dir():
         folder = folder.resolve()
@@ -70,7 +70,7 @@ def _list_worktree_dirs(git: TrustedGit) -> tuple[Path, ...]:
 
 
 def _list_module_dirs(folder: Path) -> Iterator[Path]:
-    """Git directories of submodules, those of their submodules too; a name may have slashes in it."""
+    """Yield the git directories of submodules, recursively; a name may have slashes in it."""
     for found in _list_subfolders(folder):
         if (found / "HEAD").exists():
             yield found
@@ -87,7 +87,7 @@ def _list_subfolders(folder: Path) -> Iterator[Path]:
 
 
 def list_global_config(env: Mapping[str, str]) -> tuple[Path, ...]:
-    """The person's own configuration files, and where they lead to: `git config --global` writes them."""
+    """Return the person's global configuration files and the targets of links: `git config --global` writes them."""
     home = Path(env.get("HOME", "~")).expanduser()
     xdg = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
     names = [Path(env["GIT_CONFIG_GLOBAL"])] if env.get("GIT_CONFIG_GLOBAL") else [home / ".gitconfig", xdg]
@@ -96,16 +96,16 @@ def list_global_config(env: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
-    """Lets be what git writes by itself while people work: a branch's upstream, a submodule's address, sample hooks.
+    """Return an opinion that accepts what git itself writes: a branch's upstream, a submodule's URL, sample hooks.
 
-    Where the repository is `shared` with other loops, also where their worktrees are now, and what makes them sparse.
+    In a repository that is `shared` with other loops, it accepts where their worktrees are and what makes them sparse.
     """
     others = git.common_dir / "worktrees"
     here = git.git_dir if git.git_dir != git.common_dir else None
 
     def said(path: Path, before: bytes | None, after: bytes | None) -> str | None:
         if path == git.common_dir / "aigon" / NOTE and is_note_current(after, git.common_dir):
-            return None  # an aigon of another state home added that one
+            return None  # an aigon with another state home added it
         elsewhere = path.is_relative_to(others) and here not in path.parents
         if shared and elsewhere and _is_worktrees_own(path, after):
             return None
@@ -124,12 +124,12 @@ def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
 
 
 def _is_worktrees_own(path: Path, after: bytes | None) -> bool:
-    """Whether a file of a worktree says no more than which files are there, or truly where it is now."""
+    """Whether a file of a worktree only says which files it holds, or truly where it is now."""
     return path.name == "sparse-checkout" or (path.name == "gitdir" and _leads_back(path, after or b""))
 
 
 def _leads_back(gitdir: Path, content: bytes) -> bool:
-    """Whether the work tree that a `gitdir` names says that this git directory is its own."""
+    """Whether the work tree that a `gitdir` names claims this git directory."""
     try:
         there = Path(os.fsdecode(content.rstrip(b"\n"))).read_bytes()
     except (OSError, ValueError):
@@ -138,7 +138,7 @@ def _leads_back(gitdir: Path, content: bytes) -> bool:
 
 
 def _list_config(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | None:
-    """The entries of a configuration, without those of files that it includes; None where git cannot read it."""
+    """Return the entries of a configuration without included files; None if git cannot read it."""
     code, out, _ = git.attempt("config", "--file", "-", "--no-includes", "--list", "-z", stdin=text)
     return parse_config(out) if code == 0 else None
 
@@ -159,22 +159,22 @@ _ADDED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"safe\.directory"), re.compile(r"/[^*]*")),
     (re.compile(r"maintenance\.repo"), re.compile(r"/.*")),
 )
-"""May be added, with such a value, where the name has none yet: what `git push -u` and `git submodule add` write."""
+"""May be added with such a value if the name has none: `git push -u` and `git submodule add` write them."""
 _SEVERAL = re.compile(r"safe\.directory|maintenance\.repo")
 _ANYTHING = re.compile(
     r"gui\..*|advice\.\w+|branch\..+\.(?:description|vscode-merge-base|gh-merge-base|github-pr-[\w-]+)"
     r"|lfs\.repositoryformatversion|lfs\..+\.(?:access|locksverify)"
 )
-"""May be added, changed and removed: nothing is run by them, nothing goes elsewhere."""
+"""May be added, changed and removed: they run nothing and redirect nothing."""
 
 
 _SPARSE = re.compile(r"core\.sparsecheckout(?:cone)?|index\.sparse")
 
 
 def drop_sparse_settings(found: Sequence[ConfigEntry], *, own: bool) -> tuple[ConfigEntry, ...]:
-    """Without what git writes when a worktree is made sparse: in its `own` configuration, and in that which all share.
+    """Drop what git writes to make a worktree sparse, in its `own` configuration or in the shared one.
 
-    The latter is the leave to read the former, and those are all kept.
+    The shared one permits git to read the others, which are all protected.
     """
     if own:
         return tuple(entry for entry in found if not _SPARSE.fullmatch(entry[0]))
@@ -182,13 +182,16 @@ def drop_sparse_settings(found: Sequence[ConfigEntry], *, own: bool) -> tuple[Co
 
 
 def parse_config(listing: bytes) -> tuple[ConfigEntry, ...]:
-    """By the output of `git config --list -z`; a name alone has the value `true`."""
+    """Parse the output of `git config --list -z`; a name alone has the value `true`."""
     lines = (line.partition("\n") for line in listing.decode(errors="surrogateescape").split("\0") if line)
     return tuple((name, value if equals else "true") for name, equals, value in lines)
 
 
 def find_unwanted(before: Sequence[ConfigEntry], after: Sequence[ConfigEntry]) -> tuple[str, ...]:
-    """The names at which `after` is otherwise than `before` in a way that may do harm; empty where there is none."""
+    """Return the names whose change may do harm.
+
+    Nobody can list all keys that name a program (attributes name filters and diff drivers), so the harmless are listed.
+    """
     old, new = _drop_harmless(before), _drop_harmless(after)
     there = {name for name, _ in old}
     added, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)

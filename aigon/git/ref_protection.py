@@ -1,8 +1,4 @@
-"""Branches, tags and the like: remembered before an agent works, put back after it where it had no business there.
-
-While nothing changes, a look costs one `lstat` per loose ref and starts no program. The run's own branch is not looked
-at here. New values are parked before old ones come back; refs only move by compare-and-swap, and no hook runs.
-"""
+"""Branches, tags and other refs: remembered before an agent works, put back if it changed them without business."""
 
 import os
 import re
@@ -16,15 +12,15 @@ from aigon.git.refs import NOBODY, MovedRef, RefFiles, RefOutcome, Rivals, is_ha
 from aigon.git.trusted import TrustedGit
 
 SaveAside = Callable[[str, str], str]
-"""Keeps an object under a ref made of the name given; the ref."""
+"""Saves an object aside under a ref made of a name; returns the ref."""
 
 
 class RefProtection:
-    """Guards the refs of a repository but the run's own `branch` and those of `rivals`, which go unmentioned, too.
+    """Protects the refs of a repository, except the run's own `branch` and those of `rivals`.
 
-    Rubbish in the place of refs goes to `displaced`.
-
-    Call `put_back` when the configuration has been put back: it runs git on the person's refs.
+    While nothing changes, a look costs one `lstat` per loose ref and starts no program. New values are saved aside
+    before old ones come back; refs move only by compare-and-swap, without hooks. Rubbish in place of refs goes to
+    `displaced`. Call `put_back` after the configuration has been put back: it runs git on the person's refs.
     """
 
     def __init__(self, git: TrustedGit, branch: str, displaced: Path, rivals: Rivals = NOBODY) -> None:
@@ -39,7 +35,7 @@ class RefProtection:
         self._known: tuple[str, ...] | None = None
 
     def remember(self) -> None:
-        """Take all refs as they are now for right."""
+        """Remember all refs as they are now."""
         now = self._read(thorough=False)
         if self._known is not None:
             self._let_come(now)
@@ -51,11 +47,11 @@ class RefProtection:
         self._linked = frozenset(folder for folder in self._folders() if folder.is_symlink())
 
     def known(self) -> tuple[str, ...]:
-        """The objects that branches and tags named at the first `remember`: what they contain is not the agent's."""
+        """Return the objects that refs named at the first `remember`: what they contain is not the agent's."""
         return self._known or ()
 
     def put_back(self, park: SaveAside) -> tuple[MovedRef, ...]:
-        """What is not as it was remembered, and what became of it."""
+        """Put refs back that changed, if the agent had no business there; return what became of each."""
         after = self._sound()
         self._let_come(after)
         self._keep_theirs(after, park)
@@ -75,23 +71,23 @@ class RefProtection:
         return moved
 
     def _free(self, ref: str) -> bool:
-        """Whether it may be moved by whoever likes."""
+        """Whether anybody may move a ref."""
         return ref in self._agents or self._rivals.write(ref)
 
     def _let_come(self, now: Mapping[str, str]) -> None:
-        """What rivals made since the last look is theirs from now on, unless it is in the way of what was there."""
+        """Leave new refs of rivals to them, unless they conflict with older refs."""
         new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
         there = (self._own, *self._before)
         self._agents |= {ref for ref in new if not any(is_in_the_way(ref, other) for other in there)}
 
     def see_rivals(self) -> None:
-        """Take rivals' refs as they are now for theirs."""
+        """Accept rivals' refs as they are now."""
         self._before |= {ref: value for ref, value in self._read().items() if self._rivals.write(ref)}
 
     def _keep_theirs(self, after: Mapping[str, str], park: SaveAside) -> None:
-        """Bring a rival's branch back that is gone, park what one was moved away from, where no ref holds it any more.
+        """Restore rivals' deleted branches and save aside what moved ones left, unless another ref holds it.
 
-        Its own loop may be over, and does not look again.
+        Their own loops may have ended.
         """
         theirs = {ref: value for ref, value in self._before.items() if is_hash(value) and self._rivals.write(ref)}
         for ref, value in theirs.items():
@@ -115,10 +111,7 @@ class RefProtection:
         return (self._files.folder, *(self._files.folder / name for name in ("heads", "tags", "replace", "aigon")))
 
     def _sound(self) -> dict[str, str]:
-        """The refs as they are, in folders that are folders and with packed refs that git can read.
-
-        Without them git takes this for no repository at all.
-        """
+        """Repair the folders of refs and packed-refs, without which git sees no repository; return the refs."""
         for folder in self._folders():
             if folder.is_symlink() and folder not in self._linked:
                 move_aside(folder, self._displaced)
@@ -136,13 +129,13 @@ class RefProtection:
         return self._read()
 
     def _salvage(self, rubbish: bytes) -> None:
-        """Bring the run's own branch back from packed refs that git could not read: its commits are new."""
+        """Restore the run's own branch from packed-refs that git could not read: its commits are new."""
         found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(self._own.encode()) + rb"$", rubbish, re.M)
         if found and not self._files.path_of(self._own).exists():
             self._git.refs("update-ref", "--no-deref", self._own, found[1].decode())
 
     def _remotes(self, changed: list[str]) -> frozenset[str]:
-        """The names of remote branches, asked for only where a new ref could be taken for one."""
+        """Return the names of remote branches, if a new ref could be taken for one."""
         if all(ref in self._before for ref in changed):
             return frozenset()
         _, out = self._git.refs("for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes")
@@ -158,13 +151,13 @@ class RefProtection:
         return MovedRef(ref, before, after, done, parked, said or why)
 
     def _parked(self, ref: str, value: str, park: SaveAside) -> str:
-        """The ref under which the new value is kept; "" where it names nothing that is there."""
+        """Save the new value aside and return the ref; "" if the object does not exist."""
         if not is_hash(value) or self._git.attempt("cat-file", "-e", value)[0]:
             return ""
         return park(ref.removeprefix("refs/").replace("/", "-"), value)
 
     def _remove(self, ref: str, value: str) -> str:
-        """What git said where it could not."""
+        """Return what git said if it failed."""
         if not is_hash(value):
             self._clear(ref)
             return ""
@@ -172,7 +165,7 @@ class RefProtection:
         return said if code else ""
 
     def _set(self, ref: str, before: str, after: str) -> str:
-        """What git said where it could not."""
+        """Return what git said if it failed."""
         if after and not is_hash(after):
             self._clear(ref)
         if before.startswith("ref: "):
@@ -192,7 +185,7 @@ class RefProtection:
             move_aside(place, self._displaced)
 
     def _cleared_way(self, ref: str) -> bool:
-        """Put aside what is no ref and stands in the file's place or in that of a folder on the way to it."""
+        """Displace what is no ref and replaces the file or a folder above it; return whether there was any."""
         place = self._files.path_of(ref)
         above = [folder for folder in place.parents if folder.is_relative_to(self._files.folder)]
         found = [folder for folder in above if os.path.lexists(folder) and not folder.is_dir()]
@@ -203,13 +196,15 @@ class RefProtection:
 
 
 RefVerdict = tuple[Literal["put back", "remove", "leave"], str]
-"""What to do, and why where that is not plain."""
+"""What to do, and why if that is not obvious."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefSituation:
-    """`own` is the ref of the run's branch and `tip` what it holds now; `elsewhere` are refs that other worktrees had
-    checked out, `before` and `after` all watched refs but `own`, `remotes` the short names of remote branches."""
+    """The watched refs `before` and `after`, except `own`, the run's branch, which holds `tip` now.
+
+    `elsewhere` are refs that other worktrees had checked out, `remotes` the short names of remote branches.
+    """
 
     git: TrustedGit
     own: str
@@ -220,7 +215,7 @@ class RefSituation:
     remotes: frozenset[str]
 
     def verdict(self, ref: str) -> RefVerdict:
-        """What becomes of a ref that is not as it was."""
+        """Return what becomes of a ref that has changed."""
         before, after = self.before.get(ref, ""), self.after.get(ref, "")
         if not before:
             return self._new(ref)
@@ -247,7 +242,7 @@ class RefSituation:
         return "leave", ""
 
     def _of_this_run(self, before: str, after: str) -> bool:
-        """Whether the commits are on the run's branch, or go on from some that were only there."""
+        """Whether the commits are on the run's branch, or descend from commits that were only there."""
         if self.tip is None or self._contains(self.tip, after):
             return self.tip is not None
         return self._contains(after, self.tip) and not self._contains(before, self.tip)
@@ -257,17 +252,17 @@ class RefSituation:
 
 
 def is_in_the_way(ref: str, other: str) -> bool:
-    """Whether git cannot have both: one would be a file where the other needs a folder."""
+    """Whether git cannot have both refs: one would be a file and the other need a folder there."""
     return ref.startswith(f"{other}/") or other.startswith(f"{ref}/")
 
 
 def _shorten(ref: str) -> str:
-    """What people call a branch or a tag; nothing else can be taken for one."""
+    """Return the short name of a branch or tag; other refs cannot be mistaken for one."""
     return ref.split("/", 2)[2] if ref.startswith(("refs/heads/", "refs/tags/")) else ref
 
 
 def list_checked_out_refs(common_dir: Path, git_dir: Path) -> frozenset[str]:
-    """The refs that other worktrees of the repository have checked out, or are rebasing."""
+    """Return the refs that other worktrees have checked out or are rebasing."""
     folders = [common_dir, *_list_subfolders(common_dir / "worktrees")]
     return frozenset(ref for folder in folders if folder != git_dir for ref in _read_heads(folder))
 

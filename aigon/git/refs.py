@@ -15,20 +15,20 @@ from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, 
 WATCHED = ("heads", "tags", "replace", "aigon")
 """Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
 LONGEST = 1024
-"""Bytes of a ref's file that are read: it holds a hash, or the name of another ref."""
+"""Bytes that are read of a ref's file, which holds a hash or the name of another ref."""
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PACKED = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (refs/\S+)")
 _PEELED = re.compile(rb"\^([0-9a-f]{40}|[0-9a-f]{64})")
 
 
 def is_hash(value: str) -> bool:
-    """Whether a ref's value is an object, and neither a link to another ref nor rubbish."""
+    """Whether a ref's value is an object: no link to another ref, no rubbish."""
     return bool(_HASH.fullmatch(value))
 
 
 @dataclass(frozen=True, slots=True)
 class _RefFolder:
-    """What a folder of refs held when it was read: folders, and files with what is known of them."""
+    """What a folder of refs held: folders, and files with mark and value."""
 
     mark: Mark
     folders: tuple[str, ...]
@@ -36,7 +36,10 @@ class _RefFolder:
 
 
 class RefFiles:
-    """The watched refs of a repository. `packed` is its file of packed refs as it was when they were last read."""
+    """The watched refs of a repository, read without a git process: only files that changed are opened.
+
+    `packed` is the state of packed-refs at the last `read`.
+    """
 
     def __init__(self, common_dir: Path) -> None:
         self.folder, self.packed_file = common_dir / "refs", common_dir / "packed-refs"
@@ -45,10 +48,10 @@ class RefFiles:
         self._folders: dict[str, _RefFolder] = {}
 
     def read(self, *, thorough: bool = True) -> dict[str, str]:
-        """Every watched ref and its value, loose before packed: a hash, `ref: NAME`, or words for what git cannot read.
+        """Return every watched ref and its value: a hash, `ref: NAME`, or words for what git cannot read.
 
-        git writes a ref by renaming a file, which the folder's own mark shows. An agent can write over a file in
-        place, so a `thorough` look is one at every file.
+        git writes a ref by renaming a file, which changes the folder's mark. An agent can overwrite a file in place, so
+        a `thorough` read looks at every file.
         """
         packed = read_state(os.fspath(self.packed_file), self.packed)
         if packed is not self.packed:
@@ -60,7 +63,7 @@ class RefFiles:
         return refs
 
     def path_of(self, ref: str) -> Path:
-        """The file of a loose ref."""
+        """Return the file of a loose ref."""
         return self.folder.parent / ref
 
     def _read_folders(self, *, thorough: bool) -> Iterator[tuple[str, _RefFolder]]:
@@ -70,7 +73,7 @@ class RefFiles:
             path, known = f"{self.folder.parent}/{name}", self._folders.get(name)
             now = read_mark(path)
             if thorough or known is None or known.mark != now:
-                with contextlib.suppress(OSError):  # not there, or put out of reach: then its refs are gone
+                with contextlib.suppress(OSError):  # missing or out of reach: its refs are gone
                     known = _read_folder(path, now, known.files if known else {}, fresh)
                     yield name, known
                     names += [f"{name}/{each}" for each in known.folders]
@@ -80,7 +83,7 @@ class RefFiles:
 
 
 def _read_folder(path: str, now: Mark, known: Mapping[str, tuple[Mark, str]], fresh: int) -> _RefFolder:
-    """Its folders and refs, none of which is a lock; only files that changed are read. Raises OSError."""
+    """Read the folders and refs in a folder, without locks; only files that changed are opened. Raises OSError."""
     folders, files = [], {}
     with os.scandir(path) as found:
         for entry in found:
@@ -112,7 +115,7 @@ def _read_ref(path: str, mode: int) -> str:
 
 
 def parse_packed_refs(data: bytes) -> dict[str, str] | None:
-    """The watched refs in a file of packed refs; None where git would not read it, or not find in it what is there."""
+    """Parse the watched refs in packed-refs; None if git would reject the file, or miss entries in it."""
     head, lines = b"", data.splitlines()
     if lines and lines[0].startswith(b"#"):
         head, lines = lines[0], lines[1:]
@@ -125,14 +128,14 @@ def parse_packed_refs(data: bytes) -> dict[str, str] | None:
 
 
 RefOutcome = Literal["put back", "removed", "left", "failed"]
-"""left: it may be a person's work. failed: it should have been put back, and git did not do it."""
+"""left: it may be a person's work. failed: git could not put it back."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovedRef:
-    """A ref before and after (a hash, `ref: ...` for a link, other text where git cannot read it; "" for no ref).
+    """A ref before and after (a hash, `ref: ...` for a link, other text if git cannot read it; "" for no ref).
 
-    `parked` names the ref that keeps the value after, "" where there is none; `why` is said after the sentence.
+    `parked` names the ref that keeps the value after, if any; `why` ends the sentence.
     """
 
     ref: str
@@ -144,7 +147,6 @@ class MovedRef:
 
     @property
     def sentence(self) -> str:
-        """For people and the agent."""
         name = self.ref.removeprefix("refs/heads/").removeprefix("refs/")
         kind = "branch " if self.ref.startswith("refs/heads/") else ""
         kept = f", and what it had become is kept as {self.parked}" if self.parked else ""
@@ -169,20 +171,20 @@ _ARENA, _PARKED = "refs/aigon/arena/", "refs/aigon/parked/"
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """`branches` are those of all other candidates of the repository, without `refs/heads/`.
+    """Refs that other loops write: the `branches` of all other candidates, without `refs/heads/`.
 
-    `feature` is the feature of this loop (its ID), where others may come to work on it meanwhile; "" where none do.
+    `feature` is the ID of this loop's feature if others may begin to work on it, else "".
     """
 
     branches: frozenset[str] = frozenset()
     feature: str = ""
 
     def write(self, ref: str) -> bool:
-        """Whether it is theirs: their own loops guard it."""
+        """Whether a ref is theirs: their own loops protect it."""
         return ref.removeprefix("refs/heads/") in self.branches or (bool(self.feature) and ref.startswith(_ARENA))
 
     def make(self, ref: str) -> bool:
-        """Whether a new one may well be theirs: a branch of one that has just come, something that one has parked."""
+        """Whether a new ref may be theirs: the branch of a new candidate, or work that one saved aside."""
         return bool(self.feature) and ref.startswith((f"refs/heads/feature-{self.feature}-", _PARKED))
 
 
