@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,18 +79,30 @@ class RunSandbox(Attendant):
 
 
 def make_run_sandbox(
-    seat: Seat, config: Config, wanted: WantedMechanism | None, env: Mapping[str, str], folder: Path, note: Path
+    seat: Seat,
+    config: Config,
+    wanted: WantedMechanism | None,
+    env: Mapping[str, str],
+    folder: Path,
+    note: Path,
+    find_matches: Callable[[Path, str], Iterable[str]],
 ) -> RunSandbox:
-    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted."""
+    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted.
+
+    `find_matches` returns the paths in a folder that match a pattern.
+    """
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
     mechanism = sandbox.choose_mechanism(mode, network)
     if mechanism == "none":
         return RunSandbox(mode)
-    grants = _make_grants(seat, config, env, folder)
+    # What a worktree shares with the main checkout by links, by the configuration: an agent could make other links.
+    patterns = config.worktree.link if seat.candidate else ()
+    linked = [os.path.realpath(seat.main / path) for pattern in patterns for path in find_matches(seat.main, pattern)]
+    grants = _make_grants(seat, config, env, folder, linked)
     return RunSandbox(mode, sandbox.make_sandbox(mechanism, grants, note), frozenset(_list_unreachable(grants, env)))
 
 
-def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path) -> Grants:
+def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path, linked: Sequence[str]) -> Grants:
     data, root, home = load_sandbox_data(), seat.checkout.root, find_home(env)
     hidden = _list_hidden(seat, env, data.never)
     own = _list_real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
@@ -102,7 +114,7 @@ def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Pat
         *expand_existing(strip_made(config.sandbox.read), env, seat.main),
     ]
     grants = Grants(
-        write=(*write, *_list_linked(seat, config)),
+        write=(*write, *linked),
         read=(*read, *list_program_folders(env.get("PATH", ""), closed)),
         hidden=hidden,
         own=own,
@@ -121,14 +133,6 @@ def _list_hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> 
 def _list_real(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the targets of links instead of links."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if path and os.path.exists(path)))  # noqa: PTH110
-
-
-def _list_linked(seat: Seat, config: Config) -> Iterator[str]:
-    """Yield what the configuration shares with the main checkout by links; an agent could make other links."""
-    if seat.candidate is None:
-        return
-    for pattern in config.worktree.link:
-        yield from (os.path.realpath(seat.main / path) for path in find_matches(seat.main, pattern))
 
 
 def _list_unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
