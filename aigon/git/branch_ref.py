@@ -37,7 +37,10 @@ class BranchRef:
         self.write_out()
         code, said = self._trusted.refs("update-ref", "-m", "aigon", self._name, commit, old, headless=True)
         if code == 0:
-            self._flushed()
+            folder = self._file.parent
+            # On another disk the journal's next flush would not include the branch's new name.
+            if folder.stat().st_dev != self._trusted.directory.stat().st_dev:
+                sync_folder(folder)
             self._log(commit, old)
         return code, said
 
@@ -48,12 +51,6 @@ class BranchRef:
         since = min(wall, now - passed)  # whichever way the clock was set
         flush_loose_objects(self._trusted.common_dir / "objects", since, self._seen)
         self._since = now, time.monotonic()
-
-    def _flushed(self) -> None:
-        """Flush the new name if it is on another disk, where the journal's next flush would not include it."""
-        folder = self._file.parent
-        if folder.stat().st_dev != self._trusted.directory.stat().st_dev:
-            sync_folder(folder)
 
     def _log(self, commit: str, old: str) -> None:
         log, env = self._trusted.git_dir / "logs" / "HEAD", self._trusted.env

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from aigon.errors import AigonError, environment
+from aigon.errors import environment
 from aigon.git.person import LOCAL_VARIABLES
 from aigon.process import run
 
@@ -56,10 +56,10 @@ def _encode_path(path: str) -> bytes:
 
 def find_forge(address: str) -> Forge | None:
     """Return the forge of git's `address`, without a login; None if it is not known."""
-    found = _URL.fullmatch(address.strip()) or (None if "://" in address else _SCP.fullmatch(address.strip()))
-    if not found:
+    match = _URL.fullmatch(address.strip()) or (None if "://" in address else _SCP.fullmatch(address.strip()))
+    if not match:
         return None
-    host, path = found[1].lower(), found[2].strip("/").removesuffix(".git")
+    host, path = match[1].lower(), match[2].strip("/").removesuffix(".git")
     kind = next((kind for name, kind in _KINDS if name in host.split(".")), None)
     return Forge(kind, f"https://{host}/{quote(path, safe='/~')}") if kind and "/" in path else None
 
@@ -82,10 +82,7 @@ def run_gh(root: Path, *arguments: str, stdin: str | None = None) -> str:
     data = stdin.encode("utf-8", "replace") if stdin is not None else None
     code, out, err = run.capture_output((require_gh(), *arguments), cwd=root, env=env, stdin=data)
     if code:
-        raise _make_error(arguments, (err or out).decode(errors="replace").strip(), code)
+        said = (err or out).decode(errors="replace").strip()
+        hint = said or f"It exited with {code}; `gh auth status` may say why"
+        raise environment(f"gh {' '.join(arguments[:2])} failed", where="--pr", hint=hint)
     return out.decode(errors="replace").strip()
-
-
-def _make_error(arguments: tuple[str, ...], said: str, code: int) -> AigonError:
-    what = f"gh {' '.join(arguments[:2])} failed"
-    return environment(what, where="--pr", hint=said or f"It exited with {code}; `gh auth status` may say why")

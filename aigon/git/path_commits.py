@@ -25,11 +25,13 @@ def commit_paths(trusted: TrustedGit, paths: Sequence[str], message: str) -> str
     trusted.run(*update, index=index)
     tree = trusted.run("write-tree", index=index).decode().strip()
     if tree == _resolve(trusted, "HEAD^{tree}"):
-        if _is_index_current(trusted, head, paths):
+        asked = ("diff-index", "--cached", "--quiet", head, "--", *paths)
+        if trusted.attempt(*asked, index=trusted.git_dir / "index")[0] == 0:
             return head
         commit = head
     else:
-        commit = _write_commit(trusted, tree, head, message)
+        written = trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode())
+        commit = written.decode().strip()
     with lock_index(trusted.git_dir / "index"):
         copy_index(trusted.git_dir / "index", index, trusted.directory)
         trusted.run(*update, index=index)
@@ -47,7 +49,10 @@ def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, 
     may refuse. Raises AigonError (exit 7), with the index as it was, if git or a hook refuses.
     """
     # Not --literal-pathspecs: the hooks would inherit it.
-    known = [f":(top,literal){path}" for path in paths if _is_known(checkout, path)]
+    specs = [(path, f":(top,literal){path}") for path in paths]
+    known = [
+        spec for path, spec in specs if os.path.lexists(checkout.root / path) or checkout.git("ls-files", "--", spec)
+    ]
     stage = ("add", "--all", "--force", "--sparse", "--", *known)
     commit = ("commit", "-q", *(() if verify else ("--no-verify",)), "-m", message, "--only", "--", *known)
     with _restore_index_on_error(checkout):
@@ -61,13 +66,12 @@ def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, 
                 break
             except AigonError as error:
                 if attempt == 2 or checkout.ask("diff", "--quiet", "--", *known) is not None:
-                    raise _make_refusal(paths, error) from None
+                    raise environment(
+                        "A hook, or git, refused the commit; nothing was changed",
+                        where=", ".join(paths),
+                        hint=f"Fix what it says, or skip the hooks with --no-verify\n{error.hint}",
+                    ) from None
     return str(checkout.head)
-
-
-def _is_known(checkout: Checkout, path: str) -> bool:
-    """Whether the file is in the work tree or in the index."""
-    return os.path.lexists(checkout.root / path) or bool(checkout.git("ls-files", "--", f":(top,literal){path}"))
 
 
 @contextmanager
@@ -75,11 +79,11 @@ def _restore_index_on_error(checkout: Checkout) -> Iterator[None]:
     """Put the checkout's index back if something fails in here."""
     index = checkout.git_dir / "index"
     kept = checkout.git_dir / f"aigon-index-before.{os.getpid()}"
-    there = copy_index(index, kept, checkout.git_dir)
+    exists = copy_index(index, kept, checkout.git_dir)
     try:
         yield
     except BaseException:
-        if there:
+        if exists:
             with lock_index(index):
                 replace_index(index, kept)
         raise
@@ -87,25 +91,10 @@ def _restore_index_on_error(checkout: Checkout) -> Iterator[None]:
         kept.unlink(missing_ok=True)
 
 
-def _make_refusal(paths: Sequence[str], error: AigonError) -> AigonError:
-    hint = f"Fix what it says, or skip the hooks with --no-verify\n{error.hint}"
-    return environment("A hook, or git, refused the commit; nothing was changed", where=", ".join(paths), hint=hint)
-
-
-def _write_commit(trusted: TrustedGit, tree: str, head: str, message: str) -> str:
-    return trusted.run("commit-tree", tree, "-p", head, "-F", "-", stdin=message.encode()).decode().strip()
-
-
-def _is_index_current(trusted: TrustedGit, head: str, paths: Sequence[str]) -> bool:
-    """Whether the checkout's index has the paths as HEAD has them."""
-    asked = ("diff-index", "--cached", "--quiet", head, "--", *paths)
-    return trusted.attempt(*asked, index=trusted.git_dir / "index")[0] == 0
-
-
 def clear_index(index: Path) -> Path:
     """Remove a private index and the lock that a killed git left on it; return its path."""
-    for each in (index, index.with_name(f"{index.name}.lock")):
-        each.unlink(missing_ok=True)
+    index.unlink(missing_ok=True)
+    index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
     return index
 
 

@@ -147,7 +147,8 @@ def _list_unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
 def announce_sandbox(boxed: RunSandbox, now: str) -> Iterator[Notice]:
     """Say what confines agents, unless a person wanted nothing."""
     if boxed.mechanism != "none":
-        yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{_describe_network(boxed)}")
+        network = ", network closed" if boxed.box and boxed.box.grants.network == "closed" else ""
+        yield Notice(now, f"agents run in a sandbox: {boxed.mechanism}{network}")
     elif boxed.wanted != "none":
         yield Notice(
             now,
@@ -163,7 +164,3 @@ def explain_refusal(boxed: RunSandbox, turn: Turn, now: str) -> Iterator[Notice]
         yield Notice(
             now, f"the sandbox may have blocked {turn.agent}: {grant}; --sandbox none shows whether it did", "warning"
         )
-
-
-def _describe_network(boxed: RunSandbox) -> str:
-    return ", network closed" if boxed.box and boxed.box.grants.network == "closed" else ""
