@@ -39,7 +39,7 @@ SWEEPER = """
     while not Path(sys.argv[1]).exists() or not Path(sys.argv[1]).read_text():
         time.sleep(0.005)
     found = orphans.sweep()
-    print(found, orphans.descendants(), reaper.sweep())
+    print(found, orphans.list_descendants(), orphans.sweep())
 """
 
 
