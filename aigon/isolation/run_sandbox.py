@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,18 +79,9 @@ class RunSandbox(Attendant):
 
 
 def make_run_sandbox(
-    seat: Seat,
-    config: Config,
-    wanted: WantedMechanism | None,
-    env: Mapping[str, str],
-    folder: Path,
-    note: Path,
-    find_matches: Callable[[Path, str], Iterable[str]],
+    seat: Seat, config: Config, wanted: WantedMechanism | None, env: Mapping[str, str], folder: Path, note: Path
 ) -> RunSandbox:
-    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted.
-
-    `find_matches` returns the paths in a folder that match a pattern.
-    """
+    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted."""
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
     mechanism = sandbox.choose_mechanism(mode, network)
     if mechanism == "none":

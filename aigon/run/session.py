@@ -58,7 +58,6 @@ from aigon.run.sharing_seat import find_rivals, join_arena
 from aigon.secrets import redaction as secrets
 from aigon.secrets.leaks import list_exclude_lines
 from aigon.spec import files as specs
-from aigon.worktrees.project_files import find_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +201,7 @@ def _session(opening: Opening, found: OpenedRun, stop: Stop) -> Session:
     branch.exclude_from_git(checkout, left, "what coding agents leave for themselves")
     found.workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
     note = world.home / "sandboxes" / job.name
-    agent_env = world.agent_env
-    world.attend(
-        make_run_sandbox(opening.seat, prepared.config, options.sandbox, agent_env, world.folder, note, find_matches)
-    )
+    world.attend(make_run_sandbox(opening.seat, prepared.config, options.sandbox, world.agent_env, world.folder, note))
     _watch(opening, found, world)
     arena = Path(options.arena) if options.arena else None
     world = join_arena(world, opening.seat.candidate, prepared.config, job.limits.max_cost, arena)
