@@ -14,9 +14,10 @@ from aigon.text.amounts import size_error
 
 
 def read_bounded(path: Path, largest: int, what: str, *, hint: str, code: Exit = Exit.USAGE) -> bytes:
-    """The bytes of a file, called `what` in messages.
+    """Return the bytes of a file, called `what` in messages.
 
-    Raises OSError for what is no ordinary file or cannot be read, AigonError (`code`) for one above `largest` bytes.
+    Raises OSError if it is no ordinary file (a pipe has no end) or unreadable, AigonError (`code`) above `largest`
+    bytes.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
@@ -33,12 +34,10 @@ BUFFER = 256 * 1024
 
 
 def write_atomic(path: Path, data: bytes | Sequence[bytes], *, lasting: bool = False) -> None:
-    """Write a temporary file beside `path`, fsync it, rename it: readers see the old file or the new one.
+    """Write a temporary file beside `path`, fsync it and rename it: readers see the old file or the new one.
 
-    A long file may come in parts, which are not put together in memory.
-
-    Its name begins like the file's, so that what ignores the one ignores the other, should a kill leave it. With
-    `lasting` the new one is there after a power cut too: for records, not for what is made anew from them.
+    The temporary name begins like the file's, so that what ignores the one ignores the other. With `lasting` the new
+    name is flushed too: for records, not for what can be rebuilt.
     """
     _renamed(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data, durable=True)
     if lasting:
@@ -46,7 +45,7 @@ def write_atomic(path: Path, data: bytes | Sequence[bytes], *, lasting: bool = F
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder outlast a power cut: that of a new or renamed file is not flushed with the file."""
+    """Flush the names in a folder: that of a new or renamed file is not flushed with the file."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -55,7 +54,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_lasting(folder: Path) -> None:
-    """Make a folder and those above it that are missing, so that they outlast a power cut."""
+    """Make a folder and the missing ones above it, and flush their names."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in missing:
@@ -63,9 +62,9 @@ def make_lasting(folder: Path) -> None:
 
 
 def keep_damaged(path: Path) -> Path:
-    """Give what stands at `path` a second name, `NAME.corrupt` (`.corrupt-2`, ...), and say it; nothing is overwritten.
+    """Give the file a second name, `NAME.corrupt` (`.corrupt-2`, ...), and return it; nothing is overwritten.
 
-    The file stays at `path`, until it is written anew: there is no moment in which it is gone.
+    The file also stays at `path` until it is rewritten: there is no moment without it.
     """
     number = 1
     while True:
@@ -95,10 +94,10 @@ def _second_name(path: Path, kept: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path]) -> None:
-    """Like `write_atomic` for a file that git commits: what a kill leaves must be where git does not look.
+    """Write like `write_atomic` for a file that git commits: what a kill leaves must be where git does not look.
 
-    The temporary file is in the first of the folders `asides` that is on the file system of `path`. Nothing is
-    flushed: git's object is the durable copy.
+    The temporary file is in the first of the folders `asides` on the file system of `path`. Nothing is flushed: git's
+    object is the durable copy.
     """
     for aside in asides:
         aside.mkdir(parents=True, exist_ok=True)
@@ -112,7 +111,7 @@ def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path
 
 
 def _renamed(path: Path, temporary: Path, data: bytes | Sequence[bytes], *, durable: bool) -> None:
-    """The mode bits of the old file stay."""
+    """Keep the mode bits of the old file."""
     try:
         with temporary.open("wb", BUFFER) as file:  # buffered: a raw write may be short on a full disk, and say nothing
             file.writelines([data] if isinstance(data, bytes) else data)
@@ -131,12 +130,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def write_view(path: Path, text: str | Iterable[str]) -> None:
-    """Write `path` whole: nobody sees half of it, and a link that stands there leads nowhere. Raises OSError.
+    """Write a file that can be rebuilt: nobody sees half of it, and a link at `path` is replaced. Raises OSError.
 
-    A long text may come in parts, which are not put together in memory.
-
-    The old file goes first instead of being replaced, so that for a moment there may be none: ext4 flushes what
-    replaces a file (its `auto_da_alloc`), which on a busy disk took 2 ms where this takes 0.1 ms.
+    The old file is deleted first: ext4 flushes what replaces a file (`auto_da_alloc`), which takes 2 ms instead of 0.1
+    ms on a busy disk.
     """
     name = os.fspath(path)
     temporary = f"{name}.{os.getpid()}.tmp"
@@ -153,7 +150,7 @@ def write_view(path: Path, text: str | Iterable[str]) -> None:
 
 
 def _opened(name: str) -> int:
-    """A new file: whatever is there (a link, what a kill left) is not written to."""
+    """Open a new file: a link, or what a kill left, is not written to."""
     try:
         return os.open(name, _NEW, 0o666)
     except (FileNotFoundError, FileExistsError):
@@ -164,9 +161,9 @@ def _opened(name: str) -> int:
 
 
 def make_way(path: Path, *, for_folder: bool = False) -> None:
-    """Rename what stands at `path` and is neither the file nor the folder that belongs there: a pipe would block.
+    """Rename what is at `path` if it is not the file or folder that belongs there: a pipe would block.
 
-    Raises OSError where it cannot be renamed.
+    Raises OSError.
     """
     if not os.path.lexists(path):
         return
@@ -175,7 +172,7 @@ def make_way(path: Path, *, for_folder: bool = False) -> None:
 
 
 def move_aside(path: Path, folder: Path) -> Path:
-    """Move whatever is at `path` (a link itself, not what it leads to) into `folder`; where it is now."""
+    """Move whatever is at `path` (a link itself, not its target) into `folder`; return where it is now."""
     place = _place(path, folder)
     shutil.move(path, place)
     return place
@@ -197,9 +194,9 @@ def _place(path: Path, folder: Path) -> Path:
 
 
 def make_real_folders(path: Path, root: Path, aside: Path) -> None:
-    """Make the way from `root` down to the folder `path` one of real folders that can be used.
+    """Make every folder from `root` down to `path` a real and usable one.
 
-    What stands in the way, links included, is put aside.
+    Links and files in the way are moved aside.
     """
     way = [root, *(root / part for part in _parts(path, root))]
     for folder in way:

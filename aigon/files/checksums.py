@@ -16,12 +16,12 @@ SUM = "sum"
 
 
 def dump_with_sum(document: Mapping[str, Any]) -> bytes:
-    """The document with its sum, as one line of JSON."""
+    """Return the document with its sum, as one line of JSON."""
     return json.dumps({**document, SUM: _sum(document)}).encode() + b"\n"
 
 
 def load_with_sum(data: bytes) -> dict[str, Any]:
-    """The document without its sum. Raises ValueError for a damaged one; one without a sum is from an older version."""
+    """Return the document without its sum. Raises ValueError for a damaged one; older versions wrote no sum."""
     try:
         document = json.loads(data)
     except RecursionError as error:
@@ -39,7 +39,7 @@ def _sum(document: Mapping[str, Any]) -> str:
 
 
 class JournalFile:
-    """An append-only file of checksummed lines: eight hex digits of CRC-32, a space, one JSON document."""
+    """A file to which whole lines are appended."""
 
     def __init__(self, path: Path) -> None:
         make_lasting(path.parent)
@@ -51,7 +51,7 @@ class JournalFile:
             sync_folder(path.parent)
 
     def append(self, document: str, *, durable: bool) -> None:
-        """Append one line; with `durable` it is on disk when this returns, and all before it are too."""
+        """Append one line; if `durable`, it and all before it are on disk when this returns."""
         self._follow()
         line = format_line(document)
         written = os.write(self._fd, line)
@@ -62,7 +62,7 @@ class JournalFile:
             os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
 
     def _follow(self) -> None:
-        """The file may have been replaced by its own copy (put back after an agent wrote to it): go on in that one."""
+        """Reopen the file if it was replaced by its own copy (put back after an agent wrote to it)."""
         with contextlib.suppress(OSError):  # gone altogether: what is written is refused, or put back, elsewhere
             there, held = os.stat(self.path), os.fstat(self._fd)  # noqa: PTH116 - on the hot path
             if (there.st_ino, there.st_dev) != (held.st_ino, held.st_dev):
@@ -76,7 +76,7 @@ class JournalFile:
 
     @staticmethod
     def _cut_torn_end(path: Path) -> None:
-        """A line without its end was being written when the machine stopped: it never counted."""
+        """Cut a line without its end: the machine stopped while it was written, and it never counted."""
         if path.exists() and _is_torn(path):
             os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
 
@@ -91,18 +91,15 @@ def _is_torn(path: Path) -> bool:
 
 
 def read_documents(path: Path) -> list[dict[str, object]]:
-    """The documents of a journal, oldest first; a torn last line, which never counted, is left out.
+    """Return the documents of a journal, oldest first, without a torn last line.
 
-    Raises AigonError (exit 7) for a line that is damaged: nothing is guessed.
+    Raises AigonError (exit 7) for a damaged line.
     """
     return list(iterate_documents(path))
 
 
 def iterate_documents(path: Path) -> Iterator[dict[str, object]]:
-    """The same one by one: a journal of a thousand iterations takes up 40 MB when it is read at once.
-
-    Raises AigonError (exit 7) when it comes to a line that is damaged.
-    """
+    """Yield the same one by one: a journal of a thousand iterations takes 40 MB when read at once."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
@@ -114,7 +111,7 @@ def iterate_documents(path: Path) -> Iterator[dict[str, object]]:
 
 
 def parse_lines(data: bytes) -> list[dict[str, object] | None]:
-    """What each whole line of a journal holds; None for one whose sum is wrong, or that is no JSON object."""
+    """Return what each whole line of a journal holds; None for a damaged one."""
     return [_document(line) for line in data.split(b"\n")[:-1]]
 
 
@@ -130,13 +127,13 @@ def _document(line: bytes) -> dict[str, object] | None:
 
 
 def format_line(document: str) -> bytes:
-    """A document as a line of a journal."""
+    """Return a document as a line of a journal."""
     data = document.encode("utf-8", "replace")
     return b"%08x %s\n" % (zlib.crc32(data), data)
 
 
 def damage_error(what: str, where: str, feature: str = "", how: str = "damaged") -> AigonError:
-    """That a record is damaged, or `how` else it is, and how it is mended. Its journal or file is left as it is."""
+    """Return the error that a record is damaged, or `how` else it is, and how to repair it."""
     hint = f"aigon doctor --repair{f' {feature}' if feature else ''}"
     return environment(
         f"{what} is {how}", where=where, hint=f"{hint}   # keeps what there is, and makes of it what can be made"
@@ -144,9 +141,9 @@ def damage_error(what: str, where: str, feature: str = "", how: str = "damaged")
 
 
 def read_journal_end(path: Path, size: int, mark: bytes) -> list[bytes]:
-    """The JSON documents with `mark` in the last `size` bytes of a journal, oldest first; none where it is unreadable.
+    """Return the JSON documents with `mark` in the last `size` bytes of a journal, oldest first.
 
-    For what is better known than not: what is damaged, or not whole, is left out without a word.
+    What is damaged or unreadable is left out: for hints only.
     """
     try:
         with path.open("rb") as file:

@@ -33,7 +33,7 @@ _FIX = "Remove the file: aigon then begins with new records; the old ones stay i
 
 
 def state_home() -> Path:
-    """`AIGON_STATE_HOME`, or the person's state directory."""
+    """Return `AIGON_STATE_HOME`, or the person's state directory."""
     if given := os.environ.get("AIGON_STATE_HOME"):
         return Path(given).expanduser().resolve()
     from platformdirs import user_state_path
@@ -42,9 +42,9 @@ def state_home() -> Path:
 
 
 def ensure_home(common_dir: Path) -> Path:
-    """The folder for the repository whose git directory is `common_dir`; made on first use.
+    """Return the folder for the repository with the git directory `common_dir`; made on first use.
 
-    Raises AigonError (exit 7) when it cannot be written.
+    Raises AigonError (exit 7) if it cannot be written.
     """
     repos = state_home() / "repos"
     try:
@@ -68,14 +68,14 @@ def ensure_home(common_dir: Path) -> Path:
 
 
 def find_home(common_dir: Path) -> Path | None:
-    """The folder for a repository that has one already; nothing is made."""
+    """Return the folder for a repository that has one already."""
     return _known(state_home() / "repos", common_dir)
 
 
 def own_git_directory(home: Path, git_dir: Path, common_dir: Path) -> Path:
-    """aigon's own git directory for one checkout.
+    """Return aigon's own git directory for one checkout.
 
-    A linked worktree has one to itself: it has an index of its own, and loops in two of them must not share one.
+    A linked worktree has one to itself: loops in two of them must not share an index.
     """
     return home / ("git" if git_dir == common_dir else f"git-{git_dir.name}")
 
@@ -90,7 +90,7 @@ def find_other_homes(common_dir: Path, feature: str) -> tuple[Path, ...]:
 
 
 def _may_know(features: Path, feature: str) -> bool:
-    """Whether a feature has records there, or may have: another user's folder cannot be looked into."""
+    """Whether a feature has records there, or may have: another user's folder cannot be read."""
     try:
         names = [path.name for path in features.iterdir()]
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def _may_know(features: Path, feature: str) -> bool:
 
 
 def _known(repos: Path, common_dir: Path) -> Path | None:
-    """The folder that belongs to this repository; a copy of a repository does not inherit its original's."""
+    """Return the folder of this repository; a copy of a repository does not inherit its original's."""
     marker = common_dir / "aigon" / "id"
     if not marker.exists():
         return None
@@ -117,7 +117,7 @@ def _known(repos: Path, common_dir: Path) -> Path | None:
 
 
 def _is_copy(common_dir: Path, home: Path) -> bool:
-    """Whether the repository that has this id is another one, which is still where it was seen last."""
+    """Whether the repository with this id is another one, which is still where it was seen last."""
     return any(
         seen and seen != common_dir and _is_id(seen, common_dir) and not seen.samefile(common_dir)
         for seen in (_noted(common_dir).git_dir, _described(home))
@@ -125,21 +125,21 @@ def _is_copy(common_dir: Path, home: Path) -> bool:
 
 
 def _is_id(one: Path, other: Path) -> bool:
-    """Whether two git directories exist and name the same id."""
+    """Whether two git directories exist and have the same id."""
     ids = (one / "aigon" / "id", other / "aigon" / "id")
     return ids[0].exists() and ids[0].read_bytes() == ids[1].read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
 class _HomeNote:
-    """Where a repository was seen last, None where nothing says, and the state homes that know it."""
+    """Where a repository was seen last, and the state homes that know it."""
 
     git_dir: Path | None = None
     state_homes: tuple[str, ...] = ()
 
 
 def _noted(common_dir: Path) -> _HomeNote:
-    """What the repository's own note says; nothing where it is damaged."""
+    """Return the repository's own note; empty if it is damaged."""
     try:
         return _read((common_dir / "aigon" / NOTE).read_bytes())
     except OSError:
@@ -160,7 +160,7 @@ def is_note_current(note: bytes | None, common_dir: Path) -> bool:
 
 
 def _note(common_dir: Path) -> None:
-    """Keep the note true. Nothing but a hint and the detection of copies rests on it, so it may fail to be written."""
+    """Update the note. It only helps to hint and to detect copies, so a failure to write it is ignored."""
     known, here = _noted(common_dir), str(state_home())
     homes = known.state_homes if here in known.state_homes else (here, *known.state_homes)[:HOMES]
     if known != (true := _HomeNote(common_dir, homes)):
@@ -170,9 +170,9 @@ def _note(common_dir: Path) -> None:
 
 
 def _name(marker: Path) -> str:
-    """The folder that a repository names, of any bytes: one name, which leads nowhere else. Raises AigonError (exit 7).
+    """Return the name of the folder that a repository's id file gives: a single name. Raises AigonError (exit 7).
 
-    An agent can write to it, and to forged records it must not lead.
+    An agent can write to that file, and it must not lead to forged records.
     """
     name = os.fsdecode(
         atomic.read_bounded(marker, 4096, "The repository's id", hint=_FIX, code=Exit.ENVIRONMENT)
@@ -183,7 +183,7 @@ def _name(marker: Path) -> str:
 
 
 def _made(repos: Path, common_dir: Path) -> Path:
-    """A new folder, or the one that another aigon made for this repository at the same moment."""
+    """Make the folder, or find the one that another aigon made at the same moment."""
     from filelock import FileLock
 
     repos.mkdir(parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ def _made(repos: Path, common_dir: Path) -> Path:
 
 
 def _new(repos: Path, common_dir: Path) -> Path:
-    """Described before the repository names it: a folder that is named is complete. An id of its own stays."""
+    """Describe the folder before the repository names it: a folder that is named is complete. An existing id stays."""
     marker = common_dir / "aigon" / "id"
     home = repos / _name(marker) if marker.exists() else None
     if home and not _is_copy(common_dir, home):
@@ -211,7 +211,7 @@ def _new(repos: Path, common_dir: Path) -> Path:
 
 
 def _described(home: Path) -> Path | None:
-    """The git directory that the folder was last seen with; None where its description is damaged or gone."""
+    """Return the git directory that the folder was last seen with; None if its description is damaged."""
     try:
         return Path(json.loads((home / "repository.json").read_text())["git_dir"])
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
@@ -231,5 +231,5 @@ IGNORED_LINES = (".aigon/loop-state-*", ".aigon/runs/", ".aigon/reports/", *STOP
 
 
 def is_runtime(path: str) -> bool:
-    """Whether a path of the work tree is such a file."""
+    """Whether a path of the work tree is a runtime file: what a run leaves there and nobody commits."""
     return path.startswith((".aigon/runs/", ".aigon/reports/", ".aigon/loop-state-")) or path in STOP_FILES

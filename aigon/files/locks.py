@@ -18,7 +18,7 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 def describe_self() -> str:
-    """This process, as others are to read it: its number, machine and start, and what time it is now."""
+    """Return this process as JSON for others: its number, machine, start, and the time now."""
     pid = os.getpid()
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     who = {
@@ -32,7 +32,7 @@ def describe_self() -> str:
 
 
 def read_holder(file: Path) -> str:
-    """`pid 123 on box, since 10:15`, with the day where that is not today; nobody whose process is known to be gone."""
+    """Return `pid 123 on box, since 10:15`, with the day if it is not today; UNKNOWN if its process is gone."""
     with contextlib.suppress(*_DAMAGE):
         who = json.loads(file.read_text())
         if not (_here(who) and read_start(int(who["pid"])) != who["start"]):
@@ -41,9 +41,9 @@ def read_holder(file: Path) -> str:
 
 
 def find_living_holder(file: Path) -> str:
-    """Who wrote `file`, if that very process still runs on this machine and is another one; "" otherwise.
+    """Return who wrote `file`, if that process still runs here and is another one.
 
-    Where a lock could be had all the same, its file was deleted while it was held.
+    If a lock could be had all the same, its file was deleted while it was held.
     """
     with contextlib.suppress(*_DAMAGE):
         who = json.loads(file.read_text())
@@ -71,7 +71,7 @@ _SHOWN = 60
 
 
 def describe_holder(lock: Path) -> str:
-    """`pid 12 (git commit)` of a process that has the file open, or whose number it holds; "" where nobody says.
+    """Return `pid 12 (git commit)` of a process that has the file open, or whose number it holds; "" if unknown.
 
     Only Linux tells, and of other people's processes only root.
     """
@@ -88,7 +88,7 @@ def _writer(lock: Path) -> int:
 
 
 def list_pids() -> list[int]:
-    """Return the numbers of all other processes; none where the system does not list them."""
+    """Return the numbers of all other processes, if the system lists them."""
     with suppress(OSError):
         return [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]  # noqa: PTH208
     return []
@@ -116,11 +116,10 @@ def read_command_line(pid: int) -> str:
 
 @contextmanager
 def hold_lock(path: Path, what: str) -> Iterator[None]:
-    """Hold the system's lock on `path`; who holds it, and since when, is written beside it.
+    """Hold the system's lock on `path`; who holds it is written beside it.
 
-    Raises AigonError (exit 7) at once when another process holds it, naming that process, and where there can be no
-    lock. What a killed process left hinders nobody: the system lets go of its lock, and its words name a process that
-    is gone.
+    Raises AigonError (exit 7) at once if another process holds it, naming that process, or if locking fails. A killed
+    process blocks nobody: the system releases its lock.
     """
     from filelock import FileLock, Timeout
 
@@ -154,9 +153,9 @@ def _taken(what: str, who: str) -> AigonError:
 
 
 def is_locked(path: Path) -> bool | None:
-    """Whether a process holds the lock on `path`; None where nobody ever did, or the system does not say.
+    """Whether a process holds the lock on `path`; None if nobody ever did, or the system does not say.
 
-    A lock that is held is not touched. One that is free is for a moment shared with whoever asks.
+    A free lock is shared with the caller for a moment.
     """
     import fcntl
 
@@ -172,9 +171,8 @@ def is_locked(path: Path) -> bool | None:
 
 
 def read_start(pid: int) -> str:
-    """When a process started, in ticks since the boot (seconds since the epoch where there is no /proc).
-
-    "" where it is gone or only waits to be collected.
+    """Return when a process started, in ticks since the boot (seconds since the epoch without /proc); "" if it is
+    gone.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a plain read
@@ -196,7 +194,7 @@ def _ask_start(pid: int) -> str:
 
 @cache
 def identify_machine() -> str:
-    """This boot of this machine, and, after a stroke, the space of process numbers that this process is in."""
+    """Return this boot of this machine and the PID namespace of this process."""
     boot = space = ""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

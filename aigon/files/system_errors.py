@@ -26,14 +26,14 @@ that wrote nothing (write-or-die and csum-file)."""
 
 
 class ResourceShortage(AigonError):
-    """The machine lacks room, or the right to write. It says nothing about the work: never taken for a failed check."""
+    """The machine lacks room or the right to write: it says nothing about the work, and no check fails by it."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint, code=Exit.ENVIRONMENT)
 
 
 def find_error_number(text: str) -> int | None:
-    """The number of the error that a program's words name, None where they name none of these."""
+    """Return the number of the error that a program's words name."""
     return next((number for words, number in ERROR_NUMBERS.items() if words in text), None)
 
 
@@ -43,7 +43,7 @@ def is_shortage(number: int | None) -> bool:
 
 
 def explain_shortage(number: int, mounted: str) -> tuple[str, str]:
-    """What is wrong and what to do, for an error on the file system that is mounted there; "" is unknown."""
+    """Return what is wrong and what to do, for an error on the file system mounted there ("" is unknown)."""
     there = f" on {mounted}" if mounted else " on the disk"
     disk = mounted or "the disk"
     match number:
@@ -66,7 +66,7 @@ AGAIN = "then run again (add --resume if the run had started)"
 
 
 def explain_os_error(what: str, error: OSError) -> AigonError:
-    """`what` is wrong because of an error of the system."""
+    """Return the error that `what` is wrong because of an error of the system."""
     path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
     if not is_shortage(error.errno):
         do = "Fix the problem"
@@ -79,7 +79,7 @@ def explain_os_error(what: str, error: OSError) -> AigonError:
 
 
 def _usual() -> tuple[Path, ...]:
-    """Where aigon writes: an error of `write` does not name its file."""
+    """Return the folders where aigon writes: an error of `write` does not name its file."""
     from aigon.files.home import state_home  # which itself says what lacks
 
     here = Path.cwd()
@@ -87,7 +87,7 @@ def _usual() -> tuple[Path, ...]:
 
 
 def explain_git_error(what: str, said: str, places: Sequence[Path]) -> AigonError | None:
-    """`what` is wrong because git, in its own words, lacked something in one of these places; None where it did not."""
+    """Return the error that git lacked something in one of these places; None if its words name nothing of the kind."""
     number = find_error_number(said)
     if number is None:
         return None
@@ -101,13 +101,13 @@ def _lacking(what: str, number: int, place: Path | None, where: str) -> Resource
 
 
 def _free(place: Path) -> str:
-    """How little is free; nothing where that is much by now, or it was somebody's quota."""
+    """Return how little is free; "" if that is much by now, or it was somebody's quota."""
     there = _look(place)
     return f" ({format_bytes(there.free)} free)" if there.full and there.free is not None else ""
 
 
 def _where(number: int, places: Sequence[Path]) -> Path | None:
-    """Which of the places it was about: the one that is full or read-only now, else nobody knows."""
+    """Return the place that is full or read-only now, if any."""
     seen = [(place, _look(place)) for place in places]
     if number == errno.EROFS:
         return next((place for place, volume in seen if volume.problem), None)
@@ -125,9 +125,9 @@ BLOCK = 4096
 
 
 def find_volumes(places: Mapping[str, Path], scratch: str = "") -> tuple[Volume, ...]:
-    """The file systems of these folders, by what they hold, each once, told apart by their device number.
+    """Return the file systems of these folders, each once, by device number.
 
-    The first of its folders stands for one. One that holds nothing but what is called `scratch` is marked so.
+    The first of its folders stands for one. One that holds only what is called `scratch` is marked so.
     """
     held: dict[int, list[str]] = {}
     for name, path in places.items():
@@ -141,12 +141,12 @@ def _volume(place: Path, names: Sequence[str], scratch: str) -> Volume:
 
 
 def nearest_existing(path: Path) -> Path:
-    """`path`, or the nearest folder above it that is there."""
+    """Return `path`, or the nearest folder above it that exists."""
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
 def find_mount(path: Path) -> Path:
-    """Where the file system of `path` is mounted, as far as device numbers say."""
+    """Return where the file system of `path` is mounted, as far as device numbers say."""
     place = nearest_existing(path).resolve()
     with suppress(OSError):
         device = place.stat().st_dev
@@ -156,7 +156,7 @@ def find_mount(path: Path) -> Path:
 
 
 def measure_volume(volume: Volume) -> Volume:
-    """The file system as it is now. One that does not say how large it is, or how many files fit, is not known."""
+    """Return the file system as it is now. A size or number of files that it does not report is None."""
     try:
         there = os.statvfs(nearest_existing(Path(volume.place)))
     except OSError:
@@ -170,7 +170,7 @@ def measure_volume(volume: Volume) -> Volume:
 
 
 def probe_volume(volume: Volume, folder: Path) -> Volume:
-    """The file system with what writing one block in `folder` came to, if that is on it: quotas show in no number."""
+    """Write one block in `folder`, if it is on that file system: quotas show in no number."""
     if not _is_on(volume, folder):
         return volume
     trial = folder / f".room.{os.getpid()}.tmp"

@@ -1,7 +1,7 @@
 """The HTML comment that makes a criterion executable: `<!-- verify: pytest -->` and its kin.
 
-An annotation that is nearly right is an error and never a plain comment: a criterion that a person wanted to be run
-must not be handed to a judge because of a slip of the pen.
+An annotation that is nearly right is an error, never a plain comment: a criterion that a person wanted to be run must
+not go to a judge because of a typing error.
 """
 
 import math
@@ -39,7 +39,7 @@ _METRIC = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """How a criterion is to be decided; `command` is what stands after the colon."""
+    """How a criterion is decided; `command` follows the colon."""
 
     kind: CriterionKind
     command: str | None
@@ -47,7 +47,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class HtmlComment:
-    """An HTML comment: `start` and `end` (exclusive) in its text, its `inner` text, and whether `-->` ends it."""
+    """An HTML comment: `start` and `end` (exclusive) in its text; `closed`: `-->` ends it."""
 
     start: int
     end: int
@@ -56,23 +56,23 @@ class HtmlComment:
 
     @property
     def meant_as_annotation(self) -> bool:
-        """It begins like an annotation."""
+        """Whether it begins like an annotation."""
         return _MEANT.match(self.inner) is not None
 
     @property
     def lacks_colon(self) -> bool:
-        """It begins with `verify` or `metric` but goes on like prose."""
+        """Whether it begins with `verify` or `metric` and goes on like prose."""
         return _NO_COLON.match(self.inner) is not None
 
 
 @lru_cache(maxsize=64)  # every look at an item asks again
 def find_comments(text: str) -> tuple[HtmlComment, ...]:
-    """The HTML comments of `text`, in order; what is in a code span or escaped is none (CommonMark 0.31, 2.4, 6.1)."""
+    """Return the HTML comments of `text`, except in code spans or escaped (CommonMark 0.31, 2.4, 6.1)."""
     return tuple(_scan(text))
 
 
 def strip_trailing_comments(text: str) -> str:
-    """`text` less the comments it ends with."""
+    """Return `text` without the comments at its end."""
     end = len(text)
     for comment in reversed(find_comments(text)):
         if text[comment.end : end].strip() or not comment.closed:
@@ -82,7 +82,7 @@ def strip_trailing_comments(text: str) -> str:
 
 
 def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
-    """The annotation that `comment` is, None for a plain comment. Raises a usage error for one that is malformed."""
+    """Return the annotation; None for a plain comment. Raises a usage error for a malformed one."""
     if not comment.closed and comment.meant_as_annotation:
         raise usage("An annotation is never closed", where=f"line {line}", hint="End it with --> on the same line")
     found = _ANNOTATION.fullmatch(_undashed(comment.inner).strip())
@@ -100,9 +100,9 @@ def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
 
 
 def split_metric(argument: str) -> tuple[str, str, float]:
-    """Command, operator and bound of `./score.sh >= 8`; the last comparator that only a number follows decides.
+    """Return command, operator and bound of `./score.sh >= 8`; the last comparator before a number counts.
 
-    Raises ValueError when there is none, or no command before it.
+    Raises ValueError if there is none, or no command before it.
     """
     found = _METRIC.fullmatch(argument.strip())
     if not found or not math.isfinite(bound := float(found["bound"])):
@@ -156,5 +156,5 @@ def _refuse_near(word: str, line: int) -> None:
 
 
 def _undashed(inner: str) -> str:
-    """Without the extra dashes of `<!--- like this --->`."""
+    """Strip the extra dashes of `<!--- like this --->`."""
     return inner.strip("-") if inner.startswith("-") else inner

@@ -28,9 +28,9 @@ _LOST_BOX = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s*\[[ xX]?\](?![(\[:])")
 
 
 def parse_items(page: MarkdownPage) -> Iterator[Criterion | SpecWarning]:
-    """The criteria of all sections in file order, and warnings about what may have been meant as one.
+    """Yield the criteria of all sections in file order, and warnings about what may have been meant as one.
 
-    Raises a usage error for malformed annotations and for two in one item, which names all of them.
+    Raises one usage error that names all malformed and duplicate annotations.
     """
     number = 0
     errors: list[AigonError] = []
@@ -59,7 +59,7 @@ def is_criteria_heading(heading: str) -> bool:
 
 
 def _together(errors: Sequence[AigonError]) -> AigonError:
-    """Return one error that names all: otherwise a person learns of each only when the one before is fixed."""
+    """Join the errors: otherwise a person learns of each only after fixing the one before."""
     if len(errors) == 1:
         return errors[0]
     lines = [f"{error.where}: {error.what}. {error.hint}" for error in errors]
@@ -73,7 +73,7 @@ def _begins_with_box(tokens: Sequence[Token], opened: int) -> bool:
 
 
 def _comment_blocks(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
-    """The comments on lines of their own in a list item: they interrupt its paragraph and become blocks beside it."""
+    """Yield the comments on lines of their own in a list item: they become blocks beside its paragraph."""
     inside = tokens[opened].level + 1
     for index in range(opened + 1, len(tokens)):
         token = tokens[index]
@@ -84,7 +84,7 @@ def _comment_blocks(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
 
 
 def _item(page: MarkdownPage, parts: Sequence[Token], number: int) -> Criterion | SpecWarning:
-    """The item of a paragraph, the first of `parts`, and its comment blocks."""
+    """Parse an item: its paragraph, the first of `parts`, and its comment blocks."""
     box = page.box(parts[0])
     line = page.line_at(box)
     text = one_line(annotation.strip_trailing_comments(parts[0].content)[3:])
@@ -110,7 +110,7 @@ def _annotation(parts: Sequence[Token], line: int) -> Annotation | None:
 
 
 def _ending(part: Token) -> list[HtmlComment]:
-    """The comments that a paragraph ends with, all of a block, and one without an end."""
+    """Return the comments that a paragraph ends with, all of a block, and one without an end."""
     text = 0 if part.type == "html_block" else len(annotation.strip_trailing_comments(part.content))
     return [one for one in annotation.find_comments(part.content) if one.start >= text or not one.closed]
 
@@ -168,7 +168,10 @@ _LONGEST = 120
 
 
 def find_role(text: str) -> Role | None:
-    """The role whose check decides `text` completely, None when a judge has to."""
+    """Return the role whose check decides `text` completely; None if a judge has to.
+
+    Only if the whole item says so: "All tests pass", "Lint is clean", "It builds".
+    """
     if len(text) > _LONGEST:
         return None
     said = " ".join(re.sub(r"[*_`~]", "", text).casefold().split())
@@ -191,7 +194,7 @@ _TEMPLATE = re.compile(rb"<!-- Your criteria go here")
 
 @dataclass(slots=True)
 class _SpecSection:
-    """What stands below a top-level heading: `items` and `boxes` are list items without and with a box, by line."""
+    """What is below a top-level heading: `items` and `boxes` are list items without and with a box, by line."""
 
     title: str
     line: int
@@ -244,7 +247,7 @@ def _replace_comment(page: MarkdownPage) -> str:
 
 
 def _sections(page: MarkdownPage) -> Iterator[_SpecSection]:
-    """Yield each top-level heading with what stands below it, up to the next heading; parts of criteria with them."""
+    """Yield each top-level heading with what is below it, up to the next; criteria include their parts."""
     section = _SpecSection("", 1, 1)
     for index, token in enumerate(page.tokens):
         if token.type == "heading_open" and token.level == 0:

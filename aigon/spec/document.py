@@ -36,10 +36,10 @@ KEYS = ("allow", "known_failures", "paths")
 
 
 def parse_spec(raw: bytes) -> Spec:
-    """The spec in `raw`, whatever its bytes, line endings and encoding.
+    """Return the spec in `raw`, whatever its bytes, line endings and encoding.
 
-    Raises a usage error for frontmatter that is not a YAML mapping, for malformed annotations, which it names all, and
-    for more than `LARGEST`.
+    Raises a usage error for frontmatter that is not a YAML mapping, for all malformed annotations, and above
+    `LARGEST`.
     """
     if len(raw) > LARGEST:
         raise size_error("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
@@ -62,13 +62,13 @@ def parse_spec(raw: bytes) -> Spec:
 
 
 def require_criteria(spec: Spec, where: str) -> None:
-    """Raise a usage error that says what is there instead and what to write, if `spec`, the file `where`, has none."""
+    """Raise a usage error that says what to write if `spec`, the file `where`, has no criterion."""
     if not spec.criteria:
         raise criteria.explain_missing_criteria(markdown.parse_page(spec.raw), spec.warnings, where)
 
 
 def tick_boxes(spec: Spec, met: Mapping[int, bool]) -> bytes:
-    """The file with the boxes of the numbers in `met` ticked or cleared: one byte per box, no other byte changes."""
+    """Return the file with the boxes of these criteria ticked or cleared: no other byte changes."""
     raw = bytearray(spec.raw)
     for criterion in spec.criteria:
         wanted = met.get(criterion.number, criterion.checked)
@@ -78,7 +78,10 @@ def tick_boxes(spec: Spec, met: Mapping[int, bool]) -> bytes:
 
 
 def read_known_failures(spec: Spec) -> tuple[str, ...]:
-    """What the frontmatter lists as failing already. Raises a usage error for anything but strings, and for `git`."""
+    """Return what the frontmatter lists as failing already.
+
+    Raises a usage error for anything but strings, and for `git`.
+    """
     names = markdown.read_strings(spec.frontmatter, "known_failures")
     if "git" in names:
         what = "`known_failures` cannot list git: what git did not take is in no commit"
@@ -97,7 +100,7 @@ def _parse_keys(read: MarkdownPage) -> Mapping[str, object]:
 
 
 def _unknown_keys(read: MarkdownPage, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
-    """Yield a warning for keys that aigon does not read. They are no error: other tools have keys of their own."""
+    """Yield a warning for keys that aigon does not read: other tools have keys of their own."""
     from difflib import get_close_matches
 
     unknown = [key for key in keys if key not in KEYS]
@@ -112,13 +115,13 @@ def _unknown_keys(read: MarkdownPage, keys: Mapping[str, object]) -> Iterator[Sp
 
 
 def _line_of_key(read: MarkdownPage, key: str) -> int:
-    """Return the 1-based line on which a key of the frontmatter stands; 1 if it is written in an unusual way."""
+    """Return the 1-based line of a key of the frontmatter; 1 if it is written in an unusual way."""
     found = re.search(rb"^[\"']?" + re.escape(key.encode()) + rb"[\"']?\s*:", read.raw, re.MULTILINE)
     return read.line_at(found.start()) if found else 1
 
 
 def _validation(read: MarkdownPage) -> str | None:
-    """The shell blocks as one script; None when no line of theirs is a command, for that would pass without a test."""
+    """Return the shell blocks as one script; None if it has no command, since that would pass without a test."""
     script = "\n".join(block.content.removesuffix("\n") for block in _blocks(read) if _language(block) in _SHELLS)
     lines = (line.strip() for line in script.split("\n"))
     return script if any(line and not line.startswith("#") for line in lines) else None
@@ -132,7 +135,7 @@ def _not_run(read: MarkdownPage) -> Iterator[SpecWarning]:
 
 
 def _blocks(read: MarkdownPage) -> Iterator[Token]:
-    """The fenced blocks below a heading that is exactly "Validation"."""
+    """Yield the fenced blocks below a heading that is exactly "Validation"."""
     below = (read.tokens[index] for index in read.under(lambda heading: heading == "validation"))
     return (token for token in below if token.type == "fence")
 
@@ -146,15 +149,15 @@ _PROBE = Annotation("human", None)
 
 
 def render_comment(annotation: Annotation) -> str:
-    """How `annotation` is written: `<!-- verify: pytest -->`, `<!-- human -->`."""
+    """Return `<!-- verify: pytest -->`, `<!-- human -->`."""
     return f"<!-- {annotation.kind}{f': {annotation.command}' if annotation.command else ''} -->"
 
 
 def annotate(spec: Spec, wanted: Mapping[int, Annotation]) -> bytes:
-    """The file of `spec` with each criterion in `wanted`, by number, annotated.
+    """Return the file with each criterion in `wanted`, by number, annotated.
 
-    Raises a usage error, naming the line, for one that has an annotation already, and where the annotation would be
-    read as anything else than it says (in an unclosed code span or comment, for one).
+    The result is parsed again. Raises a usage error, naming the line, unless exactly these criteria changed as wanted
+    and nothing else: not if one has an annotation already or ends in an unclosed code span.
     """
     ends = dict(_ends(spec))
     raw = spec.raw
@@ -166,7 +169,7 @@ def annotate(spec: Spec, wanted: Mapping[int, Annotation]) -> bytes:
 
 
 def can_annotate(spec: Spec, number: int) -> bool:
-    """Whether that criterion has no annotation yet and one behind it would be read as such."""
+    """Whether that criterion has no annotation yet and would take one."""
     try:
         annotate(spec, {number: _PROBE})
     except AigonError:
@@ -175,7 +178,7 @@ def can_annotate(spec: Spec, number: int) -> bool:
 
 
 def _ends(spec: Spec) -> Iterator[tuple[int, int]]:
-    """Number of each criterion, and the offset behind the last character of its own paragraph."""
+    """Yield the number of each criterion, and the offset behind its own paragraph."""
     read = markdown.parse_page(spec.raw)
     numbers = {criterion.box: criterion.number for criterion in spec.criteria}
     for token in read.tokens:

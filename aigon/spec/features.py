@@ -1,4 +1,4 @@
-"""Features by name: stages, file names, branches. Pure: paths are strings relative to the repository, with `/`."""
+"""Features by name: stages, file names, branches. Paths are strings relative to the repository, with `/`."""
 
 import difflib
 import re
@@ -30,7 +30,7 @@ LONGEST_SLUG = 60
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature's place: `id` as written in the file name (empty in the inbox), `path` of its spec."""
+    """A feature: `id` as in the file name ("" in the inbox), `path` of its spec."""
 
     id: str
     slug: str
@@ -39,31 +39,31 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """`feature-42-dark-mode`: the branch in solo mode and the file name's stem."""
+        """`feature-42-dark-mode`: the branch in solo mode and the stem of the file."""
         return f"feature-{self.id}-{self.slug}" if self.id else f"feature-{self.slug}"
 
     @property
     def name_for_people(self) -> str:
-        """What a person types for it: its ID, or its slug where it has none."""
+        """What a person types: its ID, or its slug."""
         return self.id or self.slug
 
     def at(self, stage: Stage, id: str | None = None) -> str:
-        """The path of the spec in another stage, under another ID where given."""
+        """Return the path of the spec in another stage, under another ID if given."""
         moved = Feature(self.id if id is None else id, self.slug, "", stage)
         return f"{ROOT}/{FOLDERS[stage]}/{moved.name}.md"
 
     def log(self, label: str = "") -> str:
-        """The path of the iteration log; arena agents have one each."""
+        """Return the path of the iteration log; arena agents have one each."""
         parts = (self.id, label, self.slug)
         return f"{LOGS}feature-{'-'.join(filter(None, parts))}-log.md"
 
     def state_file(self, label: str = "") -> str:
-        """The path of the state file."""
+        """Return the path of the state file."""
         return f".aigon/loop-state-{self.name_for_people}{f'-{label}' if label else ''}.json"
 
 
 def parse_feature_path(path: str) -> Feature | None:
-    """The feature whose spec is at `path`; None for other files."""
+    """Return the feature whose spec is at `path`; None for other files."""
     folder, _, name = path.rpartition("/")
     match = _NAME.match(name)
     if not match:
@@ -72,14 +72,17 @@ def parse_feature_path(path: str) -> Feature | None:
 
 
 def find_feature(paths: Iterable[str], wanted: str) -> Feature:
-    """Return the feature among these specs that `wanted` means. Raises AigonError (exit 2) as `choose` does."""
+    """Return the feature among these specs that `wanted` names.
+
+    Raises AigonError (exit 2) as `choose_feature` does.
+    """
     return choose_feature([feature for path in paths if (feature := parse_feature_path(path))], wanted)
 
 
 def choose_feature(features: Sequence[Feature], wanted: str) -> Feature:
-    """Return the feature that `wanted` means: an ID (padded or not), a slug, a title, a name or a path.
+    """Return the feature that `wanted` names: an ID (padded or not), a slug, a title, a name or a path.
 
-    Raises AigonError (exit 2): unknown, with what is near; or more than one.
+    Raises AigonError (exit 2) if it is unknown, with what is near, or if several match.
     """
     found = [feature for feature in features if is_named(feature, wanted)]
     if len(found) == 1:
@@ -91,7 +94,7 @@ def choose_feature(features: Sequence[Feature], wanted: str) -> Feature:
 
 
 def is_named(feature: Feature, wanted: str) -> bool:
-    """Whether a person who says `wanted` means this feature."""
+    """Whether `wanted` names this feature."""
     if wanted.isdecimal() and feature.id:
         return int(feature.id) == int(wanted)
     names = (feature.slug, feature.name, f"{feature.id}-{feature.slug}")
@@ -99,7 +102,7 @@ def is_named(feature: Feature, wanted: str) -> bool:
 
 
 def is_title(wanted: str) -> bool:
-    """Whether a person who says `wanted` gives a title, and no ID, name or path."""
+    """Whether `wanted` is a title, and no ID, name or path."""
     return len(wanted.split()) > 1
 
 
@@ -139,7 +142,7 @@ def slugify(title: str) -> str:
 
 
 def next_id(paths: Iterable[str]) -> str:
-    """The next free ID, at least two digits, as wide as the widest there is."""
+    """Return the next free ID, at least two digits, as wide as the widest there is."""
     ids = [feature.id for path in paths if (feature := parse_feature_path(path)) and feature.id]
     width = max((len(i) for i in ids), default=2)
     return str(max((int(i) for i in ids), default=0) + 1).zfill(max(2, width))

@@ -21,20 +21,20 @@ NOT_STAGES = ("logs", "evaluations")
 
 
 def spec_paths(root: Path) -> list[str]:
-    """Every spec of the project, relative to its root."""
+    """Return the path of every spec of the project."""
     found = root.glob(f"{features.ROOT}/*/feature-*.md")
     return sorted(path.relative_to(root).as_posix() for path in found if path.parent.name not in NOT_STAGES)
 
 
 def locate_feature(root: Path, wanted: str) -> Feature:
-    """The feature meant by an ID, a slug or a path. Raises AigonError (exit 2) with what is near."""
+    """Return the feature named by an ID, a slug or a path. Raises AigonError (exit 2) with what is near."""
     if wanted.endswith(".md") and (found := locate_path(root, wanted)):
         return found
     return features.find_feature(spec_paths(root), wanted)
 
 
 def refuse_closed(feature: Feature) -> None:
-    """Raise AigonError (exit 2) for a feature that is done or cancelled: no run starts on it until it is reopened."""
+    """Raise AigonError (exit 2) for a feature that is done or cancelled, until it is reopened."""
     if feature.stage in ("done", "cancelled"):
         name = feature.name_for_people
         hint = f"aigon reopen {name} takes it up again; aigon feature-create begins another"
@@ -42,7 +42,7 @@ def refuse_closed(feature: Feature) -> None:
 
 
 def resolve_name(root: Path, wanted: str, branch: str | None) -> str:
-    """What the records of a feature are called: by its branch where it has one, since its spec may be anywhere."""
+    """Return the name of a feature's records: by its branch if it has one, since its spec may be anywhere."""
     feature = parse_feature_path(f"/{branch}.md") if branch else None
     return (feature or locate_feature(root, wanted)).name_for_people
 
@@ -58,14 +58,14 @@ def locate_path(root: Path, wanted: str) -> Feature | None:
 
 
 def feature_for_path(path: str) -> Feature:
-    """The feature whose spec is at `path`, under whatever name."""
+    """Return the feature whose spec is at `path`, under any name."""
     return parse_feature_path(path) or Feature(
         "", features.slugify(path.rpartition("/")[2].removesuffix(".md")), path, ""
     )
 
 
 def read_spec(files: "ReadFile", feature: Feature) -> Spec:
-    """The spec as `files` have it, with at least one criterion. Raises AigonError (exit 2) otherwise."""
+    """Return the spec as `files` have it. Raises AigonError (exit 2) if it is missing or has no criterion."""
     raw = files(feature.path)
     if raw is None:
         raise usage("The spec is not there", where=feature.path, hint="git status tells where it went")
@@ -73,7 +73,7 @@ def read_spec(files: "ReadFile", feature: Feature) -> Spec:
 
 
 def read_spec_file(path: Path, name: str) -> Spec:
-    """The spec in a file, called `name` in messages. Raises AigonError (exit 2)."""
+    """Return the spec in a file, called `name` in messages. Raises AigonError (exit 2)."""
     try:
         raw = atomic.read_bounded(path, LARGEST, "The spec", hint=TOO_MUCH)
     except OSError as error:
@@ -82,7 +82,7 @@ def read_spec_file(path: Path, name: str) -> Spec:
 
 
 def parse_runnable_spec(raw: bytes, name: str) -> Spec:
-    """The spec in these bytes, with at least one criterion. Raises AigonError (exit 2), naming the file."""
+    """Return the spec in these bytes. Raises AigonError (exit 2), naming the file, if it has no criterion."""
     try:
         spec = parse_spec(raw)
         require_criteria(spec, name)
@@ -95,10 +95,9 @@ def parse_runnable_spec(raw: bytes, name: str) -> Spec:
 
 
 def move_to_stage(root: Path, feature: Feature, stage: Stage, id: str | None = None) -> tuple[Feature, list[str]]:
-    """Move the spec to `stage`; the feature as it is then, and the paths that changed (none when it is there).
+    """Move the spec to `stage`; return the feature then, and the paths that changed.
 
-    A spec outside `docs/specs/features/` stays where its owner put it. Raises AigonError (exit 2) when another spec
-    stands in the way.
+    A spec outside `docs/specs/features/` stays where it is. Raises AigonError (exit 2) if another spec is in the way.
     """
     if not feature.path.startswith(f"{ROOT}/") or (feature.stage == stage and id is None):
         return feature, []
@@ -116,7 +115,7 @@ def move_to_stage(root: Path, feature: Feature, stage: Stage, id: str | None = N
 def moved_to_stage(
     root: Path, feature: Feature, stage: Stage, id: str | None = None
 ) -> Iterator[tuple[Feature, list[str]]]:
-    """Like `to_stage`; the spec moves back if something goes wrong in here."""
+    """Move the spec to `stage`, and back if the block raises."""
     moved, paths = move_to_stage(root, feature, stage, id)
     try:
         yield moved, paths

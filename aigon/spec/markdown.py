@@ -27,24 +27,25 @@ _NEWLINE = re.compile(rb"\r\n|\r|\n")  # never str.splitlines(), which knows eig
 
 @dataclass(frozen=True, slots=True)
 class MarkdownPage:
-    """The tokens of a file, and the offsets in its bytes at which its lines begin."""
+    """The tokens of a file, and the byte offsets of its lines."""
 
     raw: bytes
     tokens: Sequence[Token]
     starts: Sequence[int]
 
     def box(self, paragraph: Token) -> int:
-        """The offset of the character in the box that `paragraph` begins with: only markers stand before it."""
+        """Return the offset of the character in the box that `paragraph` begins with."""
         return self.raw.index(b"[", self.starts[line_of(paragraph) - 1]) + 1
 
     def line_at(self, offset: int) -> int:
-        """The 1-based line of a byte."""
+        """Return the 1-based line of a byte."""
         return bisect_right(self.starts, offset)
 
     def under(self, opens: Callable[[str], bool]) -> Iterator[int]:
-        """Indexes of the tokens below each top-level heading that `opens`, up to the next of its level or higher.
+        """Yield the indexes of the tokens below each top-level heading that `opens`, up to the next of its level or
+        higher.
 
-        `opens` is asked about the heading's text in lower case, without emphasis around it.
+        `opens` gets the heading's text in lower case, without emphasis around it.
         """
         section = 0
         for index, token in enumerate(self.tokens):
@@ -57,24 +58,24 @@ class MarkdownPage:
 
 
 def parse_page(raw: bytes) -> MarkdownPage:
-    """The page in `raw`. Bytes that are not UTF-8 show as U+FFFD. Raises a usage error for absurd nesting."""
+    """Return the page in `raw`. Bytes that are not UTF-8 become U+FFFD. Raises a usage error for absurd nesting."""
     tokens = _markdown().parse(raw.removeprefix(_BOM).decode("utf-8", "replace"))
     _refuse_deep(tokens)
     return MarkdownPage(raw, tokens, [0, *(newline.end() for newline in _NEWLINE.finditer(raw))])
 
 
 def line_of(token: Token) -> int:
-    """The 1-based line on which `token` begins."""
+    """Return the 1-based line on which `token` begins."""
     return token.map[0] + 1 if token.map else 1
 
 
 def one_line(content: str) -> str:
-    """Raw inline text with its continuation lines joined by one space."""
+    """Return inline text with its continuation lines joined by one space."""
     return " ".join(line.strip() for line in content.split("\n")).strip()
 
 
 def find_unclosed(page: MarkdownPage) -> Iterator[SpecWarning]:
-    """Comments and fences without an end: they swallow what follows, criteria too."""
+    """Yield warnings about comments and fences without an end: they swallow what follows, criteria too."""
     for token in page.tokens:
         if token.type == "html_block" and token.content.lstrip().startswith("<!--") and "-->" not in token.content:
             yield SpecWarning(line_of(token), "This comment is never closed: what follows is part of it")
@@ -84,7 +85,7 @@ def find_unclosed(page: MarkdownPage) -> Iterator[SpecWarning]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """Blocks only: paragraphs are read raw, and parsing what is in them would take longer than all the rest."""
+    """Parse blocks only: parsing inline text would take longer than all the rest."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.front_matter import front_matter_plugin
 
@@ -113,9 +114,10 @@ _HINT = "Write `key: value` lines between two `---` lines, or remove both; a fil
 
 
 def parse_frontmatter(content: str) -> Mapping[str, object]:
-    """The mapping in `content`, the text below the first `---`; plain scalars stay strings (`1.10`, `no`, `on`).
+    """Return the mapping in `content`, the text below the first `---`; plain scalars stay strings (`1.10`, `no`,
+    `on`).
 
-    Raises a usage error for what is not YAML or not a mapping.
+    Raises a usage error if it is not YAML or not a mapping.
     """
     import yaml
 
@@ -135,7 +137,7 @@ def parse_frontmatter(content: str) -> Mapping[str, object]:
 
 
 def read_strings(frontmatter: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """The list of strings under `key`; one string counts as a list of one, nothing as an empty list.
+    """Return the list of strings under `key`; one string is a list of one, nothing an empty list.
 
     Raises a usage error for anything else.
     """
@@ -156,7 +158,9 @@ def _problem(error: Exception) -> str:
 
 
 def _line(content: str, error: Exception) -> int:
-    """The line of the file: the frontmatter's text begins on line 2. YAML's own count knows other line breaks."""
+    """Return the line of the file: the frontmatter's text begins on line 2, and YAML's own count knows other line
+    breaks.
+    """
     mark = getattr(error, "problem_mark", None)
     index = mark.index if mark else getattr(error, "position", 0)
     return content.count("\n", 0, index) + 2

@@ -9,14 +9,14 @@ from aigon.errors import AigonError, Exit
 
 
 def list_criteria(numbers: Sequence[int]) -> str:
-    """`criterion 2`, `criteria 1 and 3`; four or more in a row are a range: `criteria 1 to 4`."""
+    """Return `criterion 2`, `criteria 1 and 3`; four or more in a row are a range: `criteria 1 to 4`."""
     if len(numbers) > 3 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"criteria {numbers[0]} to {numbers[-1]}"
     return f"{'criterion' if len(numbers) == 1 else 'criteria'} {join_words([str(number) for number in numbers])}"
 
 
 def join_words(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
@@ -25,7 +25,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0
 
 
 def parse_duration(text: str | float) -> float:
-    """Seconds of `90`, `90s`, `30m`, `1h30m`, `2d`. Raises ValueError for anything else, zero included."""
+    """Return the seconds of `90`, `90s`, `30m`, `1h30m`, `2d`. Raises ValueError for anything else, zero included."""
     if isinstance(text, (int, float)):
         total = float(text) if abs(text) < 1e100 else 0.0  # an int may be larger than any float
     else:
@@ -40,7 +40,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def spell_duration(value: float) -> str:
-    """`0.4 s`, `12 s`, `3 m 05 s`, `2 h 07 m`."""
+    """Return `0.4 s`, `12 s`, `3 m 05 s`, `2 h 07 m`."""
     if value < 10:
         return f"{value:.1f} s"
     whole = round(value)
@@ -52,7 +52,7 @@ def spell_duration(value: float) -> str:
 
 
 def abbreviate_duration(value: float) -> str:
-    """As people write one: `90s`, `10m`, `1h30m`; what is no whole number of seconds as `0.5s`."""
+    """Return a duration as people write it: `90s`, `10m`, `1h30m`, `0.5s`."""
     if value != round(value) or value < 60 or value % 60:
         return f"{value:g}s"
     hours, minutes = divmod(round(value) // 60, 60)
@@ -71,7 +71,7 @@ def format_epoch(seconds: float) -> str:
 
 
 def format_timestamp(at: str) -> str:
-    """`2026-11-20 10:15:00` of the time of an event (ISO 8601); empty for what is none."""
+    """Return `2026-11-20 10:15:00` of an ISO 8601 time; "" if it is none."""
     found = _ISO.match(at)
     return f"{found[1]} {found[2]}" if found else ""
 
@@ -81,18 +81,18 @@ CHARS_PER_TOKEN = 2.3
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` is, rounded up."""
+    """Return about how many tokens `text` is, rounded up."""
     return ceil(len(text) / CHARS_PER_TOKEN)
 
 
 def format_count(count: int, noun: str) -> str:
-    """`1 iteration`, `2 iterations`, `3 criteria`."""
+    """Return `1 iteration`, `2 iterations`, `3 criteria`."""
     plural = noun.removesuffix("on") + "a" if noun.endswith("criterion") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
 
 
 def format_duration(seconds: float) -> str:
-    """`3.2s`, `41s`, `3m 12s`, `1h 05m`."""
+    """Return `3.2s`, `41s`, `3m 12s`, `1h 05m`."""
     if not isfinite(seconds):
         return "no end"
     if seconds < 9.95:
@@ -105,12 +105,12 @@ def format_duration(seconds: float) -> str:
 
 
 def format_dollars(usd: float) -> str:
-    """`$1.20`; four decimals below a cent, so that little is not shown as nothing."""
+    """Return `$1.20`; four decimals below a cent, so that little is not shown as nothing."""
     return f"${usd:.4f}" if 0 < usd < 0.01 else f"${usd:.2f}"
 
 
 def round_dollars(usd: float) -> str:
-    """An amount that is not known well, with two digits that count: `$0.40`, `$6`, `$1,200`; `under $0.01`."""
+    """Return an uncertain amount with two significant digits: `$0.40`, `$6`, `$1,200`; `under $0.01`."""
     if usd < 0.01:
         return "under $0.01"
     shown = float(f"{usd:.2g}")
@@ -118,7 +118,7 @@ def round_dollars(usd: float) -> str:
 
 
 def format_cost_range(low: float, high: float) -> str:
-    """`$0.40 to $6`; `about $6` where both are the same."""
+    """Return `$0.40 to $6`; `about $6` if both are the same."""
     least, most = round_dollars(low), round_dollars(high)
     if least == most:
         return least if least.startswith("under") else f"about {most}"
@@ -129,7 +129,10 @@ MIB = 1024 * 1024
 
 
 def size_error(what: str, size: int, largest: int, *, where: str, hint: str, code: Exit = Exit.USAGE) -> AigonError:
-    """That `what`, of `size` bytes, is larger than the `largest` that is read. `code` 2 for people's files, 7 else."""
+    """Return the error that `what` has more bytes than the `largest` that is read.
+
+    `code` 2 is for people's files, 7 for others.
+    """
     return AigonError(
         f"{what} is too large: {format_size(size)}, and {format_size(largest)} is read",
         where=where,
@@ -139,7 +142,7 @@ def size_error(what: str, size: int, largest: int, *, where: str, hint: str, cod
 
 
 def format_size(size: int) -> str:
-    """Bytes as people say them: `900 bytes`, `64.0 KiB`, `1.5 MiB`."""
+    """Return `900 bytes`, `64.0 KiB`, `1.5 MiB`."""
     if size < 1024:
         return f"{size} bytes"
     return f"{size / 1024:.1f} KiB" if size < MIB else f"{size / MIB:.1f} MiB"

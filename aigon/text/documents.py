@@ -20,7 +20,7 @@ LONGEST_TIME = 24 * 3600.0
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?` where a known word is close, then all known words: a hint."""
+    """Return a hint: `Did you mean 'x'?` if a known word is close, then all known words."""
     from difflib import get_close_matches
 
     words = sorted(known)
@@ -32,7 +32,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
 class DocumentNode:
     """A value in a document: `file` as people know it, `path` the keys that lead to it, joined with dots.
 
-    Every method raises AigonError (usage) when the value is not what the method's name says.
+    Every method raises AigonError (usage) if the value is not what the method's name says.
     """
 
     value: object
@@ -40,7 +40,7 @@ class DocumentNode:
     path: str = ""
 
     def wrong(self, what: str, hint: str = "") -> AigonError:
-        """An error about this value: `what` continues the sentence that begins with its key."""
+        """Return an error about this value: `what` continues the sentence that begins with its key."""
         return usage(f"{self.path or 'The document'} {what}", where=self.file, hint=hint)
 
     def pairs(self) -> dict[str, "DocumentNode"]:
@@ -135,7 +135,7 @@ LARGEST_DOCUMENT = MIB
 
 
 def parse_yaml(document: bytes, file: str) -> DocumentNode:
-    """The document in `document`. Raises AigonError (usage) with file and line for anything that is not YAML."""
+    """Return the document. Raises AigonError (usage) with file and line if it is not valid YAML."""
     import yaml
 
     if len(document) > LARGEST_DOCUMENT:
@@ -159,7 +159,7 @@ def parse_yaml(document: bytes, file: str) -> DocumentNode:
 
 
 def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:
-    """YAML takes the last of two equal keys without a word, so that half of what was written would be lost."""
+    """Refuse equal keys: YAML silently takes the last."""
     if node is None or isinstance(node.value, str) or id(node) in seen:
         return
     seen.add(id(node))
@@ -186,7 +186,7 @@ _HARMLESS = 1500
 
 
 class AbsurdDocument(ValueError):
-    """No document that anybody means; `line` is where, from 1, 0 where that is not known."""
+    """A document that nobody means; `line` is where, from 1, or 0 if unknown."""
 
     def __init__(self, what: str, line: int = 0) -> None:
         super().__init__(what)
@@ -196,9 +196,9 @@ class AbsurdDocument(ValueError):
 def load_yaml(
     document: bytes | str, loader: Any, look: Callable[[Any], None] = lambda _root: None, most: int = MOST
 ) -> Any:
-    """The value of a document as `loader` makes it, None for nothing. Raises yaml's errors, and Absurd.
+    """Return the value of a document as `loader` makes it, None for nothing. Raises yaml's errors, and AbsurdDocument.
 
-    `look` sees the root node before (yaml's constructors change it), `most` is how many values it may stand for.
+    `look` sees the root node first (yaml's constructors change it), `most` is how many values it may stand for.
     """
     _refuse_deep(document, loader)
     reader = loader(document)
@@ -222,7 +222,7 @@ def _constructed(reader: Any, root: Any) -> Any:
 
 
 def _refuse_deep(document: bytes | str, loader: Any) -> None:
-    """By events, which need no stack; only for a document that could be nested at all."""
+    """Count levels by events, which need no stack, if the document could be nested at all."""
     import yaml
 
     raw = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
@@ -240,7 +240,7 @@ def _too_deep(at: Any) -> AbsurdDocument:
 
 
 def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
-    """How many values a node stands for. A node within itself has 0 in `known` while it is looked at."""
+    """Count the values that a node stands for. A node within itself has 0 in `known` while it is visited."""
     if depth > DEEPEST:
         raise _too_deep(node)
     if isinstance(node.value, str):
@@ -270,13 +270,13 @@ Format = Literal["toml", "json", "ini"]
 
 
 def find_values(kind: Format, raw: bytes, keys: tuple[str, ...]) -> list[object]:
-    """Every value that `keys` lead to in the document `raw`; `*` is any key. Raises ValueError for a broken one."""
+    """Return every value that `keys` lead to in the document; `*` is any key. Raises ValueError for a broken one."""
     return _under(_parse_cached(kind, raw), keys)
 
 
 @lru_cache(maxsize=16)
 def _parse_cached(kind: Format, raw: bytes) -> object:
-    """The document in `raw`. Raises ValueError (every parser's own error is one)."""
+    """Every parser's own error is a ValueError."""
     try:
         return _parse_format(kind, raw.decode("utf-8-sig"))
     except RecursionError:
@@ -307,7 +307,6 @@ def _ini(text: str) -> object:
 
 
 def _under(value: object, keys: tuple[str, ...]) -> list[object]:
-    """Every value that `keys` lead to."""
     if not keys:
         return [value]
     if not isinstance(value, dict):

@@ -21,12 +21,12 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def strip_escapes(text: str) -> str:
-    """`text` without terminal escape sequences."""
+    """Return `text` without terminal escape sequences."""
     return _ANSI.sub("", text)
 
 
 def normalise(text: str) -> str:
-    """`text` without what changes from run to run although the error is the same."""
+    """Return `text` without what changes from run to run although the error is the same."""
     text = " ".join(strip_escapes(text).split())
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
@@ -34,11 +34,11 @@ def normalise(text: str) -> str:
 
 
 def fingerprint(*parts: str) -> str:
-    """Twelve hex digits that name an error: equal for the same error in another place, run or directory."""
+    """Return twelve hex digits that name an error: equal for the same error in another place, run or directory."""
     return hashlib.sha256("\0".join(normalise(p) for p in parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def combine_fingerprints(fingerprints: Iterable[str]) -> str:
-    """One name for a set of fingerprints; empty for none."""
+    """Return one name for a set of fingerprints; "" for none."""
     names = sorted(set(fingerprints))
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12] if names else ""

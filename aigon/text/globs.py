@@ -11,19 +11,20 @@ _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 @cache
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """The regular expression that matches a whole path, given with `/` and relative, where `pattern` does."""
+    """Return the regular expression that matches a whole relative path with `/`."""
     return re.compile(_regex(pattern), re.DOTALL)
 
 
 def is_match(pattern: str, path: str) -> bool:
-    """Whether `pattern` means this path."""
+    """Whether the pattern matches this path."""
     return _needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """Text that every path has which a pattern means. Most patterns mean no file of a project, and to compile them all
-    would take a run longer than all it does with them."""
+    """Text that every matching path contains. Most patterns match no file of a project, and to compile them all would
+    take longer than all that a run does with them.
+    """
 
     head: str
     tails: tuple[str, ...]
@@ -43,7 +44,7 @@ def _needed(pattern: str) -> _Needed:
 
 
 def _tails(before: list[str], tail: str) -> tuple[str, ...]:
-    """How such a path may end: `tail`, after any of the words in braces that stand before it."""
+    """Return how such a path may end: `tail`, after any of the words in the braces before it."""
     last = before[-1] if before else ""
     words = last[1:-1].split(",") if last.startswith("{") and not re.search(r"[*?]", last) else [""]
     return tuple(word + tail for word in words)
@@ -54,7 +55,7 @@ def _literal(token: str) -> bool:
 
 
 def is_covered(pattern: str, path: str) -> bool:
-    """The same for patterns that people write to permit something: a folder's name covers all that is below it."""
+    """Whether a pattern that permits something covers the path: a folder's name covers all that is below it."""
     plain = pattern.removeprefix("./").rstrip("/")
     return path == plain or path.startswith(f"{plain}/") or is_match(plain, path)
 

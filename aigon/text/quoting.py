@@ -1,7 +1,7 @@
-"""Text that aigon did not write, made safe to show: in a prompt, a log, a commit message or a terminal.
+"""Make text that aigon did not write safe to show in a prompt, a log, a commit message or a terminal.
 
-Repositories, tools and agents choose this text, so it may hold escape sequences, fences, headings or line breaks.
-Shown through here it stays what it is: data on the line, or in the block, where aigon put it.
+Repositories, tools and agents choose this text: it may hold escape sequences, fences, headings or line breaks. Here it
+stays data on the line, or in the block, where aigon put it.
 """
 
 import re
@@ -16,26 +16,25 @@ _BULLET = re.compile(r"^\s*[-*+]\s+")
 
 
 def clean(text: str) -> str:
-    """`text` with `\\n` as its only line break, and without what a reader cannot see.
+    """Return `text` with newlines as its only line breaks, without escape sequences and invisible characters.
 
-    Gone: escape sequences, control characters, characters that reorder or hide text. Half a surrogate pair (from
-    a file name that is not UTF-8) becomes U+FFFD, because it could not be written to a file.
+    Half a surrogate pair (from a file name that is not UTF-8) becomes U+FFFD: it could not be written to a file.
     """
     return _LONE_SURROGATES.sub("\ufffd", _HIDDEN.sub("", _BREAKS.sub("\n", strip_escapes(text))))
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` characters; an ellipsis at the end says that there was more."""
+    """Return at most `limit` characters, with an ellipsis at the end if there were more."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 
 
 def fold(text: str, limit: int = 300) -> str:
-    """`text` on one line of at most `limit` characters."""
+    """Return `text` on one line of at most `limit` characters."""
     return clip(" ".join(clean(text[: limit * 20]).split()), limit)
 
 
 def list_item(text: str, limit: int = 300) -> str:
-    """One line that can stand first in a list item: a leading `#`, `-` or `1.` does not start a block of its own.
+    """Return one line that can begin a list item: a leading `#`, `-` or `1.` starts no block of its own.
 
     Never empty: an empty item under a line of text would make that line a heading.
     """
@@ -46,7 +45,7 @@ def list_item(text: str, limit: int = 300) -> str:
 
 
 def code_span(text: str, limit: int = 200) -> str:
-    """`text` as a code span, delimited by more backticks than it has in a row; empty for nothing to show."""
+    """Return `text` as a code span with enough backticks around it; "" for nothing to show."""
     line = fold(text, limit)
     if not line:
         return ""
@@ -56,7 +55,7 @@ def code_span(text: str, limit: int = 200) -> str:
 
 
 def code_block(text: str, info: str = "text") -> str:
-    """`text` as a fenced block whose fence is longer than any run of backticks inside. No line break at its end."""
+    """Return `text` as a fenced block with a long enough fence. No line break at its end."""
     body = clean(text).strip("\n")
     fence = "`" * max(3, _longest_run(body) + 1)
     return f"{fence}{info}\n{body}\n{fence}"

@@ -21,9 +21,9 @@ _BEFORE = ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One simple command: its assignments, its words (the program first) and the files that it writes.
+    """A simple command: its assignments, its words (the program first) and the files that it writes.
 
-    `piped` says that it reads what another command prints; `inner` that a part of it is computed by another command.
+    `piped`: it reads what another command prints; `inner`: another command computes a part of it.
     """
 
     words: tuple[str, ...]
@@ -39,7 +39,7 @@ class SimpleCommand:
 
 
 def split_commands(line: str) -> tuple[SimpleCommand, ...]:
-    """The simple commands of `line` in order. Raises ValueError where a quote or an operator is left open."""
+    """Return the simple commands in order. Raises ValueError for an open quote or operator."""
     found: list[SimpleCommand] = []
     words: list[str] = []
     writes: list[str] = []
@@ -64,7 +64,7 @@ def split_commands(line: str) -> tuple[SimpleCommand, ...]:
 
 
 def unquote(word: str) -> str:
-    """`word` as the program gets it, with variables and patterns left as they are written."""
+    """Return `word` as the program gets it, with variables and patterns left as they are."""
     return "".join(_plain(piece) for piece in _PIECE.finditer(word))
 
 
@@ -96,13 +96,13 @@ def _simple(words: list[str], writes: list[str], *, piped: bool, inner: bool) ->
 
 
 def _computed(word: str) -> bool:
-    """Whether a command inside the word is run: `$(...)` or backticks, but not within single quotes."""
+    """Whether a command inside the word is run: `$(...)` or backticks outside single quotes."""
     bare = re.sub(r"'[^']*'", "", word) if '"' not in word else word
     return "$(" in bare or "`" in bare or bare.endswith("$")
 
 
 def _copies(operator: str, target: str) -> bool:
-    """`2>&1` writes to no file."""
+    """Whether the redirection is like `2>&1`, which writes to no file."""
     return operator.endswith("&") and (target.isdigit() or target == "-")
 
 
@@ -116,7 +116,7 @@ BRANCHING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ListedCommand:
-    """One command: its words without redirections, and the operators before and after it ("" at either end)."""
+    """A command: its words without redirections, and the operators before and after it ("" at either end)."""
 
     words: tuple[str, ...]
     before: str
@@ -124,7 +124,7 @@ class ListedCommand:
 
 
 def list_commands(script: str) -> tuple[ListedCommand, ...]:
-    """The commands in their order; none where the script branches, or cannot be read as a plain list."""
+    """Return the commands in order; none if the script branches or is not a plain list."""
     try:
         commands = parse_script(script)
     except ValueError:
@@ -133,9 +133,9 @@ def list_commands(script: str) -> tuple[ListedCommand, ...]:
 
 
 def parse_script(script: str) -> tuple[ListedCommand, ...]:
-    """Return the commands in their order, whatever they are.
+    """Return the commands in order, whatever they are.
 
-    Raises ValueError for a quotation without its end, and for a here-document.
+    Raises ValueError for an unclosed quotation and for a here-document.
     """
     tokens = _lex_script(script)
     if any("<<" in token and _is_operator(token) for token in tokens):
