@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from aigon.config.models import MAX_ITERATIONS, Config
 from aigon.errors import usage
-from aigon.job.demand import Demand
-from aigon.job.escalation import EscalationStep
-from aigon.journal.events import RecordedStep as Step
-from aigon.model.criteria import Spec
-from aigon.spec.document import read_known_failures
+
+if TYPE_CHECKING:  # the help of a verb needs the options, and not what reads the configuration
+    from aigon.config.models import Config
+    from aigon.job.demand import Demand
+    from aigon.job.escalation import EscalationStep
+    from aigon.journal.events import RecordedStep as Step
+    from aigon.model.criteria import Spec
 
 Source = Literal["environment", "run"]
 """What gives an option its value where no flag does: a variable, or the run that is resumed."""
@@ -52,7 +53,7 @@ class Options:
     sandbox: Literal["auto", "bwrap", "landlock", "none"] | None = None
     arena: str = ""
     time_left: float | None = None
-    line_up: tuple[Step, ...] = ()
+    line_up: "tuple[Step, ...]" = ()
     judge_model: str | None = None
     judge_agent: str | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -82,7 +83,7 @@ class Limits:
     memory_free: int = 0
     by_history: bool = True
     single: bool = False
-    ladder: tuple[EscalationStep, ...] = ()
+    ladder: "tuple[EscalationStep, ...]" = ()
     allow_unknown_cost: bool = False
 
 
@@ -94,8 +95,10 @@ class Waits:
     first: float = 30.0
 
 
-def resolve_limits(config: Config, options: Options, rungs: tuple[EscalationStep, ...] = ()) -> Limits:
+def resolve_limits(config: "Config", options: Options, rungs: "tuple[EscalationStep, ...]" = ()) -> Limits:
     """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
+    from aigon.config.models import MAX_ITERATIONS
+
     wanted = max_iterations(config, options)
     if not 1 <= wanted <= MAX_ITERATIONS:
         why = f"; a run takes at most {MAX_ITERATIONS}, so that a person looks before more is spent"
@@ -126,27 +129,27 @@ def resolve_limits(config: Config, options: Options, rungs: tuple[EscalationStep
     )
 
 
-def max_iterations(config: Config, options: Options) -> int:
+def max_iterations(config: "Config", options: Options) -> int:
     """Iterations of one invocation with --loop."""
     return options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
 
 
-def max_consecutive_failures(config: Config, options: Options) -> int:
+def max_consecutive_failures(config: "Config", options: Options) -> int:
     """Failed turns in a row."""
     return options.max_consecutive_failures or config.guards.consecutive_failures
 
 
-def max_time(config: Config, options: Options) -> float | None:
+def max_time(config: "Config", options: Options) -> float | None:
     """Seconds of the run, in an arena of all its agents; None: no limit."""
     return options.max_time or _number(config.guards.run_time)
 
 
-def max_cost(config: Config, options: Options) -> float | None:
+def max_cost(config: "Config", options: Options) -> float | None:
     """US dollars of the run, in an arena of all its agents; None: no limit."""
     return options.max_cost or config.guards.max_cost
 
 
-def max_wait(config: Config, options: Options) -> float:
+def max_wait(config: "Config", options: Options) -> float:
     """Seconds to wait for an agent that is held up."""
     return float(config.guards.max_wait) if options.max_wait is None else options.max_wait
 
@@ -155,25 +158,28 @@ def _number(value: str | float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def resolve_waits(config: Config, options: Options) -> Waits:
+def resolve_waits(config: "Config", options: Options) -> Waits:
     """How long a run waits for an agent that is held up."""
     return Waits(max_wait(config, options), float(config.guards.first_wait))
 
 
-def iteration_timeout(config: Config, options: Options, by_profile: float | None = None) -> float:
+def iteration_timeout(config: "Config", options: Options, by_profile: float | None = None) -> float:
     """Return the seconds for one agent turn: by flag, by configuration, `by_profile`, else the default."""
     guards = config.guards
     configured = by_profile if by_profile and "iteration_timeout" not in guards.model_fields_set else None
     return options.iteration_timeout or configured or float(guards.iteration_timeout)
 
 
-def idle_timeout(config: Config, options: Options) -> float | None:
+def idle_timeout(config: "Config", options: Options) -> float | None:
     """Seconds of one agent turn without a sign of life; None: as many as it likes."""
     return options.idle_timeout or _number(config.guards.idle_timeout)
 
 
-def resolve_demand(config: Config, spec: Spec, options: Options) -> Demand:
+def resolve_demand(config: "Config", spec: "Spec", options: Options) -> "Demand":
     """What proven means for this spec."""
+    from aigon.job.demand import Demand
+    from aigon.spec.document import read_known_failures
+
     in_place = config.proof.mode == "in-place"
     skip, accept = bool(options.skip_validation), bool(options.accept_passing)
     return Demand(spec.criteria, read_known_failures(spec), skip, in_place, accept)
