@@ -1,4 +1,11 @@
 """Agents: who works on a feature, whether it can, and how its program is started and read.
 
-Adapters, one file per agent, are in `adapters`; the agent that is built in is the program in `api_agent`.
+choice            choose the agent of a run that names none
+command_file      a command for people in an agent's own form, marked as aigon's
+configured        find agents and agent types by name
+credentials       the environment that an agent sees, and logins
+health            versions and readiness of every agent
+install_commands  write commands where agents read theirs
+obstacles         what keeps an agent from working
+adapters/         one file per agent; api_agent/ is the built-in agent, a program of its own
 """

@@ -13,7 +13,6 @@ from aigon.agents.credentials import LARGEST_LOGIN, is_login_empty, is_login_exp
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.files import atomic
-from aigon.judge.settings import find_program
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
 from aigon.secrets.redaction import holds_secret
@@ -52,6 +51,14 @@ def find_obstacles(agent: Agent, root: Path, env: Mapping[str, str]) -> Obstacle
         _login_problem(agent, known, found, kept, theirs),
     )
     return Obstacles(path, tuple(problem for problem in problems if problem), found)
+
+
+def find_program(root: Path, env: Mapping[str, str], name: str) -> str | None:
+    """Return where a program is. A path means a file of the main checkout, runnable or not."""
+    if "/" not in name:
+        return shutil.which(name, path=env.get("PATH"))
+    file = root / Path(name).expanduser()
+    return str(file) if file.is_file() else None
 
 
 def find_credentials(kind: AgentType, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,1 +1,10 @@
-"""Judging without a judge: what is asked, which quotes count, what a verdict needs. All of it is pure."""
+"""Judges: what is asked, which quotes count, what a verdict needs.
+
+question, selection     what a judge is shown and asked
+reply                   its reply, read strictly
+quotes, passages        whether a quote stands where it says, and is more than words
+judgement               from questions and answers to verdicts
+settings, backends/     which judge, and how it is asked: one file per judge
+pairwise                which of two changes is better
+labelled, accuracy      how often a judge is right, on changes of which the truth is known
+"""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
+from aigon.agents.obstacles import find_program
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, usage
 from aigon.judge.backends import Backend, find_backend
@@ -127,16 +128,6 @@ def _explain_no_judge_use(agent: Agent) -> str:
 def explain_unready(settings: JudgeSettings) -> str:
     """Return what is missing; empty if the judge can be asked."""
     return _backend(settings.backend).explain_unready(settings, settings.env)
-
-
-def find_program(root: Path, env: Mapping[str, str], name: str) -> str | None:
-    """Where a program is. A path means a file of the main checkout, runnable or not; a bare name is looked up."""
-    import shutil
-
-    if "/" not in name:
-        return shutil.which(name, path=env.get("PATH"))
-    file = root / Path(name).expanduser()
-    return str(file) if file.is_file() else None
 
 
 def _backend(name: str) -> Backend:

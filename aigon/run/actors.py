@@ -12,6 +12,7 @@ from aigon.agents.choice import describe_choice as chosen_aloud
 from aigon.agents.choice import explain_none_ready, list_candidates
 from aigon.agents.configured import SAMPLE, find_agent, load_agent_types
 from aigon.agents.credentials import join_names, list_withheld
+from aigon.agents.obstacles import find_program
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage
@@ -25,7 +26,6 @@ from aigon.judge.settings import (
     build_settings,
     choose_judge,
     explain_unready,
-    find_program,
 )
 from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeSettings
