@@ -39,7 +39,7 @@ def lab(tmp_path: Path) -> Lab:
     lab = Lab(tmp_path).init()
     lab.spec("done <!-- verify: grep -q yes done.txt -->", "the answer is computed")
     command = "echo 'EXAMPLE FAIL: nothing yet'; test -f done.txt"
-    checks = {"tests": {"command": command, "role": "tests", "parser": "text"}}
+    checks = {"tests": {"command": command, "role": "tests", "parser": "example"}}
     lab.config(judge={"backend": "example"}, checks=checks)
     lab.commit("spec")
     return lab
@@ -61,6 +61,8 @@ def test_a_plug_in_of_every_kind_takes_part_in_a_run(lab: Lab, tmp_path: Path) -
     assert "The example rule saw done.txt." in done.out
     names = next(tmp_path.rglob("example-sink.txt")).read_text().split()
     assert names[0] == "run_started" and names[-1] == "run_finished"
+    findings = [event["finding"] for event in done.events if event["event"] == "check_finished"]
+    assert "nothing yet" in {problem["message"] for finding in findings for problem in finding["problems"]}
 
 
 def test_a_guard_of_a_plug_in_ends_a_run(lab: Lab, tmp_path: Path) -> None:
