@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.cli import VERBS
 from tests.lab import scrubbed
 
 HEAVY = {"anthropic", "git", "pydantic", "rich", "yaml", "markdown_it", "psutil", "httpx", "filelock", "platformdirs"}
@@ -40,7 +41,7 @@ def test_the_version_and_the_help_need_nothing_but_two_modules(arguments: list[s
 )
 def test_the_help_of_a_verb_imports_nothing_heavy(verb: str, tmp_path: Path) -> None:
     added = beyond_python(tmp_path, verb, "--help")
-    assert f"aigon.commands.{verb.replace('-', '_')}" in added
+    assert f"aigon.commands.{VERBS[verb][0]}" in added
     assert HEAVY.isdisjoint(name.partition(".")[0] for name in added)
     assert len(added) <= 140, added
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands import feature_implement
 from aigon.commands.common import from_environment, here
+from aigon.commands.feature import implement
 from aigon.errors import AigonError, explained, usage
 from aigon.job.options import Options
 
@@ -109,5 +109,5 @@ def _observer() -> "ArenaObserver":
     return ArenaLines(sys.stdout)
 
 
-_SHARED = [each for each in feature_implement.command.params if each.name not in _LEFT_OUT]
+_SHARED = [each for each in implement.command.params if each.name not in _LEFT_OUT]
 command = click.Command("arena", callback=run, params=[*_SHARED[:1], AGENTS, *_SHARED[1:], AS_JSON], help=run.__doc__)

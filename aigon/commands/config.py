@@ -62,7 +62,7 @@ def _given() -> "dict[str, Given]":
     """What AIGON_* variables say, read by the options that they stand for. Raises AigonError (exit 2) as these do."""
     from click.core import ParameterSource
 
-    from aigon.commands.feature_implement import command as implement
+    from aigon.commands.feature.implement import command as implement
     from aigon.run.config_origin import Given
 
     try:

@@ -43,7 +43,7 @@ def command(folder: str | None, agent: str | None, as_json: bool) -> int:
 
 def _observers(session: "Session", as_json: bool) -> "list[Observer]":
     """As in `feature-implement`; with `--json` the one document is for the end, and people read along elsewhere."""
-    from aigon.commands.feature_implement import observers
+    from aigon.commands.feature.implement import observers
     from aigon.views.terminal.lines import LineSink
 
     return [LineSink(sys.stderr)] if as_json else observers(session)

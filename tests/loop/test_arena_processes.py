@@ -294,7 +294,7 @@ def accepted(words: Sequence[str]) -> dict[str, Any]:
     """What feature-implement takes from a command line, with any text for a choice."""
     import click
 
-    from aigon.commands.feature_implement import command
+    from aigon.commands.feature.implement import command
 
     params: list[click.Parameter] = []
     for each in command.params:

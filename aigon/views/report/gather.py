@@ -1,6 +1,6 @@
-"""Gather what is known of a feature, and make a page of it."""
+"""What a report is made from: journals, the spec and the log as the branch has them, what commands printed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +17,106 @@ from aigon.git.repository import find_repository
 from aigon.job import branch
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
-from aigon.journal.account import FeatureAccount, WorkAccount
-from aigon.journal.history import build_history
+from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
+from aigon.journal.events import Event
+from aigon.journal.history import History, IterationRecord, build_history
 from aigon.journal.records import Records, locate_records
+from aigon.journal.replay import read_events
 from aigon.journal.state_document import command_elsewhere
 from aigon.model.candidates import Candidate
 from aigon.model.changes import FileChange
 from aigon.process.running import loop_lock
+from aigon.spec.document import parse_spec
 from aigon.spec.features import ROOT, Feature, parse_feature_path
-from aigon.views.report import sources
+
+OUTPUT = 4000
+"""Bytes of the end of what a command printed."""
+RUNS = ".aigon/runs"
+
+
+def journals(paths: Sequence[Path]) -> tuple[list[Sequence[Event]], list[str]]:
+    """The events of each journal, and which of them tell nothing and why."""
+    read: list[Sequence[Event]] = []
+    unread = []
+    for path in paths:
+        try:
+            read.append(read_events(path))
+        except (AigonError, OSError) as error:
+            unread.append(f"{path.name}: {error.what if isinstance(error, AigonError) else error.strerror}")
+    return read, unread
+
+
+def text_at(checkout: Checkout, commit: str, path: str) -> str | None:
+    """A file as a commit has it; None where it has none, or the commit is gone."""
+    return checkout.ask("cat-file", "blob", f"{commit}:{path}") if commit and path else None
+
+
+def tip(checkout: Checkout, branch: str) -> str:
+    """The commit at the end of a branch; empty where it is gone."""
+    return (checkout.commit_of(f"refs/heads/{branch}") or "") if branch else ""
+
+
+def spec(raw: str | None) -> tuple[str, tuple[CriterionItem, ...]]:
+    """The title and the criteria of a spec; nothing for one that cannot be read."""
+    try:
+        parsed = parse_spec((raw or "").encode("utf-8", "surrogateescape"))
+    except AigonError:
+        return "", ()
+    items = tuple(CriterionItem(c.number, c.text, c.kind, c.command or "") for c in parsed.criteria)
+    return parsed.title.removeprefix("Feature:").strip(), items
+
+
+def judged(history: History) -> tuple[CriterionItem, ...]:
+    """The criteria as they were judged, for where the spec is not to be had."""
+    return tuple(CriterionItem(number, text) for number, text in sorted(history.texts.items()))
+
+
+def outputs(root: Path, step: IterationRecord | None) -> dict[str, str]:
+    """The end of what each green check and command of a look printed, from its log in the main checkout at `root`."""
+    runs = (root / RUNS).resolve()
+    found = (*step.look.findings, *step.asked) if step else ()
+    quiet = [each for each in found if each.status == "pass" and not each.excerpt and each.log]
+    return {each.check: text for each in quiet if (text := _end(Path(each.log), runs))}
+
+
+def _end(log: Path, runs: Path) -> str:
+    """Nothing but a plain file among the logs of runs is read: the name is a record's, the place anybody's."""
+    try:
+        place = log.resolve(strict=True)
+        if not place.is_relative_to(runs) or not place.is_file():
+            return ""
+        with place.open("rb") as file:
+            file.seek(max(0, place.stat().st_size - OUTPUT))
+            return file.read(OUTPUT).decode("utf-8", "replace").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def changes(checkout: Checkout, base: str, commit: str, without: Sequence[str]) -> tuple[FileChange, ...]:
+    """The files in which a commit differs from the base, with lines; none where one of the two is gone."""
+    how = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat")
+    fields = iter((checkout.ask("diff-tree", *how, base, commit) or "").split("\0"))
+    statuses: dict[str, str] = {}
+    found = []
+    for field in fields:
+        if field.startswith(":"):
+            statuses[next(fields, "")] = field[-1]
+        elif field.count("\t") >= 2:
+            added, removed, path = field.split("\t", 2)
+            found.append(FileChange(path, _lines(added), _lines(removed), statuses.get(path, "M")))
+    return tuple(change for change in found if change.path not in without)
+
+
+def _lines(number: str) -> int:
+    """-1 where git counts none."""
+    return int(number) if number.isdecimal() else -1
+
+
+def is_pushed(checkout: Checkout, commit: str) -> bool:
+    """Whether a branch of `origin` is known to hold a commit."""
+    asked = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}", "refs/remotes/origin")
+    return bool(commit and checkout.ask(*asked))
+
 
 FOLDER = ".aigon/reports"
 """Where reports are written, in the main checkout: nobody commits them."""
@@ -147,7 +238,7 @@ def _feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> 
 def _work(
     checkout: Checkout, root: Path, home: Path, feature: Feature, records: Records, candidate: Candidate | None
 ) -> WorkAccount:
-    read, unread = sources.journals(records.journals())
+    read, unread = journals(records.journals())
     known, label = build_history(read), candidate.label if candidate else ""
     started = known.started
     own = started.branch if started else candidate.branch if candidate else ""
@@ -156,12 +247,12 @@ def _work(
         candidate.agent if candidate else started.agent if started else "",
         candidate.mode if candidate else "solo",
         own,
-        sources.judged(known),
+        judged(known),
         known,
-        tip=sources.tip(checkout, own),
+        tip=tip(checkout, own),
         running=_is_running(home, feature, label) and known.finished is None and bool(started),
         log_path=feature.log(label),
-        outputs=sources.outputs(root, known.last),
+        outputs=outputs(root, known.last),
         unread=tuple(unread),
     )
     return _with_files(checkout, feature, work)
@@ -171,9 +262,9 @@ def _with_files(checkout: Checkout, feature: Feature, work: WorkAccount) -> Work
     """With what the branch itself holds: the spec that the runs were about, and the log."""
     started = work.history.started
     path = started.spec_path if started else feature.path
-    _, items = sources.spec(sources.text_at(checkout, work.commit or work.tip, path))
-    log = sources.text_at(checkout, work.tip or work.commit, work.log_path) or ""
-    pushed = sources.is_pushed(checkout, work.commit)
+    _, items = spec(text_at(checkout, work.commit or work.tip, path))
+    log = text_at(checkout, work.tip or work.commit, work.log_path) or ""
+    pushed = is_pushed(checkout, work.commit)
     return replace(work, items=items or work.items, log=log, pushed=pushed, diffs=_diffs(checkout, work))
 
 
@@ -184,7 +275,7 @@ def _diffs(checkout: Checkout, work: WorkAccount) -> dict[str, tuple[FileChange,
         return {}
     own = (started.spec_path, work.log_path)
     commits = dict.fromkeys(step.look.checkpoint for step in work.steps if step.look.checkpoint)
-    return {each: sources.changes(checkout, started.base_commit, each, own) for each in (*commits, work.commit) if each}
+    return {each: changes(checkout, started.base_commit, each, own) for each in (*commits, work.commit) if each}
 
 
 def _is_running(home: Path, feature: Feature, label: str) -> bool:
@@ -215,8 +306,8 @@ def _title(checkout: Checkout, root: Path, feature: Feature, works: list[WorkAcc
     """Of the spec that was worked on, or of the one that stands in the main checkout."""
     for work in works:
         if started := work.history.started:
-            title, _ = sources.spec(sources.text_at(checkout, work.commit, started.spec_path))
+            title, _ = spec(text_at(checkout, work.commit, started.spec_path))
             if title:
                 return title
     file = root / feature.path
-    return (sources.spec(file.read_text(errors="replace"))[0] if file.is_file() else "") or feature.slug
+    return (spec(file.read_text(errors="replace"))[0] if file.is_file() else "") or feature.slug

@@ -3,8 +3,7 @@
 from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines
 from aigon.text.amounts import format_count, format_duration
 from aigon.views.report import words
-from aigon.views.report.links import Links
-from aigon.views.report.markup import Markup, joined, line, tag
+from aigon.views.report.markup import Links, Markup, joined, line, tag
 
 
 def head(account: FeatureAccount) -> Markup:

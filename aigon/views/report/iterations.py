@@ -8,11 +8,9 @@ from aigon.model.criteria import Promise
 from aigon.model.failures import format_location, group_problems, has_failed, select_errors
 from aigon.model.turns import Turn
 from aigon.text.amounts import format_count, format_duration, format_timestamp
-from aigon.views.report.bounds import Bounds
 from aigon.views.report.criteria import output
 from aigon.views.report.head import anchor
-from aigon.views.report.links import Links
-from aigon.views.report.markup import Markup, block, folding, joined, line, tag
+from aigon.views.report.markup import Bounds, Links, Markup, block, folding, joined, line, tag
 from aigon.views.report.words import title_of, turn_end
 
 

@@ -1,10 +1,39 @@
-"""HTML that cannot be broken out of: whatever is not markup already is escaped where it meets markup."""
+"""How much of everything a page shows, so that it stays a page."""
 
 import html
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+from aigon.journal.account import FeatureAccount, WorkAccount
 from aigon.text.quoting import clean, clip
+
+LARGEST = 480_000
+"""Bytes of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Characters of texts, and how many things of a kind. `full` are iterations shown with what they were about."""
+
+    text: int = 600
+    excerpt: int = 2_000
+    log: int = 40_000
+    said: int = 800
+    full: int = 12
+    columns: int = 60
+    criteria: int = 300
+    files: int = 120
+    problems: int = 6
+
+
+STAGES = (
+    Bounds(),
+    Bounds(text=400, excerpt=800, log=15_000, said=400, full=6, columns=40, criteria=150, files=60, problems=3),
+    Bounds(text=200, excerpt=200, log=4_000, said=150, full=2, columns=20, criteria=60, files=20, problems=1),
+    Bounds(text=100, excerpt=0, log=0, said=0, full=0, columns=8, criteria=30, files=5, problems=0),
+)
+"""From what a page usually shows to what always fits."""
 
 VOID = ("br", "circle", "col", "hr", "input", "line", "link", "meta", "path", "polygon", "polyline", "rect")
 _LONGEST = 4000
@@ -71,3 +100,31 @@ def _attribute(key: str, value: object) -> str:
     if value is None or value is False:
         return ""
     return f" {name}" if value is True else f' {name}="{html.escape(clean(str(value)[:_LONGEST]))}"'
+
+
+SHORT = 8
+"""Digits of a commit that people are shown."""
+LONGEST = 400
+"""Characters of a path that is linked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How one work's commits and files are shown."""
+
+    account: FeatureAccount
+    work: WorkAccount
+
+    def commit(self, commit: str) -> Markup:
+        """A commit by its short name; the whole one is its title."""
+        short = tag("code", commit[:SHORT], title=f"commit {commit}")
+        forge = self.account.forge
+        return tag("a", short, href=forge.commit(commit), rel="noreferrer") if forge and commit else short
+
+    def file(self, path: str, line: int = 0, commit: str = "") -> Markup:
+        """A file, at a line where one is named, as `commit` has it (else the last one of the work)."""
+        shown = tag("code", f"{path}:{line}" if line else path, class_="path")
+        forge, at = self.account.forge, commit or self.work.commit
+        if not forge or not at or len(path) > LONGEST or path.startswith("/") or ".." in path.split("/"):
+            return shown
+        return tag("a", shown, href=forge.file(at, path, line), rel="noreferrer")

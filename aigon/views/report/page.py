@@ -6,14 +6,11 @@ from aigon.files.resources import find_resource
 from aigon.journal.account import FeatureAccount, WorkAccount
 from aigon.text.amounts import format_timestamp
 from aigon.views.report import remains, words
-from aigon.views.report.bounds import LARGEST, STAGES, Bounds
-from aigon.views.report.criteria import criteria, matrix
+from aigon.views.report.charts import plots
+from aigon.views.report.criteria import criteria, matrix, strip
 from aigon.views.report.head import anchor, badge, head
 from aigon.views.report.iterations import iterations
-from aigon.views.report.links import Links
-from aigon.views.report.markup import Markup, joined, tag
-from aigon.views.report.plots import plots
-from aigon.views.report.strip import strip
+from aigon.views.report.markup import LARGEST, STAGES, Bounds, Links, Markup, joined, tag
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a browser may do with the page: show it."""

@@ -5,9 +5,7 @@ from aigon.journal.history import IterationRecord, RunRecord
 from aigon.model.changes import Concern, ConcernLevel, FileChange
 from aigon.model.outcomes import describe_outcome
 from aigon.text.amounts import format_count, format_duration, format_timestamp
-from aigon.views.report.bounds import Bounds
-from aigon.views.report.links import Links
-from aigon.views.report.markup import Markup, block, folding, joined, line, tag
+from aigon.views.report.markup import Bounds, Links, Markup, block, folding, joined, line, tag
 from aigon.views.report.words import passing, title_of
 
 _LEVELS: dict[ConcernLevel, tuple[str, str]] = {

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.journal.events import TurnEnded
-from aigon.views.report import scale
-from aigon.views.report.plots import plots
+from aigon.views.report import charts
+from aigon.views.report.charts import plots
 from tests.views.report.accounts import account, iterations, one, three, work
 
 
-@given(st.floats(0, 1e7), st.sampled_from([scale.of_counts, scale.of_money, scale.of_seconds, scale.of_goal]))
+@given(st.floats(0, 1e7), st.sampled_from([charts.of_counts, charts.of_money, charts.of_seconds, charts.of_goal]))
 def test_an_axis_has_few_ticks_holds_every_value_and_begins_at_zero(highest: float, made: object) -> None:
     found = made(highest, 0.0, 100.0)  # type: ignore[operator]
     assert 1 <= len(found.ticks) <= 7 and found.ticks[0] == 0
@@ -22,15 +22,15 @@ def test_an_axis_has_few_ticks_holds_every_value_and_begins_at_zero(highest: flo
 
 
 def test_ticks_are_numbers_that_people_count_in() -> None:
-    assert scale.of_counts(37, 0, 1).ticks == (0, 10, 20, 30, 40)
-    assert scale.of_money(0.42, 0, 1).ticks == (0, 0.2, 0.4, 0.6)
-    assert scale.of_seconds(700, 0, 1).ticks == (0, 300, 600)
-    assert scale.of_goal(7, 0, 1).ticks == (0, 2, 4, 7)
+    assert charts.of_counts(37, 0, 1).ticks == (0, 10, 20, 30, 40)
+    assert charts.of_money(0.42, 0, 1).ticks == (0, 0.2, 0.4, 0.6)
+    assert charts.of_seconds(700, 0, 1).ticks == (0, 300, 600)
+    assert charts.of_goal(7, 0, 1).ticks == (0, 2, 4, 7)
 
 
 @given(st.lists(st.floats(0, 100), max_size=6))
 def test_labels_are_apart_and_in_the_order_of_their_lines(wanted: list[float]) -> None:
-    placed = scale.apart(wanted, 13, 0, 100)
+    placed = charts.apart(wanted, 13, 0, 100)
     assert all(b - a >= 12.99 for a, b in pairwise(sorted(placed)))
     assert all(p < q for a, p in zip(wanted, placed, strict=True) for b, q in zip(wanted, placed, strict=True) if a < b)
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from aigon.views.report.markdown import markdown
-from aigon.views.report.plain import plain
+from aigon.views.report.markdown import markdown, plain
 from tests.views.report.accounts import hostile, one, three
 
 ONE = """\

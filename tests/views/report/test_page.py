@@ -11,8 +11,8 @@ from aigon.journal.account import CriterionItem
 from aigon.journal.events import CheckFinished, RolledBack
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met
-from aigon.views.report.bounds import LARGEST
 from aigon.views.report.markdown import markdown
+from aigon.views.report.markup import LARGEST
 from aigon.views.report.page import page
 from tests.journal.tried import GREEN, at, begun, looked, turned
 from tests.views.report.accounts import account, commit, empty, hostile, iterations, long, one, three, work

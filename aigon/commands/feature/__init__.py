@@ -1,0 +1,1 @@
+"""The verbs `feature-...`, one file each."""
