@@ -14,8 +14,7 @@ from aigon.job.ledger import Account, Ledger, OtherAccounts, read_accounts, rese
 RACER = """
 import sys
 from pathlib import Path
-from aigon.job.ledger import Ledger
-from aigon.job.ledger_file import Account
+from aigon.job.ledger import Account, Ledger
 
 label, path = sys.argv[1:]
 print("ready", flush=True)
