@@ -132,6 +132,13 @@ def test_architecture_shows_the_loop_as_it_is() -> None:
     assert textwrap.indent(shown, "    ") in page("aigon/loop/loop.py")
 
 
+def test_architecture_names_files_that_are_there() -> None:
+    named = re.findall(r"`((?!refs/)[a-z_]+/[\w/]*\w\.py|(?!refs/)[a-z_]+/[\w/]*/)`", _built(page("ARCHITECTURE.md")))
+    assert len(named) > 15
+    missing = [name for name in named if not any((ROOT / base / name).exists() for base in ("aigon", "."))]
+    assert [name for name in missing if "NAME" not in name and "VERB" not in name] == []
+
+
 def _built(text: str) -> str:
     """The page without its code blocks, and without what it says is not built yet."""
     text = re.sub(r"(?ms)^## Not built yet\n.*?(?=^## |\Z)", "", text)

@@ -1,22 +1,18 @@
 """Runs on record: a summary of each, folded from its journal, and its events as they happen."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import AigonError
-from aigon.files.checksums import damage_error, parse_lines
 from aigon.files.locks import is_locked
 from aigon.journal.events import Event, RunFinished, RunStarted
 from aigon.journal.records import Records
-from aigon.journal.replay import decode_events, iterate_events
+from aigon.journal.replay import follow_events, iterate_events
 from aigon.journal.state import State
 from aigon.model.outcomes import get_status
 from aigon.process.running import loop_lock
-
-_CHUNK = 1024 * 1024
-"""Bytes of a journal that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +91,9 @@ def _is_running(home: Path, feature: str, label: str) -> bool:
 
 
 def follow_run(home: Path, run: RunInfo, interval: float, is_cancelled: Callable[[], bool]) -> Iterator[Event]:
-    """Yield the events of a run until its end. The file stays open, so a new name of the journal does no harm."""
-    with run.journal.open("rb") as file:
-        pending, ended = b"", False
-        while not is_cancelled():
-            alive = _is_running(home, run.feature, run.label)  # asked first, or its last lines could be missed
-            chunk = file.read(_CHUNK)
-            *lines, pending = (pending + chunk).split(b"\n")
-            for event in _decode(lines, run):
-                ended = isinstance(event, RunFinished)
-                yield event
-            if not chunk:
-                if ended or not alive:
-                    return
-                time.sleep(interval)
+    """Yield the events of a run until its end or `is_cancelled`, looking for new ones every `interval` seconds."""
 
+    def is_live() -> bool:
+        return not is_cancelled() and _is_running(home, run.feature, run.label)
 
-def _decode(lines: Sequence[bytes], run: RunInfo) -> Iterator[Event]:
-    documents = parse_lines(b"".join(line + b"\n" for line in lines))
-    if None in documents:
-        raise damage_error("The journal of this run", str(run.journal), run.feature)
-    yield from decode_events([document for document in documents if document is not None], run.journal)
+    return follow_events(run.journal, is_live, wait=lambda: time.sleep(interval))

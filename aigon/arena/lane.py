@@ -43,7 +43,7 @@ RANKS = (
 """The exit code of an arena is the first of these that a candidate has: one proven candidate is enough, and the rest is
 the documented order. 2 and 1 stand right after 7, for they say the same to a script: a loop could not do what it was
 asked to, and no waiting, deciding or paying helps before somebody has looked. 7 comes first since it is about what
-all candidates share, then 2, then 1, which is one process alone and is mended by resuming it."""
+all candidates share, then 2, then 1, which is one process alone and is fixed by resuming it."""
 
 
 @dataclass(frozen=True, slots=True)

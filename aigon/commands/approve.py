@@ -17,7 +17,8 @@ from aigon.errors import Exit
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide that criteria of feature ID (by number, see `aigon spec-show ID`) are met by the last checkpoint, or that
+    """Decide that criteria of feature ID (by number, see `aigon spec-show ID`) are met by the last iteration commit, or
+    that
     an integrity finding (by its rule, as the summary of the run names it) is all right.
 
     It shows what is known and asks; --yes does not ask. The decision holds for the code as it is there: when that

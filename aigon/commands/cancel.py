@@ -13,7 +13,7 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Move the spec of feature ID to docs/specs/features/07-cancelled, commit that, and remove its worktrees.
 
-    What they hold that is in no commit is parked. Branches and records stay, and `aigon reopen ID` takes it up again.
+    Work in them that no commit holds is saved aside. Branches and records stay; `aigon reopen ID` takes it up again.
 
     Exit codes: 0 cancelled, 2 there is no such feature or it is over, 7 a loop works on it.
     """

@@ -36,7 +36,7 @@ def command(
 
     \b
     A set of your own (--set) is a folder with one folder per case:
-      case.yaml     about: one line; truth: {1: met, 2: unmet}, one label per
+      case.yaml     about: one line; truth: {1: met, 2: failed}, one label per
                     criterion that a judge decides. Optional: delete: [paths];
                     checks: [{title, summary, output}], what passed on the change
       spec.md       a feature spec, as any other

@@ -1,4 +1,4 @@
-"""`aigon parked`: what was kept instead of destroyed."""
+"""`aigon parked`: what was saved aside instead of destroyed."""
 
 import click
 
@@ -10,7 +10,7 @@ from aigon.commands.common import answer, here, json_option
 @click.argument("ref", required=False)
 @json_option
 def command(action: str, ref: str | None, as_json: bool) -> int:
-    """List what was parked under refs/aigon/parked/, or put one back as a branch of its own (`restore REF`)."""
+    """List what was saved aside under `refs/aigon/parked/`, or put one back as a branch of its own (`restore REF`)."""
     from aigon.job.branch import list_saved_work, restore_saved_work
 
     with here() as checkout:

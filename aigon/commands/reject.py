@@ -14,7 +14,7 @@ from aigon.commands.common import json_option, yes_option
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide that criteria of feature ID are not met by the last checkpoint; the next iteration is told WHY.
+    """Decide that criteria of feature ID are not met by the last iteration commit; the next iteration is told WHY.
 
     It shows what is known and asks; --yes does not ask.
 

@@ -14,7 +14,7 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """Move the spec of feature ID, which is cancelled or done, back to the backlog, and commit that.
 
     A cancelled feature continues on its branch. One that was done begins anew where you stand: its merged branch is
-    parked, and it needs a criterion that does not hold yet.
+    saved aside, and it needs a criterion that does not hold yet.
 
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """

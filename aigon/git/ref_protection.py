@@ -145,12 +145,12 @@ class RefProtection:
         before = self._before.get(ref, "")
         if what == "leave":
             return MovedRef(ref, before, after, "left", why=why)
-        parked = self._parked(ref, after, park)
+        parked = self._save_aside(ref, after, park)
         said = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
         done: RefOutcome = "failed" if said else "removed" if what == "remove" else "put back"
         return MovedRef(ref, before, after, done, parked, said or why)
 
-    def _parked(self, ref: str, value: str, park: SaveAside) -> str:
+    def _save_aside(self, ref: str, value: str, park: SaveAside) -> str:
         """Save the new value aside and return the ref; "" if the object does not exist."""
         if not is_hash(value) or self._git.attempt("cat-file", "-e", value)[0]:
             return ""

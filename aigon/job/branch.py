@@ -240,7 +240,7 @@ SAVED_ASIDE = "refs/aigon/parked/"
 
 
 def list_saved_work(checkout: Checkout) -> list[dict[str, str]]:
-    """Ref, commit, time and subject of everything parked, oldest first."""
+    """Ref, commit, time and subject of everything saved aside, oldest first."""
     fields = "%(refname)%00%(objectname)%00%(creatordate:iso-strict)%00%(subject)"
     out = checkout.git("for-each-ref", "--sort=creatordate", f"--format={fields}", SAVED_ASIDE)
     rows = (line.split("\0") for line in out.splitlines() if line)
@@ -248,7 +248,7 @@ def list_saved_work(checkout: Checkout) -> list[dict[str, str]]:
 
 
 def restore_saved_work(checkout: Checkout, wanted: str) -> str:
-    """A branch at a parked commit; nothing that is checked out changes. Raises AigonError (exit 2) when unknown."""
+    """Make a branch at a commit that was saved aside; nothing else changes. Raises AigonError (exit 2) if unknown."""
     ref = wanted if wanted.startswith(SAVED_ASIDE) else SAVED_ASIDE + wanted
     commit = checkout.commit_of(ref) if wanted else None
     if commit is None:

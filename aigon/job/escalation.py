@@ -13,9 +13,9 @@ from aigon.journal.state import State
 from aigon.model.turns import Agent, Turn
 
 REPEATS = 2
-"""The same error a second time in a row is what a rung is climbed for."""
+"""The same error a second time in a row is what a step is climbed for."""
 IDLE = 2
-"""So is a second iteration on one rung in which nothing got better."""
+"""So is a second iteration on one step in which nothing got better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class EscalationStep:
 
 
 def find_step(state: State, turns: Sequence[int], agent: str) -> int:
-    """The rung, from 0, of the next turn of `agent`, on its ladder, whose rungs last for `turns` each.
+    """The step, from 0, of the next turn of `agent`, on its steps, whose steps last for `turns` each.
 
-    Rungs count over the run, resumes included. A turn that was held up (a usage limit) counts for none.
+    Steps count over the run, resumes included. A turn that was held up (a usage limit) counts for none.
     """
     stuck = state.repeats >= REPEATS or state.idle >= IDLE
     climbed = state.heights.get(agent, 0) + (1 if stuck else 0)
@@ -43,9 +43,9 @@ def find_next_step(state: State, ladder: Sequence[EscalationStep]) -> int:
 
 
 def merge_equal_steps(ladder: Sequence[EscalationStep]) -> tuple[EscalationStep, ...]:
-    """`ladder`, less rungs that are like the one below: climbing to them would be a step on the spot.
+    """`ladder`, less steps that are like the one below: climbing to them would be a step on the spot.
 
-    They come about where a person chose model and effort, which then are the same on every rung.
+    They come about where a person chose model and effort, which then are the same on every step.
     """
     kept: list[EscalationStep] = []
     for rung in ladder:
@@ -57,7 +57,7 @@ def merge_equal_steps(ladder: Sequence[EscalationStep]) -> tuple[EscalationStep,
 
 
 def _by_number(done: int, turns: Sequence[int]) -> int:
-    """The first rung whose turns are not used up; one without a number is never used up."""
+    """The first step whose turns are not used up; one without a number is never used up."""
     used = accumulate(turns)
     return next((rung for rung, (own, upto) in enumerate(zip(turns, used, strict=True)) if not own or done < upto),
                 len(turns) - 1)  # fmt: skip
@@ -72,7 +72,7 @@ DOUBLINGS = 60
 def choose_worker(
     ladders: Sequence[Sequence[EscalationStep]], state: State, away: Mapping[str, float], now: float
 ) -> "ChosenStep | None":
-    """The first agent that is not `away` (by name, until seconds since the epoch), on its own rung; None: nobody."""
+    """The first agent that is not `away` (by name, until seconds since the epoch), on its own step; None: nobody."""
     for ladder in ladders:
         rung = find_next_step(state, ladder)
         if away.get(ladder[rung].agent.name, 0.0) <= now:
@@ -81,11 +81,11 @@ def choose_worker(
 
 
 ChosenStep = tuple[int, int, EscalationStep]
-"""The number of the rung from 0, how many there are, and the rung."""
+"""The number of the step from 0, how many there are, and the step."""
 
 
 def compute_return(turn: Turn, now: float, first: float, before: int) -> float:
-    """Until when an agent is away after `turn`, in seconds since the epoch; never back for what waiting cannot mend.
+    """Until when an agent is away after `turn`, in seconds since the epoch; never back for what waiting cannot fix.
 
     Where nobody said when: `first` seconds, doubled with each time `before` that it was held up in this turn. That
     much it is also when a program says a moment that has passed, or says "soon" again and again: every start may cost.

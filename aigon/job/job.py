@@ -37,7 +37,7 @@ class ProofPlan:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`rungs` is the escalation ladder of the agent; `fallback` are those of the agents that stand in for it.
+    """`rungs` is the escalation steps of the agent; `fallback` are those of the agents that stand in for it.
 
     `promises` are the phrases with which an agent may claim to be done; `waits` bounds the waiting for an agent that is
     held up.
@@ -91,5 +91,5 @@ class Job:
 
     @property
     def own_files(self) -> frozenset[str]:
-        """The two files that aigon itself writes into a checkpoint."""
+        """The two files that aigon itself writes into an iteration commit."""
         return frozenset((self.spec_path, self.log_path))

@@ -45,7 +45,7 @@ class Account:
 def reset_accounts(path: Path, labels: Collection[str]) -> None:
     """Forget all accounts but those of `labels`, which have nothing set aside: an arena begins.
 
-    A damaged file stays where any of it counts: whoever settles first mends it.
+    A damaged file stays where any of it counts: whoever settles first fixes it.
     """
     with hold_ledger(path):
         try:

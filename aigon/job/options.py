@@ -96,7 +96,7 @@ class Waits:
 
 
 def resolve_limits(config: "Config", options: Options, rungs: "tuple[EscalationStep, ...]" = ()) -> Limits:
-    """When this run stops, on a ladder of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
+    """When this run stops, on a steps of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
     from aigon.config.models import MAX_ITERATIONS
 
     wanted = max_iterations(config, options)

@@ -28,7 +28,7 @@ class LabelledVerdict:
 
     @property
     def is_missed_tick(self) -> bool:
-        """Met, and said not to be: an agent would be sent to mend what is whole."""
+        """Met, and said not to be: an agent would be sent to fix what is whole."""
         return self.said == "unmet" and self.truth == "met"
 
 

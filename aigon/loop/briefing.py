@@ -60,7 +60,7 @@ def _last_number(job: Job, state: State, number: int) -> int:
 
 
 def write_briefing(job: Job, world: World, state: State, number: int, step: str) -> TurnRequest:
-    """The question of one turn, whose agent is on the `step` of its ladder; the prompt is in the iteration's folder."""
+    """The question of one turn, whose agent is on the `step` of its steps; the prompt is in the iteration's folder."""
     text = render_prompt(job, world, state, number)
     folder = world.iteration_folder(number)
     make_way(folder, for_folder=True)  # an agent before may have left anything there

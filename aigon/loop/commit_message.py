@@ -1,4 +1,4 @@
-"""The message of a checkpoint commit: git alone tells how far a run is."""
+"""The message of an iteration commit: git alone tells how far a run is."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def render_iteration_message(
     rung: str = "",
     built: Built = "changed",
 ) -> str:
-    """Subject, blank line, trailers. `skipped`: validation was; `rung` is empty without a ladder.
+    """Subject, blank line, trailers. `skipped`: validation was; `rung` is empty without a steps.
 
     `built` says what the iteration brought: files that a `feat` is about, or less.
     """

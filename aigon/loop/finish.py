@@ -188,7 +188,7 @@ def _width(char: str) -> int:
 
 
 def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, Outcome]:
-    """Say how the run ended, after going back to the best checkpoint where that is wanted."""
+    """Say how the run ended, after going back to the best iteration commit where that is wanted."""
     state = yield from roll_back_if_wanted(job, world, outcome, state)
     tip = world.workspace.tip() or ""
     issues: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ def render_header(feature_id: str, title: str, agent: str) -> str:
 def render_entry(
     event: IterationFinished, spec: Spec, turn: Turn | None, when: str, *, rung: str = "", notes: Sequence[str] = ()
 ) -> str:
-    """Return one iteration's entry. `when` is a local time; `rung` names the step of the escalation ladder, if any.
+    """Return one iteration's entry. `when` is a local time; `rung` names the step of the escalation steps, if any.
 
     `notes` say what aigon put back or moved aside after the turn.
     """

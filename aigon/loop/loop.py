@@ -1,6 +1,6 @@
-"""Look, decide, act, until every criterion is proven or a guard says stop.
+"""Assess, decide, act, until every criterion is proven or a guard says stop.
 
-One path serves the look at the base, a resume, "already done" and a normal iteration. Each `yield` hands an event
+One path serves the baseline, a resume, "already done" and a normal iteration. Each `yield` hands an event
 out and gets back the state after it; durable events are on disk by then.
 """
 
@@ -26,11 +26,11 @@ def run_loop(job: Job, world: World, state: State) -> Loop:
     """Run the job from `state` on to its outcome. Raises AigonError where the world does not let it go on."""
     while True:
         snapshot = yield from take(job, world, state)
-        look = yield from assess(job, world, snapshot, state)
-        look = yield from prove(job, world, snapshot, look, state)
-        draft = draft_iteration(job, world, snapshot, look, state)
+        assessment = yield from assess(job, world, snapshot, state)
+        assessment = yield from prove(job, world, snapshot, assessment, state)
+        draft = draft_iteration(job, world, snapshot, assessment, state)
         outcome = decide_within_budget(job, world, state.apply(draft))
-        state = yield from publish(job, world, snapshot, look, draft, outcome, state)
+        state = yield from publish(job, world, snapshot, assessment, draft, outcome, state)
         outcome = outcome or decide_within_budget(job, world, state)
         if outcome:
             return (yield from finish(job, world, outcome, state))

@@ -1,4 +1,4 @@
-"""Write down what the look found: the ticks, the log, one commit, or a parked one where the look is not complete."""
+"""Write down what the assessment found: ticks, log, one commit; a commit is saved aside if it is not complete."""
 
 from collections.abc import Generator
 from dataclasses import replace
@@ -19,11 +19,11 @@ from aigon.secrets.redaction import redact_value
 from aigon.spec.document import tick_boxes
 
 SHORT, FULL = 2_000, 8_000
-"""Estimated tokens of a digest: as a rule, and on a rung of the ladder that asks for all of it."""
+"""Estimated tokens of a digest: as a rule, and on a step of the steps that asks for all of it."""
 
 
 def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment, state: State) -> IterationFinished:
-    """The look as an event, without a checkpoint yet: what `decide` decides on.
+    """The look as an event, without an iteration commit yet: what `decide` decides on.
 
     Raises AigonError (exit 7) for one that decided nothing, as there was no room for it on disk.
     """
@@ -53,7 +53,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
 
 
 def _full(job: Job, after: State) -> bool:
-    """Whether the next turn is on a rung that is given the whole digest."""
+    """Whether the next turn is on a step that is given the whole digest."""
     return job.rungs[find_next_step(after, job.rungs)].full
 
 
@@ -122,8 +122,8 @@ def _worker(job: Job, state: State) -> str:
     return state.turn.agent if state.turn_ended and state.turn else job.agent.name
 
 
-def _rung(state: State) -> str:
-    """`2/4 sonnet high`, where whoever worked has a ladder."""
+def _describe_step(state: State) -> str:
+    """`2/4 sonnet high`, where whoever worked has a steps."""
     if state.rungs == 1 or not state.turn_ended:
         return ""
     return " ".join(filter(None, (f"{state.climbs + 1}/{state.rungs}", state.model, state.effort)))
@@ -135,7 +135,7 @@ def _message(job: Job, world: World, draft: IterationFinished, state: State) -> 
         run_id=world.run_id,
         number=draft.number,
         agent=_worker(job, state),
-        rung=_rung(state),
+        rung=_describe_step(state),
         findings=draft.findings,
         verdicts=draft.verdicts,
         skipped=job.demand.skip_validation,
@@ -157,7 +157,7 @@ def _log(job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, s
     head = before if before is not None else _header(job)
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
-    entry = iteration_log.render_entry(draft, job.spec, turn, when, rung=_rung(state), notes=snapshot.notes)
+    entry = iteration_log.render_entry(draft, job.spec, turn, when, rung=_describe_step(state), notes=snapshot.notes)
     return head + entry.encode("utf-8", "replace")
 
 
@@ -183,7 +183,7 @@ def _feedback(job: Job, world: World, snapshot: Snapshot, look: Assessment, stat
 def _park(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, State]:
     """Keep what was not committed under a ref of its own; the files stay as they are."""
     workspace = world.workspace
-    if snapshot.tip.ref != snapshot.tip.parent:  # a branch that the agent had rewritten, parked by the snapshot
+    if snapshot.tip.ref != snapshot.tip.parent:  # a branch that the agent had rewritten, saved aside by the snapshot
         workspace.publish(snapshot.tip.parent, snapshot.tip.ref)
     if not workspace.changes(snapshot.tip.parent):
         return state

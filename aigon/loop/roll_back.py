@@ -1,6 +1,6 @@
-"""After a run that stopped short: back to its best checkpoint, with everything that came after it parked.
+"""After a run that stopped short: back to its best iteration commit, with everything that came after it saved aside.
 
-The steps, and what a crash between them leaves: the tip and what no commit holds are parked (a ref more);
+The steps, and what a crash between them leaves: the tip and what no commit holds are saved aside (a ref more);
 `RolledBack`, durable (a resume carries it out); the branch moves by compare-and-swap (a resume puts the files right).
 """
 
@@ -26,7 +26,7 @@ def _nobody(_question: str) -> bool:
 
 @dataclass(slots=True)
 class RollbackPolicy(Attendant):
-    """`keep` leaves the branch as it is, `rollback` goes back to the best checkpoint, `ask` asks by `confirm`.
+    """`keep` leaves the branch as it is, `rollback` goes back to the best iteration commit, `ask` asks by `confirm`.
 
     If nobody can be asked, `confirm` says no, and the branch stays as it is.
     """
@@ -117,16 +117,16 @@ def _whole(workspace: Workspace, tip: str, message: str) -> str:
 
 
 def _carried_out(workspace: Workspace, event: RolledBack, tip: str) -> list[Event]:
-    """Move the branch, then the files; what stood in the way, as events. The index holds the snapshot as parked."""
+    """Move the branch, then the files; return what stood in the way. The index holds the snapshot that was saved."""
     if tip != event.commit:
         workspace.publish(event.commit, tip)
     return restore_work_tree(workspace, event.commit, World.now())
 
 
 def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[Event]:
-    """Park what came after a checkpoint, and return the events after which `caught_up` takes the branch there.
+    """Save aside what came after an iteration commit; return the events after which `caught_up` moves the branch.
 
-    `to` is `best`, or `last-iteration`: the checkpoint before it. Raises AigonError (exit 2) if there is nothing to go
+    `to` is `best`, or `last-iteration`: the commit before it. Raises AigonError (exit 2) if there is nothing to go
     back from, or if a person has committed since.
     """
     looks, tip = list(state.looks.values()), str(workspace.tip())
@@ -155,18 +155,18 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
 def finish_going_back(workspace: Workspace, state: State, feature: str) -> list[Event]:
     """Carry out what a run was about when it broke off, unless the branch has been moved elsewhere since.
 
-    `feature` is the ID by which parked work is named. What happened since is parked too, and everything told as events.
+    `feature` is the ID that names what is saved aside, with everything since. The events say so.
     """
     event, tip = state.going_back, workspace.tip()
     if event is None or state.started is None or tip not in (event.commit, event.from_commit):
         return []
-    events = _parked_since(workspace, event, state, feature)
+    events = _list_saved_since(workspace, event, state, feature)
     events += _carried_out(workspace, event, tip)
     to = f"iteration {event.number}" if event.number else "where the run began"
     return [*events, Notice(World.now(), f"the branch is back at {to}; what came after it is parked as {event.ref}")]
 
 
-def _parked_since(workspace: Workspace, event: RolledBack, state: State, feature: str) -> list[Event]:
+def _list_saved_since(workspace: Workspace, event: RolledBack, state: State, feature: str) -> list[Event]:
     """What is in the work tree and is neither the one state nor the other: files that are half back, a person's."""
     assert state.started is not None
     workspace.snapshot()

@@ -124,7 +124,7 @@ def _put_back(own: Sequence[str], guarded: Sequence[str]) -> str:
 
 
 def _back_on_branch(world: World, job: Job, number: int, notes: list[str]) -> Generator[Event, State, None]:
-    """HEAD names the branch again; a commit that only a detached HEAD held is parked."""
+    """HEAD names the branch again; a commit that only a detached HEAD held is saved aside."""
     workspace = world.workspace
     alone = workspace.detached_commit()
     workspace.back_on_branch()
@@ -135,7 +135,7 @@ def _back_on_branch(world: World, job: Job, number: int, notes: list[str]) -> Ge
 
 
 def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:
-    """The branch after the turn; one that no longer descends from the last checkpoint is parked and put back."""
+    """Return the branch after the turn; one that left the last iteration commit is saved aside and restored."""
     found = world.workspace.tip()
     if found == state.checkpoint:
         return Tip(found, found)
@@ -170,7 +170,7 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _of_the_last_try(world: World, state: State, path: str) -> bool:
-    """Whether aigon wrote it itself, for a checkpoint that could not be published or was not even intended yet."""
+    """Whether aigon wrote it, for an iteration commit that was not published or not even intended yet."""
     there = _bytes(world.workspace.root / path)
     if there is None:
         return False

@@ -131,7 +131,7 @@ class TurnRequest:
 
     `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
     None without a limit; `root` says that aigon runs as root; `limit` is the number of the last iteration that this run
-    may reach; `step` is the rung of the escalation ladder, such as `3/4`; `promises` are the phrases that claim "done".
+    may reach; `step` is the step of the escalation steps, such as `3/4`; `promises` are the phrases that claim "done".
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""Rehearse the proof on the base, before the first paid turn: what cannot work is said then, not in the morning."""
+"""Dry-run the proof on the base, before the first paid turn: what cannot work is said then, not in the morning."""
 
 import hashlib
 import time
@@ -56,7 +56,9 @@ def _folders(job: Job, world: World) -> dict[str, str]:
     return {place: before.get(place, name) if place in shared else name for place, name in found.items()}
 
 
-def rehearse(job: Job, world: World, number: int, look: Assessment, record: Frozen) -> Generator[Event, State, None]:
+def run_clean_room_dry_run(
+    job: Job, world: World, number: int, look: Assessment, record: Frozen
+) -> Generator[Event, State, None]:
     """Run everything once on a clean export of the base, in an arena once for all its loops.
 
     Raises AigonError (exit 7) where the proof could not work.
@@ -125,7 +127,7 @@ def _finding(on: Bench, lacking: Mapping[str, str], seconds: float) -> Finding:
 
 
 def _name(job: Job, world: World, look: Assessment, record: Frozen) -> str:
-    """A rehearsal on the same tree with the same checks, environment and dependencies shows nothing new.
+    """A clean-room dry run on the same tree with the same checks, environment and dependencies shows nothing new.
 
     It compares with what a worktree showed, so that those that showed the same are spared one.
     """

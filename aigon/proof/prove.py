@@ -23,7 +23,7 @@ from aigon.model.criteria import Criterion, Verdict, find_bound_checks
 from aigon.proof import findings as integrity_findings
 from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.clean_room import Proof, carried_out
-from aigon.proof.dry_run import record_base, refused, rehearse
+from aigon.proof.dry_run import record_base, refused, run_clean_room_dry_run
 from aigon.proof.findings import Changed, changed
 from aigon.proof.frozen import Frozen, load
 from aigon.proof.vacuity import describe_passing
@@ -62,7 +62,7 @@ def prove(
             _require_sound(look)
         return look
     if first and job.proof.mode == "clean-room":
-        yield from rehearse(job, world, snapshot.number, look, frozen_of(job, world))
+        yield from run_clean_room_dry_run(job, world, snapshot.number, look, frozen_of(job, world))
         world.sweep()
     return look
 
@@ -96,7 +96,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Assessment) -> Gen
 
 
 def _require_sound(look: Assessment) -> None:
-    """Raise AigonError (exit 7) where all is met on the base, but not in a clean room: no agent can mend that."""
+    """Raise AigonError (exit 7) where all is met on the base, but not in a clean room: no agent can fix that."""
     for finding in look.findings:
         if finding.role == "proof" and finding.status != "pass":
             raise refused(finding.summary, finding.log)
@@ -170,7 +170,7 @@ def _base_tests(job: Job, proof: Proof) -> tuple[Concern, ...]:
 
 
 def _after(job: Job, criterion: Criterion, verdict: Verdict, proof: Proof, findings: Sequence[Finding]) -> Verdict:
-    """What a verdict is worth after the proof: red there is unmet; a judge's word waits for the rest to be clean."""
+    """What a verdict is worth after the proof: red there is failed; a judge's word waits for the rest to be clean."""
     names = _names(job, criterion)
     if against := [proof.against[name].summary for name in names if name in proof.against]:
         return replace(verdict, status="unmet", reason=f"red on a clean export: {against[0]}")

@@ -74,7 +74,7 @@ def restore_files(
     for path in paths:
         wanted = guarded.get(path)
         ordinary = wanted if wanted and wanted.whole else None
-        workspace.write(path, _mended(workspace.root, path, ordinary, protection) if ordinary else None)
+        workspace.write(path, _restore_text(workspace.root, path, ordinary, protection) if ordinary else None)
         if ordinary:
             (workspace.root / path).chmod(ordinary.mode)
         elif wanted:
@@ -82,7 +82,7 @@ def restore_files(
             (workspace.root / path).symlink_to(os.fsdecode(wanted.data))
 
 
-def _mended(root: Path, path: str, wanted: Guarded, protection: Protection) -> bytes:
+def _restore_text(root: Path, path: str, wanted: Guarded, protection: Protection) -> bytes:
     """The recorded bytes; where only keys are protected, the file as it is with those keys."""
     rule, found = _restored(protection, path), _read(root / path)
     if rule and rule.keys and found and found.whole:

@@ -85,7 +85,7 @@ class Watch(Attendant):
         return (*stale, *(each.sentence for each in self.git.put_back()), *self._refs(park))
 
     def own_refs_moved(self) -> None:
-        """aigon itself wrote refs (something was parked): they are right as they are now."""
+        """aigon itself wrote refs (something was saved aside): they are right as they are now."""
         self.refs.remember()
 
     def _refs(self, park: Park) -> Iterator[str]:

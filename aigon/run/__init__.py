@@ -3,5 +3,5 @@
 `implement` runs a feature. Before it, `seating` finds the checkout, `prepare` and `actors` what is run and by whom,
 `choices` what a resumed run takes over, `session` opens it with `opening` (a new run) or `resume` (an old one).
 `dry_run` and `validate` show without an agent. `feature_stages` creates and sets up features, `decisions` records a
-person's word, `invocations` stops runs and ends leftovers, `repair` mends records, `doctor` looks at the machine.
+person's word, `invocations` stops runs and ends leftovers, `repair` fixes records, `doctor` looks at the machine.
 """

@@ -139,7 +139,7 @@ def require_startable_sandbox(config: Config, options: Options, agents: Sequence
 def list_escalation_steps(
     agent: Agent, config: Config, options: Options, *, first: bool = True
 ) -> tuple[EscalationStep, ...]:
-    """The escalation ladder of `agent`, which is itself alone where there is none.
+    """The escalation steps of `agent`, which is itself alone where there is none.
 
     Its own (`agents.X.ladder`), for the `first` agent the project's (`ladder`), else its kind's, where what a person
     chose (`--model`, the agent's `model` and `effort`) stays. A run that is resumed keeps its own.

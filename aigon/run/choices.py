@@ -81,7 +81,7 @@ def take_over(options: Options, taken: Mapping[str, Any]) -> Options:
 
 
 def _line_up(options: Options, recorded: Choices) -> tuple[Step, ...]:
-    """The ladders of the agent and of its stand-ins; a flag that names another model replaces the agent's own."""
+    """The escalation steps of the agent and its stand-ins; a flag that names another model replaces its own."""
     if options.is_flag("model") and options.model != recorded.model:
         return tuple(step for step in recorded.line_up if step.agent != recorded.line_up[0].agent)
     return recorded.line_up

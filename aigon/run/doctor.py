@@ -30,7 +30,7 @@ from aigon.run.actors import find_judge
 from aigon.run.repair.repair import list_damage
 
 OLDEST_GIT = "2.36"
-"""The first git that flushes refs and nothing else on demand (core.fsync), which every checkpoint asks for."""
+"""The first git that flushes refs and nothing else on demand (core.fsync), which every iteration commit asks for."""
 TRIED_ON = "linux"
 
 

@@ -34,7 +34,7 @@ from aigon.text.amounts import estimate_tokens, format_cost_range
 def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
     """From the least to the much, in US dollars, for a first prompt of `tokens`; None where a model has no price.
 
-    The dearest model of the ladder's rungs that this many turns can reach sets the upper end.
+    The dearest model of the steps's steps that this many turns can reach sets the upper end.
     """
     models = _models(job)
     table = add_known_prices(job.prices, *models)
@@ -63,7 +63,7 @@ def warn_of_old_prices(job: Job, today: date) -> Iterator[str]:
 
 
 def _models(job: Job) -> list[str]:
-    """The models of the rungs that this invocation can come to, each once."""
+    """The models of the steps that this invocation can come to, each once."""
     reached = job.rungs if job.limits.iterations > 1 else job.rungs[:1]
     return list(dict.fromkeys(rung.agent.model for rung in reached))
 
@@ -160,7 +160,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         "prompt": prompt,
         "estimated_tokens": (tokens := estimate_tokens(prompt)),
         "estimated_cost": {"low": cost[0], "high": cost[1]} if (cost := estimate_cost(job, tokens)) else None,
-        "ladder": [_rung(rung) for rung in job.rungs],
+        "ladder": [_describe_step(rung) for rung in job.rungs],
         "fallback": [ladder[0].agent.name for ladder in job.fallback],
     }
 
@@ -171,7 +171,7 @@ def _assigns_id(feature: Feature) -> bool:
     return bool(feature.id and known and not known.id)
 
 
-def _rung(rung: EscalationStep) -> dict[str, object]:
+def _describe_step(rung: EscalationStep) -> dict[str, object]:
     return {"turns": rung.turns, "model": rung.agent.model, "effort": rung.agent.effort, "full_digest": rung.full}
 
 
@@ -182,8 +182,8 @@ def _turns(job: Job) -> str:
     return f"up to {job.limits.iterations} iterations {each}" if job.limits.iterations > 1 else f"one iteration {each}"
 
 
-def _ladder(job: Job) -> list[str]:
-    """A line per rung, where there is more than one."""
+def _list_steps(job: Job) -> list[str]:
+    """A line per step, where there is more than one."""
     if len(job.rungs) == 1:
         return []
     return [f"  rung {number}: {_worded(rung)}" for number, rung in enumerate(job.rungs, 1)]
@@ -224,7 +224,7 @@ def _text(
         f"Spec: {prepared.feature.path}",
         f"Branch: {prepared.branch}",
         f"Agent: {job.agent.name}{model}, {_turns(job)}",
-        *_ladder(job),
+        *_list_steps(job),
         f"Sandbox: {document['sandbox']}{granted}",
         *([f"Standing in: {', '.join(ladder[0].agent.name for ladder in job.fallback)}"] if job.fallback else []),
         f"Cost: {render_price_tag(job, estimate_tokens(prompt))}",

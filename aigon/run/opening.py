@@ -131,7 +131,7 @@ def _inputs(found: OpenedRun) -> str:
 
 
 def _theirs(found: OpenedRun) -> dict[str, str]:
-    """Files that people changed since the last checkpoint: their version counts from here on."""
+    """Files that people changed since the last iteration commit: their version counts from here on."""
     if not found.since or found.since == found.head:
         return {}
     return dict.fromkeys(found.workspace.paths_changed(found.since, found.head), found.head)

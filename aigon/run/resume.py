@@ -135,7 +135,7 @@ def find_published(workspace: Workspace, state: State) -> IterationFinished | No
 def undo_half_turn(
     workspace: Workspace, feature: Feature, state: State, tip: str, now: str, *, keep: bool
 ) -> list[Event]:
-    """Park what a broken-off turn left, and unless `keep` put the work tree back to `tip`; what was done, as events."""
+    """Save aside what a broken-off turn left and, unless `keep`, restore the work tree to `tip`; return the events."""
     assert state.started is not None
     number = state.iteration
     workspace.snapshot()
@@ -247,7 +247,7 @@ def _undo_to(
 ) -> RunPast:
     """Write down where the branch goes back to, before it does. Facts among `events` come before that.
 
-    Raises AigonError (exit 2 or 7): nothing to go back from, or changes of a person's that would be parked with it.
+    Raises AigonError (exit 2 or 7): nothing to go back from, or a person's changes would be saved aside too.
     """
     started, state = past.state.started, past.state
     assert started is not None, "a journal begins with its run_started"

@@ -32,7 +32,7 @@ from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
-from aigon.proof.dry_run import rehearse
+from aigon.proof.dry_run import run_clean_room_dry_run
 from aigon.proof.prove import frozen_of
 from aigon.run.sharing_seat import find_rivals, join_arena, prepare_arena_folder
 from tests.compare.bench import drain, job_of, plan, ran, script, snapshot, spec_of
@@ -276,7 +276,7 @@ def test_the_proof_is_rehearsed_once_for_all_loops_of_an_arena(lab: Lab, arena: 
 
 def rehearsed(job: Job, world: World, found: Assessment) -> bool:
     """Whether a rehearsal after this look ran anything."""
-    _, events = drain(rehearse(job, world, 0, found, frozen_of(job, world)))
+    _, events = drain(run_clean_room_dry_run(job, world, 0, found, frozen_of(job, world)))
     return any(isinstance(event, CheckStarted) for event in events)
 
 

@@ -26,7 +26,7 @@ _MAX_TOKENS = 21_000
 
 T = TypeVar("T")
 _LASTING = (401, 403, 404)
-"""Bad key, no permission, no such model: no later call can mend it."""
+"""Bad key, no permission, no such model: no later call can fix it."""
 
 
 def call_api(question: JudgeQuestion, settings: JudgeSettings, key: str | None, token: str | None) -> Message:

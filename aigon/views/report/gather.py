@@ -269,7 +269,7 @@ def _with_files(checkout: Checkout, feature: Feature, work: WorkAccount) -> Work
 
 
 def _diffs(checkout: Checkout, work: WorkAccount) -> dict[str, tuple[FileChange, ...]]:
-    """What each checkpoint, and the commit last looked at, holds beyond the base; spec and log are aigon's."""
+    """What each iteration commit, and the commit last looked at, holds beyond the base; spec and log are aigon's."""
     started = work.history.started
     if started is None:
         return {}

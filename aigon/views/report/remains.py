@@ -1,4 +1,4 @@
-"""What is left to show of a work: the change by file, integrity, what was parked or said, earlier runs, the log."""
+"""The rest of a report: changes by file, integrity, what was saved aside or said, earlier runs, the log."""
 
 from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines, seconds_between
 from aigon.journal.history import IterationRecord, RunRecord
@@ -15,7 +15,7 @@ _LEVELS: dict[ConcernLevel, tuple[str, str]] = {
 }
 _STATUSES = {"A": "added", "D": "deleted", "M": "changed", "T": "another kind of file"}
 _LISTED = 40
-"""Notices and parked things that are listed."""
+"""Notices and saved aside things that are listed."""
 
 
 def changes(account: FeatureAccount, work: WorkAccount, bounds: Bounds) -> Markup:
@@ -83,7 +83,7 @@ def _concern(
 
 
 def said(work: WorkAccount, bounds: Bounds) -> Markup | None:
-    """Warnings of aigon, what was parked, what could not be read."""
+    """Warnings of aigon, what was saved aside, what could not be read."""
     warnings = dict.fromkeys(notice.text for notice in work.history.notices if notice.level == "warning")
     items = [tag("li", line(each, bounds.text)) for each in warnings if each not in passing(work)]
     items += [tag("li", "Parked: ", line(p.what, 200), " ", tag("code", p.ref)) for p in work.history.parked]
