@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aigon.arena.command_line import spell_option
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
+from aigon.job.options import spell_option
 from aigon.process.background import collect_output, start_in_background
 from aigon.process.run import RunningProgram, signal_group, start_piped
 

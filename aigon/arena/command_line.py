@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
-from aigon.job.options import Options
+from aigon.job.options import Options, spell_option
 from aigon.model.candidates import Candidate
 
 OWN = (
@@ -14,8 +14,6 @@ OWN = (
     "sources",
 )  # fmt: skip
 """Options that each loop gets in its own way, and not as they were given."""
-SPELLED = {"agents": "--agent", "promises": "--promise"}
-"""Options that are not called as their fields are."""
 
 
 def build_command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
@@ -44,13 +42,3 @@ def build_environment(folder: Path, left: float | None) -> Mapping[str, str]:
     """
     time = {} if left is None else {"AIGON_ARENA_LEFT": str(left)}
     return {**os.environ, "AIGON_ARENA": str(folder), "AIGON_ARENA_STDIN": "1", **time}
-
-
-def spell_option(name: str, value: object) -> list[str]:
-    """Return the words that give the option `name` its value on a command line."""
-    flag = SPELLED.get(name, f"--{name.replace('_', '-')}")
-    if isinstance(value, bool):
-        return [flag if value else flag.replace("--", "--no-", 1)]
-    if isinstance(value, tuple):
-        return [word for one in value for word in (flag, str(one))]
-    return [flag, f"{value:.15g}" if isinstance(value, float) else str(value)]

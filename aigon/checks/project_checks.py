@@ -12,7 +12,7 @@ from aigon.config.models import Config
 from aigon.errors import AigonError, environment, usage
 from aigon.files.resources import read_profiles
 from aigon.job.options import Options
-from aigon.model.checks import ROLES, Check, Project
+from aigon.model.checks import ROLES, Check, ProjectReader
 from aigon.model.criteria import Spec, find_bound_checks
 from aigon.profiles import ecosystem, profile
 from aigon.profiles.ecosystem import Ecosystem
@@ -42,7 +42,7 @@ class ProjectRepository:
 
     root: Path
     env: Mapping[str, str]
-    project: Project
+    project: ProjectReader
     known: Mapping[str, Profile]
     ecosystems: tuple[Ecosystem, ...]
 
@@ -173,7 +173,7 @@ def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) ->
     return FoundProject(folder, chosen.name, resolution)
 
 
-def _open_project(here: ProjectRepository, folder: str) -> Project:
+def _open_project(here: ProjectRepository, folder: str) -> ProjectReader:
     """Return the project in a folder. Raises AigonError (exit 2) if there is no such folder."""
     if folder == ROOT:
         return here.project

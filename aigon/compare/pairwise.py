@@ -28,7 +28,7 @@ from aigon.judge.pairwise import (
     build_pair_question,
     read_preference,
 )
-from aigon.judge.pairwise import Preference as Said
+from aigon.judge.pairwise import PairwiseResult as Said
 from aigon.judge.selection import BUDGET, ShownChange, measure_diff, select_shown
 from aigon.judge.settings import choose_judge
 from aigon.loop.judging import GRACE_SECONDS

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import wrap
 
-from aigon.compare.rules.evaluation import TITLES, Evaluation, Proposal
+from aigon.compare.rules.evaluation import TITLES, Evaluation, ProposedWinner
 from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, CrossCheck, LineCount
 from aigon.compare.rules.gates import Gate, judge_gates
 from aigon.compare.rules.order import MEASURES, Dominance
@@ -17,9 +17,9 @@ def describe_proposal(found: Evaluation) -> str:
     """Return the proposal in one line."""
     so_far = " so far" if found.proposal.so_far else ""
     match found.proposal:
-        case Proposal(kind="winner", winner=winner):
+        case ProposedWinner(kind="winner", winner=winner):
             return f"Proposed{so_far}: {winner}"
-        case Proposal(kind="tie", tied=tied):
+        case ProposedWinner(kind="tie", tied=tied):
             return f"Tied{so_far}: {' and '.join(tied)}; a person has to choose"
         case _:
             return f"Nobody{so_far}: no candidate passes every gate"

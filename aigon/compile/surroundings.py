@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from aigon.checks.execution import render_command
 from aigon.compile.proposals import Surroundings
-from aigon.model.checks import Check, Project
+from aigon.model.checks import Check, ProjectReader
 
 _MODULE = re.compile(r"(?P<src>src/)?(?P<path>(?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.py")
 _NOT_OWN = re.compile(
@@ -22,7 +22,7 @@ _MOST = 400
 """Files that are read: more would take longer than a person waits."""
 
 
-def look_around(project: Project, checks: Sequence[Check], path: str, texts: Iterable[str]) -> Surroundings:
+def look_around(project: ProjectReader, checks: Sequence[Check], path: str, texts: Iterable[str]) -> Surroundings:
     """Return what `project` has; `path` is the PATH that its commands will get, `texts` those of the criteria."""
     # Specs and their logs hold the words of the criteria, and prove none of them.
     files = [file for file in project.glob("**") if not file.startswith("docs/specs/")]
@@ -42,7 +42,7 @@ def look_around(project: Project, checks: Sequence[Check], path: str, texts: Ite
     )
 
 
-def _find_python_entries(project: Project, own: dict[str, str], python: str) -> dict[str, str]:
+def _find_python_entries(project: ProjectReader, own: dict[str, str], python: str) -> dict[str, str]:
     """Return the command line that starts each of the project's Python programs without installing it, by name."""
 
     def start(path: str, src: str) -> str:
@@ -64,7 +64,7 @@ def _find_python_entries(project: Project, own: dict[str, str], python: str) -> 
     return entries
 
 
-def _find_node_entries(project: Project) -> dict[str, str]:
+def _find_node_entries(project: ProjectReader) -> dict[str, str]:
     try:
         package = json.loads(project.read("package.json") or b"{}")
         named = package.get("bin") or {}
@@ -74,7 +74,7 @@ def _find_node_entries(project: Project) -> dict[str, str]:
     return {str(name): f"node {shlex.quote(str(path).removeprefix('./'))}" for name, path in bins.items() if name}
 
 
-def knows_help(project: Project, around: Surroundings, words: tuple[str, ...]) -> bool:
+def knows_help(project: ProjectReader, around: Surroundings, words: tuple[str, ...]) -> bool:
     """Return whether `words --help` is safe to run: the program reads its options, or is not there at all.
 
     A script that does not would do its work instead of explaining it.
@@ -95,7 +95,7 @@ def knows_help(project: Project, around: Surroundings, words: tuple[str, ...]) -
     return not rest
 
 
-def _reads_options(project: Project, paths: Sequence[str]) -> bool:
+def _reads_options(project: ProjectReader, paths: Sequence[str]) -> bool:
     """Return whether a file that is there knows options; if none is there, nothing can be run."""
     texts = [text for path in paths if (text := project.read(path)) is not None]
     return not texts or any(_KNOWS_HELP.search(text) for text in texts)

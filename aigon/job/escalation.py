@@ -19,7 +19,7 @@ IDLE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class EscalationStep:
+class AgentStep:
     """Who works, for how many turns of the feature (0: all that follow), and whether with the whole digest."""
 
     agent: Agent
@@ -37,17 +37,17 @@ def find_step(state: State, turns: Sequence[int], agent: str) -> int:
     return min(max(climbed, _by_number(state.turns, turns)), len(turns) - 1)
 
 
-def find_next_step(state: State, ladder: Sequence[EscalationStep]) -> int:
+def find_next_step(state: State, ladder: Sequence[AgentStep]) -> int:
     """The same for the `ladder` of one agent."""
     return find_step(state, [rung.turns for rung in ladder], ladder[0].agent.name)
 
 
-def merge_equal_steps(ladder: Sequence[EscalationStep]) -> tuple[EscalationStep, ...]:
+def merge_equal_steps(ladder: Sequence[AgentStep]) -> tuple[AgentStep, ...]:
     """`ladder`, less steps that are like the one below: climbing to them would be a step on the spot.
 
     They come about where a person chose model and effort, which then are the same on every step.
     """
-    kept: list[EscalationStep] = []
+    kept: list[AgentStep] = []
     for rung in ladder:
         if kept and replace(kept[-1], turns=rung.turns) == rung:
             below = kept.pop().turns
@@ -70,7 +70,7 @@ DOUBLINGS = 60
 
 
 def choose_worker(
-    ladders: Sequence[Sequence[EscalationStep]], state: State, away: Mapping[str, float], now: float
+    ladders: Sequence[Sequence[AgentStep]], state: State, away: Mapping[str, float], now: float
 ) -> "ChosenStep | None":
     """The first agent that is not `away` (by name, until seconds since the epoch), on its own step; None: nobody."""
     for ladder in ladders:
@@ -80,7 +80,7 @@ def choose_worker(
     return None
 
 
-ChosenStep = tuple[int, int, EscalationStep]
+ChosenStep = tuple[int, int, AgentStep]
 """The number of the step from 0, how many there are, and the step."""
 
 

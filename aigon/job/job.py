@@ -6,7 +6,7 @@ from typing import Literal
 
 from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.job.demand import Demand
-from aigon.job.escalation import EscalationStep
+from aigon.job.escalation import AgentStep
 from aigon.job.options import Limits, Waits
 from aigon.journal.attempt import Attempt
 from aigon.journal.decisions import HumanDecision
@@ -60,7 +60,7 @@ class Job:
     checks: tuple[Check, ...]
     demand: Demand
     limits: Limits
-    rungs: tuple[EscalationStep, ...]
+    rungs: tuple[AgentStep, ...]
     judge: JudgeSettings | None
     template: str
     turn_timeout: float
@@ -71,7 +71,7 @@ class Job:
     decisions: tuple[HumanDecision, ...] = ()
     protection: Protection = field(default_factory=Protection)
     proof: ProofPlan = ProofPlan()
-    fallback: tuple[tuple[EscalationStep, ...], ...] = ()
+    fallback: tuple[tuple[AgentStep, ...], ...] = ()
     promises: tuple[str, ...] = (DEFAULT_PROMISE,)
     waits: Waits = field(default_factory=Waits)
     idle_timeout: float | None = None

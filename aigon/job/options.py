@@ -9,7 +9,7 @@ from aigon.errors import usage
 if TYPE_CHECKING:  # the help of a verb needs the options, and not what reads the configuration
     from aigon.config.models import Config
     from aigon.job.demand import Demand
-    from aigon.job.escalation import EscalationStep
+    from aigon.job.escalation import AgentStep
     from aigon.journal.events import RecordedStep as Step
     from aigon.model.criteria import Spec
 
@@ -83,7 +83,7 @@ class Limits:
     memory_free: int = 0
     by_history: bool = True
     single: bool = False
-    ladder: "tuple[EscalationStep, ...]" = ()
+    ladder: "tuple[AgentStep, ...]" = ()
     allow_unknown_cost: bool = False
 
 
@@ -95,7 +95,7 @@ class Waits:
     first: float = 30.0
 
 
-def resolve_limits(config: "Config", options: Options, rungs: "tuple[EscalationStep, ...]" = ()) -> Limits:
+def resolve_limits(config: "Config", options: Options, rungs: "tuple[AgentStep, ...]" = ()) -> Limits:
     """When this run stops, on a steps of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
     from aigon.config.models import MAX_ITERATIONS
 
@@ -183,3 +183,17 @@ def resolve_demand(config: "Config", spec: "Spec", options: Options) -> "Demand"
     in_place = config.proof.mode == "in-place"
     skip, accept = bool(options.skip_validation), bool(options.accept_passing)
     return Demand(spec.criteria, read_known_failures(spec), skip, in_place, accept)
+
+
+_SPELLED = {"agents": "--agent", "promises": "--promise"}
+"""Options that are not called as their fields are."""
+
+
+def spell_option(name: str, value: object) -> list[str]:
+    """Return the words that give the option `name` its value on a command line."""
+    flag = _SPELLED.get(name, f"--{name.replace('_', '-')}")
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    if isinstance(value, tuple):
+        return [word for one in value for word in (flag, str(one))]
+    return [flag, f"{value:.15g}" if isinstance(value, float) else str(value)]

@@ -64,7 +64,7 @@ class NdjsonSink:
         self._open = False
 
 
-class Observer(Protocol):
+class EventObserver(Protocol):
     """Receives events and decides nothing."""
 
     def __call__(self, event: Event, /) -> None: ...
@@ -75,7 +75,7 @@ class Observer(Protocol):
 class BackgroundObservers:
     """Passes events to `observers` in a thread, in order. Their exceptions are logged and do not end the run."""
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
+    def __init__(self, observers: Sequence[EventObserver]) -> None:
         self._observers = observers
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="observers")
 

@@ -80,7 +80,7 @@ class JudgedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class AccuracyReport:
     """All of it. `source` is where the changes are; not `complete` where somebody stopped it; `expected` is how many
     judgements were due."""
 

@@ -20,7 +20,7 @@ from aigon.judge.question import (
     build_decide_question,
     build_refute_question,
 )
-from aigon.judge.quotes import Evidence, QuoteCheck, check_countering, check_supporting
+from aigon.judge.quotes import QuoteCheck, QuotedEvidence, check_countering, check_supporting
 from aigon.judge.reply import bound_text
 from aigon.judge.selection import ShownChange, select_shown
 from aigon.model.changes import FileDiff
@@ -46,7 +46,7 @@ class _Sitting:
 
     case: Case
     view: ShownChange
-    evidence: Evidence
+    evidence: QuotedEvidence
     calls: list[Call] = field(default_factory=list)
     rejected: int = 0
 
@@ -56,7 +56,7 @@ def judge_case(case: Case) -> Generator[JudgeQuestion, JudgeAnswer, Judgement]:
     if not case.diffs:
         return Judgement(tuple(Verdict(c.number, "unclear", "human", reason=NOTHING_CHANGED) for c in case.criteria))
     view = select_shown(case.diffs, case.criteria)
-    sitting = _Sitting(case, view, Evidence(view.files, case.observed))
+    sitting = _Sitting(case, view, QuotedEvidence(view.files, case.observed))
     decided = yield from _decide_all(sitting)
     claims = [found for found in decided.values() if isinstance(found, Claim)]
     confirmed = yield from _refute_all(sitting, claims)

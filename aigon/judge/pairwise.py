@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from aigon.judge.question import render_numbered, render_unified
-from aigon.judge.quotes import Evidence, check_countering, check_supporting
+from aigon.judge.quotes import QuotedEvidence, check_countering, check_supporting
 from aigon.judge.reply import Quote, StrictModel, bound_text, describe_malformed, parse_document, truncate
 from aigon.judge.selection import ShownChange, asks_documentation
 from aigon.model.changes import FileDiff, Hunk
@@ -110,7 +110,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Preference:
+class PairwiseResult:
     """What a judge prefers, and its reasons: which change each is about, and its words with the quote."""
 
     preference: PairChoice
@@ -150,13 +150,13 @@ def _shared_text(pair: Pair) -> str:
     return "\n\n".join(f"The {name}:\n<data-{pair.mark}>\n{text}\n</data-{pair.mark}>" for name, text in data.items())
 
 
-def read_preference(pair: Pair, text: str) -> Preference | str:
+def read_preference(pair: Pair, text: str) -> PairwiseResult | str:
     """Return what the reply says, or why it says nothing."""
     found = parse_pair_reply(text)
     if isinstance(found, str):
         return found
-    evidence: dict[PairChoice, Evidence] = {
-        name: Evidence(change.files, ()) for name, change in zip(NAMES, pair.changes, strict=True)
+    evidence: dict[PairChoice, QuotedEvidence] = {
+        name: QuotedEvidence(change.files, ()) for name, change in zip(NAMES, pair.changes, strict=True)
     }
     for reason in found.reasons:
         for standing in check_countering((_quote(reason),), evidence[reason.change]):
@@ -166,10 +166,12 @@ def read_preference(pair: Pair, text: str) -> Preference | str:
         _is_supported(reason, evidence, pair.criteria) for reason in found.reasons
     ):
         return "the judge quotes no code that the changes add, so nothing shows what it prefers"
-    return Preference(found.preference, tuple((reason.change, _render_reason(reason)) for reason in found.reasons))
+    return PairwiseResult(found.preference, tuple((reason.change, _render_reason(reason)) for reason in found.reasons))
 
 
-def _is_supported(reason: PairReason, evidence: Mapping[PairChoice, Evidence], criteria: Sequence[Criterion]) -> bool:
+def _is_supported(
+    reason: PairReason, evidence: Mapping[PairChoice, QuotedEvidence], criteria: Sequence[Criterion]
+) -> bool:
     """Whether a quote is of code that was added; of words, where nothing but words was asked for."""
     words = bool(criteria) and all(asks_documentation(criterion.text) for criterion in criteria)
     asked = Criterion(0, 0, "documented" if words else "", False, "judge", None, 0)

@@ -21,7 +21,7 @@ _COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.M
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class QuotedEvidence:
     """What can be quoted: the files as far as they were shown, and what aigon captured of the checks."""
 
     files: tuple[FileDiff, ...]
@@ -54,19 +54,19 @@ class QuoteCheck:
     why: str = ""
 
 
-def check_supporting(quotes: Sequence[Quote], criterion: Criterion, evidence: Evidence) -> tuple[QuoteCheck, ...]:
+def check_supporting(quotes: Sequence[Quote], criterion: Criterion, evidence: QuotedEvidence) -> tuple[QuoteCheck, ...]:
     """Check each quote of a "met"."""
     if len(quotes) > MOST_QUOTES:
         return (QuoteCheck("refused", f"{len(quotes)} quotes", f"more than {MOST_QUOTES} are not read"),)
     return tuple(_check_supporting_quote(quote, criterion.text, evidence) for quote in quotes)
 
 
-def check_countering(quotes: Sequence[Quote], evidence: Evidence) -> tuple[QuoteCheck, ...]:
+def check_countering(quotes: Sequence[Quote], evidence: QuotedEvidence) -> tuple[QuoteCheck, ...]:
     """Check each quote against a claim: any shown line and any output count, comments too."""
     return tuple(_check_countering_quote(quote, evidence) for quote in quotes[:MOST_QUOTES])
 
 
-def _check_supporting_quote(quote: Quote, criterion: str, evidence: Evidence) -> QuoteCheck:
+def _check_supporting_quote(quote: Quote, criterion: str, evidence: QuotedEvidence) -> QuoteCheck:
     if quote.source.strip() != "diff":
         return _check_output_quote(quote, evidence, printed=True)
     diff = evidence.file(quote.path)
@@ -84,7 +84,7 @@ def _check_supporting_quote(quote: Quote, criterion: str, evidence: Evidence) ->
     return QuoteCheck("counts", _render_quote(quote, found[0][0]))
 
 
-def _check_countering_quote(quote: Quote, evidence: Evidence) -> QuoteCheck:
+def _check_countering_quote(quote: Quote, evidence: QuotedEvidence) -> QuoteCheck:
     if quote.source.strip() != "diff":
         return _check_output_quote(quote, evidence, printed=False)
     diff = evidence.file(quote.path)
@@ -98,7 +98,7 @@ def _check_countering_quote(quote: Quote, evidence: Evidence) -> QuoteCheck:
     return QuoteCheck("counts", _render_quote(quote, found[0][0]))
 
 
-def _check_output_quote(quote: Quote, evidence: Evidence, *, printed: bool) -> QuoteCheck:
+def _check_output_quote(quote: Quote, evidence: QuotedEvidence, *, printed: bool) -> QuoteCheck:
     """Check a quote from a check's output. `printed`: what the change holds literally is the change's own word."""
     output = evidence.output(quote.source)
     needle = fold_whitespace(quote.text)

@@ -119,7 +119,7 @@ class Finding:
     cached: bool = False
 
 
-class Project(Protocol):
+class ProjectReader(Protocol):
     """What can be asked about a project. Paths are relative to its root; asking runs none of its code."""
 
     def kind(self, path: str) -> Literal["file", "folder", ""]:

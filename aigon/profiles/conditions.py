@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.errors import usage
-from aigon.model.checks import Project
+from aigon.model.checks import ProjectReader
 from aigon.text.documents import DocumentNode, Format, find_values
 
 SEARCHED = 200
@@ -97,7 +97,7 @@ Condition = (
 )
 
 
-def holds(condition: Condition, project: Project) -> bool:
+def holds(condition: Condition, project: ProjectReader) -> bool:
     """Return whether `project` fulfils `condition`. Raises AigonError (usage) for a broken configuration file."""
     match condition:
         case Always():
@@ -122,16 +122,16 @@ def holds(condition: Condition, project: Project) -> bool:
             return not holds(part, project)
 
 
-def _list_files(condition: TextMatches | EntryMatches, project: Project) -> list[str]:
+def _list_files(condition: TextMatches | EntryMatches, project: ProjectReader) -> list[str]:
     return [name for pattern in condition.patterns for name in project.glob(pattern)[:SEARCHED]]
 
 
-def _text_holds(condition: TextMatches, project: Project) -> bool:
+def _text_holds(condition: TextMatches, project: ProjectReader) -> bool:
     contents = ((project.read(name) or b"").decode("utf-8", "replace") for name in _list_files(condition, project))
     return any(re.search(condition.matching, content) for content in contents)
 
 
-def _entry_holds(entry: EntryMatches, project: Project) -> bool:
+def _entry_holds(entry: EntryMatches, project: ProjectReader) -> bool:
     for name in _list_files(entry, project) if entry.patterns else [entry.file]:
         if (raw := project.read(name)) is None:
             continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from aigon.errors import usage
-from aigon.model.checks import ROLES, Project, Role
+from aigon.model.checks import ROLES, ProjectReader, Role
 from aigon.profiles import protection
 from aigon.profiles.conditions import KINDS, Condition, HasModule, HasTool, holds, parse_condition
 from aigon.text.documents import DocumentNode, suggest
@@ -244,7 +244,7 @@ NOT_PROJECTS = {
 """Folders whose manifests belong to data, documentation or other people's code."""
 
 
-def find_project_folders(project: Project, ecosystems: Iterable[Ecosystem]) -> tuple[str, ...]:
+def find_project_folders(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> tuple[str, ...]:
     """Folders below the root that are projects of their own, outer ones only; members of a workspace are not."""
     found = {
         folder for each in ecosystems if not _is_workspace(each, project) for folder in _find_folders(each, project)
@@ -252,12 +252,12 @@ def find_project_folders(project: Project, ecosystems: Iterable[Ecosystem]) -> t
     return tuple(sorted(folder for folder in found if not any(_is_in(folder, other) for other in found)))
 
 
-def has_root_manifest(project: Project, ecosystems: Iterable[Ecosystem]) -> bool:
+def has_root_manifest(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> bool:
     """Return whether a manifest stands at the root itself."""
     return any(project.glob(name) for each in ecosystems for name in each.manifests)
 
 
-def find_setups(project: Project, ecosystems: Iterable[Ecosystem]) -> Iterator[Setup]:
+def find_setups(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> Iterator[Setup]:
     """The set-ups of every ecosystem for the root and for the projects below: by their own lock file or the root's."""
     for each in ecosystems:
         yield from each.setups
@@ -270,18 +270,18 @@ def find_setups(project: Project, ecosystems: Iterable[Ecosystem]) -> Iterator[S
                     yield replace(setup, makes=makes)
 
 
-def _is_workspace(ecosystem: Ecosystem, project: Project) -> bool:
+def _is_workspace(ecosystem: Ecosystem, project: ProjectReader) -> bool:
     return ecosystem.workspace is not None and holds(ecosystem.workspace, project)
 
 
-def _find_folders(ecosystem: Ecosystem, project: Project) -> Iterator[str]:
+def _find_folders(ecosystem: Ecosystem, project: ProjectReader) -> Iterator[str]:
     for folder in _list_manifest_folders(ecosystem, project):
         parts = folder.split("/")
         if len(parts) <= DEPTH and not NOT_PROJECTS.intersection(parts):
             yield folder
 
 
-def _list_manifest_folders(ecosystem: Ecosystem, project: Project) -> Iterator[str]:
+def _list_manifest_folders(ecosystem: Ecosystem, project: ProjectReader) -> Iterator[str]:
     for name in ecosystem.manifests:
         for path in project.glob(f"**/{name}"):
             if folder := path.rpartition("/")[0]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from aigon.errors import usage
-from aigon.model.checks import ROLES, Check, Project, Role
+from aigon.model.checks import ROLES, Check, ProjectReader, Role
 from aigon.profiles import ecosystem as ecosystems
 from aigon.profiles import protection
 from aigon.profiles.conditions import Always, Condition, holds, parse_condition
@@ -200,7 +200,7 @@ def find_profile(profiles: Mapping[str, Profile], name: str) -> Profile:
     return profiles[name]
 
 
-def detect_profile(profiles: Iterable[Profile], project: Project) -> Profile:
+def detect_profile(profiles: Iterable[Profile], project: ProjectReader) -> Profile:
     """Return the matching profile with the highest priority. Raises AigonError (usage) for none, and for a tie."""
     matching = [p for p in profiles if p.detect is not None and holds(p.detect, project)]
     if not matching:
@@ -215,7 +215,7 @@ def detect_profile(profiles: Iterable[Profile], project: Project) -> Profile:
 
 
 def resolve_profile(
-    profile: Profile, project: Project, overrides: Mapping[str, object] | None = None, file: str = CONFIG
+    profile: Profile, project: ProjectReader, overrides: Mapping[str, object] | None = None, file: str = CONFIG
 ) -> Resolution:
     """Return the checks that this project has. `overrides` is the key `checks` of `file`, as it stands there.
 
@@ -242,7 +242,7 @@ def resolve_profile(
 
 
 def _resolve_role(
-    profile: Profile, part: ProfilePart, role: Role, project: Project, checks: list[tuple[ProfilePart, Check]]
+    profile: Profile, part: ProfilePart, role: Role, project: ProjectReader, checks: list[tuple[ProfilePart, Check]]
 ) -> Absent | None:
     """Add the checks that an ecosystem has for a role; where there is none, why."""
     timeout = profile.timeouts.get(role)

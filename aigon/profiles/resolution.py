@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aigon.errors import usage
-from aigon.model.checks import ROLES, Check, Project, Role
+from aigon.model.checks import ROLES, Check, ProjectReader, Role
 from aigon.profiles.conditions import holds
 from aigon.profiles.ecosystem import (
     PLACEHOLDER,
@@ -51,7 +51,9 @@ class Resolution:
     outputs: tuple[str, ...] = ()
 
 
-def choose_check(choice: RoleChoice, ecosystem: Ecosystem, project: Project, timeout: float | None) -> Check | Absent:
+def choose_check(
+    choice: RoleChoice, ecosystem: Ecosystem, project: ProjectReader, timeout: float | None
+) -> Check | Absent:
     """Return the check of the first candidate that fits. `timeout` (seconds) is the profile's word and wins."""
     for candidate in choice.candidates:
         if holds(candidate.condition, project):
@@ -60,7 +62,7 @@ def choose_check(choice: RoleChoice, ecosystem: Ecosystem, project: Project, tim
 
 
 def _make_check(
-    choice: RoleChoice, candidate: CommandCandidate, ecosystem: Ecosystem, project: Project, timeout: float | None
+    choice: RoleChoice, candidate: CommandCandidate, ecosystem: Ecosystem, project: ProjectReader, timeout: float | None
 ) -> Check:
     variables = resolve_variables(ecosystem, project)
     argv = fill_arguments(candidate.argv, project, variables)
@@ -85,7 +87,7 @@ def _make_check(
     )
 
 
-def resolve_variables(ecosystem: Ecosystem, project: Project) -> Variables:
+def resolve_variables(ecosystem: Ecosystem, project: ProjectReader) -> Variables:
     """What the ecosystem's own placeholders stand for in this project; empty where no condition holds."""
     return {
         name: next((value for condition, value in choices if holds(condition, project)), "")
@@ -93,19 +95,19 @@ def resolve_variables(ecosystem: Ecosystem, project: Project) -> Variables:
     }
 
 
-def fill_arguments(argv: tuple[str, ...], project: Project, variables: Variables) -> tuple[str, ...]:
+def fill_arguments(argv: tuple[str, ...], project: ProjectReader, variables: Variables) -> tuple[str, ...]:
     """`argv` with its placeholders filled; an argument that only a placeholder made empty is left out."""
     pairs = ((each, fill_placeholders(each, project, variables)) for each in argv)
     return tuple(full for each, full in pairs if full or not each)
 
 
-def fill_placeholders(text: str, project: Project, variables: Variables) -> str:
+def fill_placeholders(text: str, project: ProjectReader, variables: Variables) -> str:
     """`text` with its placeholders replaced, but for `{report}` and `{scratch}`: those are for whoever runs it."""
     found = {m[0]: _placeholder_value(m[1], m[2], project, variables) for m in PLACEHOLDER.finditer(text)}
     return PLACEHOLDER.sub(lambda m: m[0] if (value := found[m[0]]) is None else value, text)
 
 
-def _placeholder_value(name: str, of: str | None, project: Project, variables: Variables) -> str | None:
+def _placeholder_value(name: str, of: str | None, project: ProjectReader, variables: Variables) -> str | None:
     if name == "tool" and of:
         return project.tool(of) or of
     if name == "python":
@@ -113,12 +115,12 @@ def _placeholder_value(name: str, of: str | None, project: Project, variables: V
     return variables.get(name)
 
 
-def locate_program(argv: tuple[str, ...], project: Project) -> tuple[str, ...]:
+def locate_program(argv: tuple[str, ...], project: ProjectReader) -> tuple[str, ...]:
     """`argv` with the place of its program: looked up now, so that what an agent leaves on PATH changes nothing."""
     return (argv[0] if "/" in argv[0] else project.tool(argv[0]) or argv[0], *argv[1:])
 
 
-def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: Project) -> tuple[str, str]:
+def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: ProjectReader) -> tuple[str, str]:
     """Return the first thing that is not installed, and how to get it; two empty texts when all is there."""
     for name in find_missing_programs(argv, candidate.argv, project):
         return name, candidate.hint or f"Install {name} and put it on PATH"
@@ -128,7 +130,7 @@ def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: P
     return "", ""
 
 
-def find_missing_programs(argv: tuple[str, ...], template: tuple[str, ...], project: Project) -> list[str]:
+def find_missing_programs(argv: tuple[str, ...], template: tuple[str, ...], project: ProjectReader) -> list[str]:
     """Return the programs of a command that are not there: the tools its template names, and the one it starts."""
     named = [m[2] for each in template for m in PLACEHOLDER.finditer(each) if m[2]]
     started = [] if "/" in argv[0] else [argv[0]]
@@ -139,7 +141,9 @@ _CHECK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 OVERRIDE_KEYS = ("command", "enabled", "role", *SETTINGS)
 
 
-def apply_overrides(resolution: Resolution, checks: Mapping[str, object], project: Project, file: str) -> Resolution:
+def apply_overrides(
+    resolution: Resolution, checks: Mapping[str, object], project: ProjectReader, file: str
+) -> Resolution:
     """`resolution` with changed, added and removed checks. Raises AigonError (usage) naming `file` and the key."""
     for name, node in DocumentNode(checks, file, "checks").pairs().items():
         if not _CHECK_NAME.fullmatch(name):
@@ -164,7 +168,7 @@ def _turn_off(resolution: Resolution, name: str, file: str) -> Resolution:
 
 
 def _turn_on(
-    resolution: Resolution, name: str, node: DocumentNode, given: Mapping[str, DocumentNode], project: Project
+    resolution: Resolution, name: str, node: DocumentNode, given: Mapping[str, DocumentNode], project: ProjectReader
 ) -> Resolution:
     old = next((check for check in resolution.checks if check.name == name), None)
     if old is None and "command" not in given:
@@ -177,7 +181,7 @@ def _turn_on(
     return replace(resolution, checks=checks if old else (*checks, check), absent=absent)
 
 
-def _change_check(check: Check, given: Mapping[str, DocumentNode], project: Project, file: str) -> Check:
+def _change_check(check: Check, given: Mapping[str, DocumentNode], project: ProjectReader, file: str) -> Check:
     changes: dict[str, Any] = read_settings(given)
     if "role" in given:
         changes["role"] = given["role"].choice(ROLES)
@@ -191,7 +195,7 @@ def _change_check(check: Check, given: Mapping[str, DocumentNode], project: Proj
     return replace(check, **{"source": file, **changes})
 
 
-def _read_command(node: DocumentNode, project: Project) -> dict[str, Any]:
+def _read_command(node: DocumentNode, project: ProjectReader) -> dict[str, Any]:
     """A text is for bash; a list is a program and its arguments, looked up like the programs of a profile."""
     template = ("bash", "-c", node.value) if isinstance(node.value, str) else node.texts()
     if not "".join(template).strip() or not template[-1].strip():

@@ -125,7 +125,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ProofResult:
     """`against` is what was red on the clean export, by check; `with_base` what was red with the base's tests laid
     over it, which `touched` describes. `failed` says why it could not be carried out; `ran` what was run.
     """
@@ -141,7 +141,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class ProofBench:
     """What every run of one proof has in common. `durations` are the last ones in seconds, by check.
 
     The tests in `theirs` need not pass as on the base: the spec allows to change them, or people did. `lacking` are
@@ -181,14 +181,16 @@ class Bench:
         return lost(less(tested.tests, self.theirs), result.tests, tested.reported, result.reported)
 
 
-def bench(job: Job, world: World, record: Frozen, tree: str, folder: Path, findings: Sequence[Finding]) -> Bench:
+def bench(job: Job, world: World, record: Frozen, tree: str, folder: Path, findings: Sequence[Finding]) -> ProofBench:
     """Rooms for a proof of this tree. Raises AigonError (exit 7) where none can be made."""
     rooms = rooms_for(job, world, tree, record.folders, folder)
     allowed = (
         path for path in objects.list_entries(world.workspace.trusted, job.base_commit) if job.protection.allowed(path)
     )
     theirs = (*allowed, *record.theirs) if job.protection.allow else tuple(record.theirs)
-    return Bench(job, world, rooms, folder, {finding.check: finding.duration for finding in findings}, record, theirs)
+    return ProofBench(
+        job, world, rooms, folder, {finding.check: finding.duration for finding in findings}, record, theirs
+    )
 
 
 def deciding(job: Job) -> tuple[Check, ...]:
@@ -200,7 +202,7 @@ def deciding(job: Job) -> tuple[Check, ...]:
 
 def carried_out(
     job: Job, world: World, record: Frozen, rows: Sequence[Changed], findings: Sequence[Finding], folder: Path
-) -> Proof:
+) -> ProofResult:
     """The proof of the snapshot that the workspace holds. Raises AigonError (exit 7) where it cannot be made."""
     tree = world.workspace.tree()
     on = bench(job, world, record, tree, folder, findings)
@@ -213,7 +215,9 @@ def carried_out(
     with_base: dict[str, Trouble] = {}
     if touched and not against and not world.stop.now:
         with_base = {**_no_longer(on, checks, results), **dict(_with_base(on, touched))}
-    return Proof(on.rooms.mechanism, _ran(job), against, with_base, touched, log=str(folder), lacking=tuple(on.lacking))
+    return ProofResult(
+        on.rooms.mechanism, _ran(job), against, with_base, touched, log=str(folder), lacking=tuple(on.lacking)
+    )
 
 
 def _ran(job: Job) -> str:
@@ -223,7 +227,7 @@ def _ran(job: Job) -> str:
 
 
 def _against(
-    on: Bench, checks: Sequence[Check], results: Mapping[str, Result], *, whole: bool
+    on: ProofBench, checks: Sequence[Check], results: Mapping[str, Result], *, whole: bool
 ) -> Iterator[tuple[str, Trouble]]:
     """What is red; with `whole` also what no longer runs of the base's tests."""
     for check in checks:
@@ -234,13 +238,13 @@ def _against(
             yield check.name, _gone(check, gone)
 
 
-def _no_longer(on: Bench, checks: Sequence[Check], results: Mapping[str, Result]) -> dict[str, Trouble]:
+def _no_longer(on: ProofBench, checks: Sequence[Check], results: Mapping[str, Result]) -> dict[str, Trouble]:
     """Tests of the base that the tree itself has lost: green or not as they were, nobody will run them again."""
     lost_ = ((check, on.missing(check, results[check.name])) for check in checks)
     return {check.name: _gone(check, problems) for check, problems in lost_ if problems}
 
 
-def _with_base(on: Bench, touched: Relaid) -> Iterator[tuple[str, Trouble]]:
+def _with_base(on: ProofBench, touched: Relaid) -> Iterator[tuple[str, Trouble]]:
     """What is red with the base's tests and configuration in place of the agent's."""
     commands = criteria.list_commands(on.job.spec.criteria)
     checks = [check for check in deciding(on.job) if check not in commands]
@@ -257,7 +261,7 @@ def _with_base(on: Bench, touched: Relaid) -> Iterator[tuple[str, Trouble]]:
             yield command.name, Trouble(f"{named(command)}: {why}", _problems(results[command.name]))
 
 
-def _of_a_command(on: Bench, touched: Relaid, command: Check, result: Result) -> str:
+def _of_a_command(on: ProofBench, touched: Relaid, command: Check, result: Result) -> str:
     """What speaks against a criterion's command: tests of the base that fail in it, or what it runs by its own words.
 
     It may be about tests that the agent added to a file of the base, and those are not here: its exit says nothing.
@@ -282,7 +286,7 @@ def _only_a_threshold(check: Check, result: Result) -> bool:
 
 
 def _told_apart(
-    on: Bench, tree: str, against: Mapping[str, Trouble], checks: Sequence[Check], *, whole: bool
+    on: ProofBench, tree: str, against: Mapping[str, Trouble], checks: Sequence[Check], *, whole: bool
 ) -> dict[str, Trouble]:
     """Flaky or broken: what was green in the workspace and red here, on the same tree, is run twice more."""
     again = [check for check in checks if check.name in against]

@@ -19,7 +19,7 @@ from aigon.journal.state import State
 from aigon.model.checks import Check, Finding
 from aigon.proof import frozen
 from aigon.proof.base_tests import lost
-from aigon.proof.clean_room import Bench, bench, deciding, key, named, red
+from aigon.proof.clean_room import ProofBench, bench, deciding, key, named, red
 from aigon.proof.frozen import Frozen, Tested
 from aigon.proof.vacuity import results_of
 
@@ -101,7 +101,7 @@ def refused(where: str, log: str) -> AigonError:
 
 
 def _lacking(
-    on: Bench, tree: str, checks: tuple[Check, ...], there: Mapping[str, Result], here: Mapping[str, Result]
+    on: ProofBench, tree: str, checks: tuple[Check, ...], there: Mapping[str, Result], here: Mapping[str, Result]
 ) -> Iterator[tuple[str, str]]:
     """What the workspace shows and the room does not, looked at twice: a flaky test is no reason to refuse."""
     doubtful = [check for check in checks if _worse(on.job, check, there[check.name], here[check.name])]
@@ -120,7 +120,7 @@ def _worse(job: Job, check: Check, there: Result, here: Result) -> str:
     return f"{gone[0].test}: {gone[0].message}" if gone else ""
 
 
-def _finding(on: Bench, lacking: Mapping[str, str], seconds: float) -> Finding:
+def _finding(on: ProofBench, lacking: Mapping[str, str], seconds: float) -> Finding:
     summary = "; ".join(lacking.values()) or f"as in the workspace ({on.rooms.mechanism})"
     made = Finding("proof", "proof", TITLE, "pass", summary, duration=seconds, log=str(on.folder))
     return replace(made, status="fail") if lacking else made

@@ -22,7 +22,7 @@ from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict, find_bound_checks
 from aigon.proof import findings as integrity_findings
 from aigon.proof.baseline import compare_with_baseline
-from aigon.proof.clean_room import Proof, carried_out
+from aigon.proof.clean_room import ProofResult, carried_out
 from aigon.proof.dry_run import record_base, refused, run_clean_room_dry_run
 from aigon.proof.findings import Changed, changed
 from aigon.proof.frozen import Frozen, load
@@ -75,7 +75,7 @@ def _proven(job: Job, world: World, snapshot: Snapshot, look: Assessment) -> Gen
             said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")
     concerns = (*integrity_findings.found(job, world, rows), *(watch.lost if (watch := world.find(Watch)) else ()))
-    findings, proof = look.findings, Proof()
+    findings, proof = look.findings, ProofResult()
     if job.proof.mode == "clean-room":
         yield CheckStarted(world.now(), snapshot.number, "proof", TITLE)
         begun = time.monotonic()
@@ -113,7 +113,7 @@ def frozen_of(job: Job, world: World) -> Frozen:
 
 def _attempt(
     job: Job, world: World, snapshot: Snapshot, look: Assessment, record: Frozen, rows: tuple[Changed, ...]
-) -> Proof:
+) -> ProofResult:
     """The proof, or why it could not be carried out: that is no pass."""
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
@@ -122,14 +122,14 @@ def _attempt(
         raise
     except AigonError as error:
         where = f" ({error.where})" if error.where else ""
-        return Proof(failed=f"{error.what}{where}", log=str(folder))
+        return ProofResult(failed=f"{error.what}{where}", log=str(folder))
     except OSError as error:
         if is_shortage(error.errno):
             raise
-        return Proof(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
+        return ProofResult(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
 
 
-def _finding(proof: Proof, seconds: float) -> Finding:
+def _finding(proof: ProofResult, seconds: float) -> Finding:
     """The proof as one more check. Where it was not isolated it is a pass that says so."""
     against = list(proof.against.values())
     problems = tuple(problem for each in against for problem in each.problems)
@@ -145,7 +145,7 @@ def _finding(proof: Proof, seconds: float) -> Finding:
     return replace(made, duration=seconds, fingerprints=names, log=proof.log)
 
 
-def _weak(proof: Proof) -> Iterator[Problem]:
+def _weak(proof: ProofResult) -> Iterator[Problem]:
     """What the outcome has to say of a proof that is one only in part."""
     if proof.mechanism == "none":
         yield Problem(NOT_ISOLATED, severity="warning")
@@ -153,7 +153,7 @@ def _weak(proof: Proof) -> Iterator[Problem]:
         yield Problem(f"proved without the submodules {', '.join(sorted(proof.lacking))}", severity="warning")
 
 
-def _base_tests(job: Job, proof: Proof) -> tuple[Concern, ...]:
+def _base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
     """The agent touched tests or what configures the checks, and with the base's versions it is not all green."""
     if proof.touched is None:
         return ()
@@ -169,7 +169,9 @@ def _base_tests(job: Job, proof: Proof) -> tuple[Concern, ...]:
     return (Concern(BASE_TESTS, "review", what, proof.touched.paths, hash_change(proof.touched.name)),)
 
 
-def _after(job: Job, criterion: Criterion, verdict: Verdict, proof: Proof, findings: Sequence[Finding]) -> Verdict:
+def _after(
+    job: Job, criterion: Criterion, verdict: Verdict, proof: ProofResult, findings: Sequence[Finding]
+) -> Verdict:
     """What a verdict is worth after the proof: red there is failed; a judge's word waits for the rest to be clean."""
     names = _names(job, criterion)
     if against := [proof.against[name].summary for name in names if name in proof.against]:

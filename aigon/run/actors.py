@@ -18,7 +18,7 @@ from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage
 from aigon.hooks.hook import HOOKS_FOLDER
 from aigon.isolation import sandbox
-from aigon.job.escalation import EscalationStep, merge_equal_steps
+from aigon.job.escalation import AgentStep, merge_equal_steps
 from aigon.job.options import Options, max_cost
 from aigon.judge.settings import (
     PREFERENCE,
@@ -138,14 +138,14 @@ def require_startable_sandbox(config: Config, options: Options, agents: Sequence
 
 def list_escalation_steps(
     agent: Agent, config: Config, options: Options, *, first: bool = True
-) -> tuple[EscalationStep, ...]:
+) -> tuple[AgentStep, ...]:
     """The escalation steps of `agent`, which is itself alone where there is none.
 
     Its own (`agents.X.ladder`), for the `first` agent the project's (`ladder`), else its kind's, where what a person
     chose (`--model`, the agent's `model` and `effort`) stays. A run that is resumed keeps its own.
     """
     if kept := [step for step in options.line_up if step.agent == agent.name]:
-        return tuple(EscalationStep(replace(agent, model=s.model, effort=s.effort), s.turns, s.full) for s in kept)
+        return tuple(AgentStep(replace(agent, model=s.model, effort=s.effort), s.turns, s.full) for s in kept)
     own = config.agents.get(agent.name)
     theirs = own.ladder if own and own.ladder is not None else config.ladder if first else None
     if theirs is not None:
@@ -154,9 +154,9 @@ def list_escalation_steps(
         known = agent.kind.ladder if agent.kind else ()
         given = [(s.turns, agent.model or s.model, agent.effort or s.effort, s.digest) for s in known]
     found = tuple(
-        EscalationStep(replace(agent, model=m, effort=e), turns, digest == "full") for turns, m, e, digest in given
+        AgentStep(replace(agent, model=m, effort=e), turns, digest == "full") for turns, m, e, digest in given
     )
-    return merge_equal_steps(found) or (EscalationStep(agent),)
+    return merge_equal_steps(found) or (AgentStep(agent),)
 
 
 def list_fallback_agents(

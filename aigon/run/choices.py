@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from aigon.agents.configured import find_agent
-from aigon.arena.command_line import spell_option
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.job import options as limits
-from aigon.job.escalation import EscalationStep
+from aigon.job.escalation import AgentStep
 from aigon.job.job import Job
-from aigon.job.options import Options
+from aigon.job.options import Options, spell_option
 from aigon.journal.events import Choices, RunStarted
 from aigon.journal.events import RecordedStep as Step
 from aigon.run.prepare import Prepared
@@ -117,5 +116,5 @@ def _in_force(config: Config, options: Options) -> dict[str, Any]:
     return {**limited, **named, "sandbox": options.sandbox or config.sandbox.mode}
 
 
-def _step(rung: EscalationStep) -> Step:
+def _step(rung: AgentStep) -> Step:
     return Step(rung.agent.name, rung.agent.model, rung.agent.effort, rung.turns, rung.full)

@@ -12,7 +12,7 @@ from aigon.git.person import Checkout
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import find_absent, strip_made
 from aigon.job import branch
-from aigon.job.escalation import EscalationStep
+from aigon.job.escalation import AgentStep
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.spec_locations import require_open_feature
@@ -171,7 +171,7 @@ def _assigns_id(feature: Feature) -> bool:
     return bool(feature.id and known and not known.id)
 
 
-def _describe_step(rung: EscalationStep) -> dict[str, object]:
+def _describe_step(rung: AgentStep) -> dict[str, object]:
     return {"turns": rung.turns, "model": rung.agent.model, "effort": rung.agent.effort, "full_digest": rung.full}
 
 
@@ -189,7 +189,7 @@ def _list_steps(job: Job) -> list[str]:
     return [f"  rung {number}: {_worded(rung)}" for number, rung in enumerate(job.rungs, 1)]
 
 
-def _worded(rung: EscalationStep) -> str:
+def _worded(rung: AgentStep) -> str:
     how = " ".join(filter(None, (rung.agent.model, rung.agent.effort and f"effort {rung.agent.effort}"))) or "as it is"
     return f"{how}, {f'{rung.turns} turns' if rung.turns else 'from then on'}" + (", whole digest" if rung.full else "")
 

@@ -16,7 +16,7 @@ from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, unavailable
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
-from aigon.judge.accuracy import Evaluation, JudgedCase, LabelledVerdict
+from aigon.judge.accuracy import AccuracyReport, JudgedCase, LabelledVerdict
 from aigon.judge.backends import find_backend
 from aigon.judge.judgement import judge_change
 from aigon.judge.labelled import LabelledCase, diff_case, load_cases, open_bench
@@ -45,7 +45,7 @@ class _Stopped(Exception):
     """Somebody asked for the end."""
 
 
-def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> tuple[Evaluation, str]:
+def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> tuple[AccuracyReport, str]:
     """Judge every case, as often as asked; what ended it early (SIGINT, SIGTERM, SIGHUP), "" when nothing did.
 
     Raises AigonError: 2 for a set or configuration that is malformed, 6 when the judge cannot be asked.
@@ -64,7 +64,7 @@ def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> 
             orphans.sweep()
     expected = len(labelled) * asked.repeat
     complete = len(judged) == expected
-    shown = Evaluation(settings.backend, settings.model, settings.mode, str(folder), expected, judged, complete)
+    shown = AccuracyReport(settings.backend, settings.model, settings.mode, str(folder), expected, judged, complete)
     return shown, "" if complete else stop.reason
 
 

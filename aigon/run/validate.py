@@ -85,7 +85,7 @@ NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class ValidationReport:
     """What one look found, for people and scripts."""
 
     plan: ValidationPlan
@@ -141,7 +141,7 @@ def validate(
     options: Options,
     observers: Sequence[Observer],
     announce: Callable[[ValidationPlan], None] = lambda _plan: None,
-) -> Validation:
+) -> ValidationReport:
     """Look once, and say how it stands; `announce` is told before it what will be run.
 
     Raises AigonError as a run would before it starts.
@@ -159,7 +159,7 @@ def validate(
         finally:
             world.close()
             orphans.sweep()  # what a command in the clean room left running
-    return Validation(plan, look, outcome)
+    return ValidationReport(plan, look, outcome)
 
 
 def _opened(

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from aigon.journal.spending import format_cost
-from aigon.judge.accuracy import Calls, Evaluation, JudgedCase, LabelledVerdict, count_verdicts
+from aigon.judge.accuracy import AccuracyReport, Calls, JudgedCase, LabelledVerdict, count_verdicts
 from aigon.model.turns import Usage
 from aigon.text import amounts
 
 
-def build_accuracy_document(found: Evaluation) -> dict[str, object]:
+def build_accuracy_document(found: AccuracyReport) -> dict[str, object]:
     calls = found.calls
     usage = calls.usage
     return {
@@ -47,13 +47,13 @@ def _criterion(one: LabelledVerdict) -> dict[str, object]:
     return {"number": one.number, "text": one.text, "truth": one.truth, "said": one.said, "reason": one.reason}
 
 
-def render_accuracy(found: Evaluation, verbose: bool = False) -> str:
+def render_accuracy(found: AccuracyReport, verbose: bool = False) -> str:
     """Return the figures and every false tick; if `verbose`, a line per case and every other mistake."""
     table = [*_table(found.judged), ""] if verbose else []
     return "\n".join([*table, *_figures(found), *_wrong(found, verbose)])
 
 
-def _figures(found: Evaluation) -> Iterator[str]:
+def _figures(found: AccuracyReport) -> Iterator[str]:
     counts, calls = count_verdicts(found.decided), found.calls
     once = "all criteria of a change at once" if found.mode == "all" else "one criterion at a time"
     yield f"Judge: {found.backend} ({found.model}), {once}"
@@ -90,7 +90,7 @@ def _cost(calls: Calls) -> str:
     return f"at least {amounts.format_dollars(calls.cost)}; {calls.unsaid} calls did not say"
 
 
-def _wrong(found: Evaluation, verbose: bool) -> Iterator[str]:
+def _wrong(found: AccuracyReport, verbose: bool) -> Iterator[str]:
     for each in found.judged:
         for one in each.decided:
             if one.is_false_tick:

@@ -7,7 +7,7 @@ import pytest
 
 from aigon.judge.pairwise import (
     Pair,
-    Preference,
+    PairwiseResult,
     anonymize_diff,
     build_anonymizer,
     build_pair_question,
@@ -49,10 +49,10 @@ def test_the_question_holds_both_changes_as_data_with_numbered_lines_and_the_cri
 
 
 def test_a_preference_with_a_quote_of_added_code_counts() -> None:
-    assert read_preference(pair(), reply(reason())) == Preference(
+    assert read_preference(pair(), reply(reason())) == PairwiseResult(
         "first", (("first", "yes (app.py:2: answer = compute(41))"),)
     )
-    assert read_preference(pair(), reply(preference="tie")) == Preference("tie", ())
+    assert read_preference(pair(), reply(preference="tie")) == PairwiseResult("tie", ())
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_reply_that_is_malformed_or_rests_on_nothing_says_nothing(given: str, 
 
 def test_words_count_only_where_nothing_but_words_was_asked_for() -> None:
     comment = reply(reason(line=1, text="# it is the best"))
-    assert isinstance(read_preference(pair(criterion(1, "The function is documented")), comment), Preference)
+    assert isinstance(read_preference(pair(criterion(1, "The function is documented")), comment), PairwiseResult)
     both = (criterion(1, "The function is documented"), criterion(2, "It computes"))
     assert isinstance(read_preference(pair(*both), comment), str)
 

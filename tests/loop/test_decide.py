@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aigon.errors import Exit
 from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, find_proof, require_support
-from aigon.job.escalation import EscalationStep
+from aigon.job.escalation import AgentStep
 from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished
 from aigon.journal.spending import Paid, Spend
@@ -488,7 +488,7 @@ def test_what_all_agents_of_an_arena_spend_counts_against_the_limit(spent: float
 
 
 def test_the_usual_cost_of_ones_own_turns_comes_before_what_others_turns_cost() -> None:
-    ladder = (EscalationStep(Agent("mine", "command")),)
+    ladder = (AgentStep(Agent("mine", "command")),)
     state = replace(OPEN, spend=Spend(1.0), paid=(Paid("mine", "", 0.5),))
     assert decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.5, reckoned=2.0)) is None
     dear = decide(demand(), replace(ARENA, ladder=ladder), state, Probe(elsewhere=3.6, reckoned=0.1))

@@ -6,7 +6,7 @@ import pytest
 
 from aigon.job.escalation import (
     LONGEST_WAIT,
-    EscalationStep,
+    AgentStep,
     choose_worker,
     compute_return,
     find_next_step,
@@ -25,8 +25,8 @@ from tests.job.test_ladder import DEMAND
 NOW = 1_800_000_000.0
 
 
-def rungs(name: str, *models: str) -> tuple[EscalationStep, ...]:
-    return tuple(EscalationStep(Agent(name, "command", model)) for model in models)
+def rungs(name: str, *models: str) -> tuple[AgentStep, ...]:
+    return tuple(AgentStep(Agent(name, "command", model)) for model in models)
 
 
 FIRST, OTHER = rungs("first", "a", "b", "c", "d"), rungs("other", "x")
@@ -124,12 +124,12 @@ def test_no_turn_begins_anew_when_money_or_time_are_spent_or_somebody_asked_for_
 def test_rungs_that_differ_in_nothing_are_one() -> None:
     agent = Agent("claude", "claude", "opus", "max")
     ladder = (
-        EscalationStep(agent, 2),
-        EscalationStep(agent, 1, full=True),
-        EscalationStep(agent, 2, full=True),
-        EscalationStep(agent, 0, full=True),
+        AgentStep(agent, 2),
+        AgentStep(agent, 1, full=True),
+        AgentStep(agent, 2, full=True),
+        AgentStep(agent, 0, full=True),
     )
-    assert merge_equal_steps(ladder) == (EscalationStep(agent, 2), EscalationStep(agent, 0, full=True))
-    assert merge_equal_steps(ladder[:3]) == (EscalationStep(agent, 2), EscalationStep(agent, 3, full=True))
+    assert merge_equal_steps(ladder) == (AgentStep(agent, 2), AgentStep(agent, 0, full=True))
+    assert merge_equal_steps(ladder[:3]) == (AgentStep(agent, 2), AgentStep(agent, 3, full=True))
     assert merge_equal_steps(FIRST) == FIRST
     assert merge_equal_steps(()) == ()

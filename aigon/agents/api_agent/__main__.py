@@ -9,7 +9,7 @@ from types import FrameType
 from typing import NoReturn
 
 
-class Stopped(KeyboardInterrupt):
+class AgentInterrupted(KeyboardInterrupt):
     """A signal that ends the session at once. No Exception, so that no library takes it for an error of its own."""
 
 
@@ -21,7 +21,7 @@ def main() -> NoReturn:
         signal.signal(number, _stop)
     try:
         _leave(_session())
-    except Stopped as stopped:
+    except AgentInterrupted as stopped:
         _leave(128 + int(str(stopped)))
     except SystemExit as wrong:
         _leave(int(wrong.code or 0))
@@ -41,7 +41,7 @@ def _session() -> int:
 def _stop(number: int, _frame: FrameType | None) -> None:
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
-    raise Stopped(number)
+    raise AgentInterrupted(number)
 
 
 def _leave(code: int) -> NoReturn:

@@ -24,7 +24,7 @@ from aigon.checks.endpoints.plan import (
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoint_references import format_value, list_references
 from aigon.errors import usage
-from aigon.model.checks import Check, Project
+from aigon.model.checks import Check, ProjectReader
 from aigon.profiles.profile import CONFIG
 from aigon.profiles.resolution import fill_arguments, find_missing_programs, locate_program
 from aigon.text.documents import suggest
@@ -43,7 +43,7 @@ _BUILT_IN = frozenset(
 """First words that bash itself knows."""
 
 
-def endpoint_check(config: "given.Endpoints", root: Path, folder: str, project: Project) -> Check:
+def endpoint_check(config: "given.Endpoints", root: Path, folder: str, project: ProjectReader) -> Check:
     """Return the check in `folder`, relative to `root`; `project` says where the server's program is.
 
     Files that the requests refer to are read now, so that an agent cannot change what is expected. A pass holds for the
@@ -82,7 +82,7 @@ def endpoint_check(config: "given.Endpoints", root: Path, folder: str, project: 
 
 
 def _list_missing(
-    command: str | list[str], argv: tuple[str, ...], template: tuple[str, ...], project: Project
+    command: str | list[str], argv: tuple[str, ...], template: tuple[str, ...], project: ProjectReader
 ) -> Iterator[str]:
     """Yield the programs of the server's command that are not installed."""
     yield from find_missing_programs(argv, template, project)

@@ -18,7 +18,7 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedWinner:
     """`winner` and `tied` are labels. `decided_by` names what left one: a measure's key, `gates`, `judge`, `alone`, "".
 
     `so_far`: somebody still runs, and may change it. `reasons` are sentences without their full stop; they may hold
@@ -39,21 +39,23 @@ def find_tied(entries: Sequence[CandidateFacts], found: Order) -> tuple[str, ...
     return first if len(first) > 1 else ()
 
 
-def propose_winner(entries: Sequence[CandidateFacts], found: Order, preferences: Sequence[Preference] = ()) -> Proposal:
+def propose_winner(
+    entries: Sequence[CandidateFacts], found: Order, preferences: Sequence[Preference] = ()
+) -> ProposedWinner:
     """Propose one of at least one candidate. Only a candidate that passes every gate can be proposed."""
     first, running = _find_first(entries, found), any(entry.running for entry in entries)
     if not first:
-        return Proposal("nobody", so_far=running, reasons=tuple(_explain_nobody(entries)))
+        return ProposedWinner("nobody", so_far=running, reasons=tuple(_explain_nobody(entries)))
     reasons = tuple(_explain_fall(fall, entries) for fall in found.falls)
     if len(first) == 1:
         by, why = _explain_winner(found, first[0], len(entries))
-        return Proposal("winner", first[0], (), by, running, (why, *reasons))
+        return ProposedWinner("winner", first[0], (), by, running, (why, *reasons))
     said = tuple(_quote_judge(each) for each in preferences)
     if chosen := _find_preferred(first, preferences):
         why = f"{', '.join(first)} are equal in every measure, and the judge prefers {chosen} to each of the others"
-        return Proposal("winner", chosen, (), "judge", running, (why, *said, *reasons))
+        return ProposedWinner("winner", chosen, (), "judge", running, (why, *said, *reasons))
     why = f"{' and '.join(first)} are equal in every measure that decides: a person has to choose"
-    return Proposal("tie", "", first, "", running, (why, *said, *reasons))
+    return ProposedWinner("tie", "", first, "", running, (why, *said, *reasons))
 
 
 def _find_first(entries: Sequence[CandidateFacts], found: Order) -> tuple[str, ...]:
@@ -185,7 +187,7 @@ class Evaluation:
     strengths: tuple[CandidateStrengths, ...]
     cross_checks: tuple[CrossCheck, ...]
     preferences: tuple[Preference, ...]
-    proposal: Proposal
+    proposal: ProposedWinner
     notes: tuple[str, ...] = ()
 
     @property
@@ -199,7 +201,7 @@ class Evaluation:
         return tuple(dict.fromkeys(entry.base for entry in self.entries if entry.base))
 
 
-def _add_advice(made: Proposal, checks: Sequence[CrossCheck]) -> Proposal:
+def _add_advice(made: ProposedWinner, checks: Sequence[CrossCheck]) -> ProposedWinner:
     """Add what a person should check before accepting it: new tests of others that fail on it."""
     against = [check for check in checks if check.failed and check.against in (made.winner, *made.tied)]
     said = (f"to look at: {c.against} fails {len(c.failed)} of the new tests of {c.tests_of}" for c in against)

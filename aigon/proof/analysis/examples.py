@@ -86,7 +86,7 @@ _LIKE = {"kt": "java", "scala": "java", "groovy": "java", "cs": "java"}
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ExampleCase:
     """One test: its name (classes before it, dotted, in Python), first and last line, and its text without comments."""
 
     name: str
@@ -96,7 +96,7 @@ class Case:
 
 
 @lru_cache(maxsize=256)
-def cases(path: str, text: str) -> tuple[Case, ...]:
+def cases(path: str, text: str) -> tuple[ExampleCase, ...]:
     """All tests of a file, in order."""
     if is_python(path):
         module = read(text)
@@ -106,7 +106,7 @@ def cases(path: str, text: str) -> tuple[Case, ...]:
     return tuple(_elsewhere(pattern, path, text)) if pattern else ()
 
 
-def _in_python(tree: ast.AST, before: str, text: str) -> Iterator[Case]:
+def _in_python(tree: ast.AST, before: str, text: str) -> Iterator[ExampleCase]:
     lines = text.split("\n")
     todo = [(tree, before)]
     while todo:
@@ -115,14 +115,14 @@ def _in_python(tree: ast.AST, before: str, text: str) -> Iterator[Case]:
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) and child.name.startswith("test"):
                 start = min([child.lineno, *(mark.lineno for mark in child.decorator_list)])
                 end = child.end_lineno or child.lineno
-                yield Case(prefix + child.name, start, end, "\n".join(lines[start - 1 : end]))
+                yield ExampleCase(prefix + child.name, start, end, "\n".join(lines[start - 1 : end]))
             elif isinstance(child, ast.ClassDef):
                 todo.append((child, f"{prefix}{child.name}."))
             elif isinstance(child, (ast.If, ast.Try, ast.With)):
                 todo.append((child, prefix))
 
 
-def _elsewhere(pattern: re.Pattern[str], path: str, text: str) -> Iterator[Case]:
+def _elsewhere(pattern: re.Pattern[str], path: str, text: str) -> Iterator[ExampleCase]:
     plain = without_comments(text, path)
     found = list(pattern.finditer(plain))
     for match, following in zip(found, [*found[1:], None], strict=False):
@@ -130,7 +130,7 @@ def _elsewhere(pattern: re.Pattern[str], path: str, text: str) -> Iterator[Case]
         name = groups.get("name") or groups.get("title") or (match[2] if "name" not in groups else "") or ""
         end = following.start() if following else len(plain)
         if name:
-            yield Case(name, line_at(plain, match.start()), line_at(plain, end), plain[match.start() : end])
+            yield ExampleCase(name, line_at(plain, match.start()), line_at(plain, end), plain[match.start() : end])
 
 
 Examples = dict[str, dict[Atoms, Atoms]]
@@ -143,7 +143,7 @@ _STEPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExampleQuestion:
     """A call with literal arguments, wherever its result is used."""
 
     name: str
@@ -167,7 +167,7 @@ def examples(source: str) -> Examples:
     return found
 
 
-def _of_test(test: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> Iterator[tuple[Asked, Atoms]]:
+def _of_test(test: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> Iterator[tuple[ExampleQuestion, Atoms]]:
     tables = [table for mark in test.decorator_list for table in _parametrized(mark, module.values)]
     left = iter(range(_STEPS))
     for rows in islice(product(*tables), _MOST):
@@ -209,7 +209,7 @@ def _folded(node: ast.AST, env: Env) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, dict)) else []
 
 
-def _of_body(body: list[ast.stmt], env: dict[str, Any], left: Iterator[int]) -> Iterator[tuple[Asked, Atoms]]:
+def _of_body(body: list[ast.stmt], env: dict[str, Any], left: Iterator[int]) -> Iterator[tuple[ExampleQuestion, Atoms]]:
     """The examples of some statements. `left` are the steps that may still be taken in this test."""
     for statement, _ in zip(body, left, strict=False):
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -234,7 +234,7 @@ def _bound(target: ast.AST, row: Any) -> dict[str, Any]:
     return {}
 
 
-def _asserted(test: ast.AST, env: Env) -> Iterator[tuple[Asked, Atoms]]:
+def _asserted(test: ast.AST, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for each in test.values:
             yield from _asserted(each, env)
@@ -250,7 +250,7 @@ _COMPARES = re.compile(r"assert(?!.*Not)\w*(Equals?|Is)")
 _ANSWERS = {"assertTrue": True, "assertFalse": False, "assertIsNone": None}
 
 
-def _called(call: ast.Call, env: Env) -> Iterator[tuple[Asked, Atoms]]:
+def _called(call: ast.Call, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if name in _ANSWERS and call.args:
         yield from _pair(call.args[0], ast.Constant(_ANSWERS[name]), env)
@@ -258,11 +258,16 @@ def _called(call: ast.Call, env: Env) -> Iterator[tuple[Asked, Atoms]]:
         yield from _pair(call.args[0], call.args[1], env)
 
 
-def _pair(left: ast.AST, right: ast.AST, env: Env) -> Iterator[tuple[Asked, Atoms]]:
+def _pair(left: ast.AST, right: ast.AST, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]:
     one, other = value(left, env), value(right, env)
-    if isinstance(other, Asked):
+    if isinstance(other, ExampleQuestion):
         one, other = other, one
-    if isinstance(one, Asked) and one.arguments and not isinstance(other, Asked) and other is not UNKNOWN:
+    if (
+        isinstance(one, ExampleQuestion)
+        and one.arguments
+        and not isinstance(other, ExampleQuestion)
+        and other is not UNKNOWN
+    ):
         yield one, atoms(other)
 
 
@@ -273,11 +278,11 @@ def value(node: ast.AST, env: Env, depth: int = 0) -> Any:
     """A literal, the call that an expression is about, or UNKNOWN."""
     if depth > 20:
         return UNKNOWN
-    if isinstance(node, ast.Name) and isinstance(env.get(node.id), Asked):
+    if isinstance(node, ast.Name) and isinstance(env.get(node.id), ExampleQuestion):
         return env[node.id]
     if isinstance(node, (ast.Attribute, ast.Subscript, ast.Await)):
         inner = value(node.value, env, depth + 1)
-        return inner if isinstance(inner, Asked) else fold(node, env)
+        return inner if isinstance(inner, ExampleQuestion) else fold(node, env)
     if isinstance(node, ast.Call):
         return _call(node, env, depth)
     return fold(node, env)
@@ -292,6 +297,8 @@ def _call(node: ast.Call, env: Env, depth: int) -> Any:
     owner = value(node.func.value, env, depth + 1) if isinstance(node.func, ast.Attribute) else None
     if any(each is UNKNOWN for each in values) or not name:
         return UNKNOWN
-    before = owner.arguments if isinstance(owner, Asked) else ()
-    flat = tuple(part for each in values for part in (each.arguments if isinstance(each, Asked) else atoms(each)))
-    return Asked(owner.name if isinstance(owner, Asked) and not flat else name, (*before, *flat))
+    before = owner.arguments if isinstance(owner, ExampleQuestion) else ()
+    flat = tuple(
+        part for each in values for part in (each.arguments if isinstance(each, ExampleQuestion) else atoms(each))
+    )
+    return ExampleQuestion(owner.name if isinstance(owner, ExampleQuestion) and not flat else name, (*before, *flat))

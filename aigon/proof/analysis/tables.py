@@ -141,7 +141,7 @@ _NEARLY_ALL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CopiedQuestion:
     """One function as the tests ask for it: every example as one row of input and answer, and the level of a table."""
 
     name: str
@@ -151,7 +151,7 @@ class Asked:
     level: ConcernLevel
 
 
-def answered(path: str, text: str, asked: list[Asked]) -> Iterator[Sighting]:
+def answered(path: str, text: str, asked: list[CopiedQuestion]) -> Iterator[Sighting]:
     if is_python(path) and read(text) is not None:
         found = _in_python(text, asked)
     else:
@@ -165,7 +165,7 @@ def answered(path: str, text: str, asked: list[Asked]) -> Iterator[Sighting]:
             yield Sighting(table.line, table.text, says, each.level)
 
 
-def _in_python(text: str, asked: list[Asked]) -> Iterator[tuple[Asked, Table | None]]:
+def _in_python(text: str, asked: list[CopiedQuestion]) -> Iterator[tuple[CopiedQuestion, Table | None]]:
     every = frozenset(row for each in asked for row in each.rows)
     held = [t for t in tables(text) if t.rows & every and len(t.rows & every) >= _NEARLY_ALL * t.size][:_MOST]
     rows = frozenset(row for table in held for row in table.rows)
@@ -179,7 +179,7 @@ def _share(rows: frozenset[Atoms], known: set[str]) -> float:
     return sum(known.issuperset(row) for row in rows) / max(len(rows), 1)
 
 
-def _copied(asked: Asked, held: list[Table], fallback: set[Atoms]) -> Table | None:
+def _copied(asked: CopiedQuestion, held: list[Table], fallback: set[Atoms]) -> Table | None:
     """The first of the tables that, together, were copied."""
     mine = [t for t in held if len(t.rows & asked.rows) >= _NEARLY_ALL * t.size and t.rows & asked.rows]
     hits = frozenset(row for table in mine for row in table.rows & asked.rows)
@@ -189,7 +189,7 @@ def _copied(asked: Asked, held: list[Table], fallback: set[Atoms]) -> Table | No
     return mine[0] if covered >= _NEARLY_ALL * len(asked.rows) else None
 
 
-def _run(asked: Asked, found: list[Literal], text: str) -> Table | None:
+def _run(asked: CopiedQuestion, found: list[Literal], text: str) -> Table | None:
     """The same where only literals are known: rows that stand close together, with little else among them."""
     longest = min(max(len(row) for row in asked.rows), _WIDEST)
     hits: set[Atoms] = set()
@@ -220,7 +220,7 @@ _MOST = 300
 """Functions, and tables that look copied, that are compared with each other."""
 
 
-def _row(asked: Asked, found: list[Literal], at: int, longest: int) -> int:
+def _row(asked: CopiedQuestion, found: list[Literal], at: int, longest: int) -> int:
     """How many literals, from this one, are an example; 0 for none."""
     for length in range(1, longest + 1):
         if _joined(found[at : at + length]) in asked.rows:

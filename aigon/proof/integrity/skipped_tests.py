@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.analysis.examples import Case, cases
+from aigon.proof.analysis.examples import ExampleCase, cases
 from aigon.proof.analysis.languages import extension, is_javascript, is_python, of
 from aigon.proof.analysis.python import read
 from aigon.proof.analysis.sightings import Sighting, fresh, reported
@@ -93,7 +93,7 @@ def _judged(sighting: Sighting, edit: Edit, known: set[str]) -> Sighting:
     return sighting if old else Sighting(sighting.line, sighting.text, sighting.says, "note")
 
 
-def _innermost(around: list[Case]) -> Case:
+def _innermost(around: list[ExampleCase]) -> ExampleCase:
     return max(around, key=lambda case: case.start)
 
 

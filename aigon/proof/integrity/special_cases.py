@@ -17,7 +17,7 @@ from aigon.proof.analysis.examples import Atoms, kind
 from aigon.proof.analysis.languages import extension, is_code, is_python, of, product
 from aigon.proof.analysis.python import read
 from aigon.proof.analysis.sightings import Sighting, fresh, reported
-from aigon.proof.analysis.tables import Asked, answered, tables
+from aigon.proof.analysis.tables import CopiedQuestion, answered, tables
 
 RULE = "special-cases"
 _WHY = (
@@ -63,7 +63,7 @@ def _explains(path: str) -> bool:
     return first in ("docs", "doc", "examples", "example") or path.endswith(("package.json", "lock.json", "-lock.yaml"))
 
 
-def _asked(edits: Edits) -> Iterator[Asked]:
+def _asked(edits: Edits) -> Iterator[CopiedQuestion]:
     texts = dict(edits.tests)
     texts.update({f"{e.path} now": e.after or "" for e in of(edits.files, "tests")})
     texts.update({e.path: e.before for e in of(edits.files, "tests") if e.before})
@@ -80,11 +80,11 @@ def _asked(edits: Edits) -> Iterator[Asked]:
             yield from _of(name, {given[at : at + 1]: answer for given, answer in answers.items()}, 3)
 
 
-def _of(name: str, answers: Rows, enough: int) -> Iterator[Asked]:
+def _of(name: str, answers: Rows, enough: int) -> Iterator[CopiedQuestion]:
     """A function as it is asked for, by all of its arguments or by one of several, if that tells its answers apart."""
     rows = {(*given, *answer): answer for given, answer in answers.items() if given}
     if len(rows) >= enough:
-        yield Asked(name, frozenset(rows), rows, enough, _level(answers))
+        yield CopiedQuestion(name, frozenset(rows), rows, enough, _level(answers))
 
 
 def _level(answers: Rows) -> ConcernLevel:

@@ -236,7 +236,7 @@ _ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ChartMeasure:
     """Something that is plotted: `of` gives its value at a point, None where it is unknown."""
 
     key: str
@@ -260,10 +260,10 @@ def _paid(point: ProgressPoint) -> float | None:
 
 
 MEASURES = (
-    Measure("criteria", "Criteria proven", lambda p: p.proven, _whole, of_goal, lambda a: len(a.items)),
-    Measure("tests", "Tests passing", lambda p: p.tests_passed, _whole),
-    Measure("cost", "Cost in US dollars", _paid, _usd, of_money),
-    Measure("lines", "Lines changed since the base", lambda p: p.lines, _whole),
+    ChartMeasure("criteria", "Criteria proven", lambda p: p.proven, _whole, of_goal, lambda a: len(a.items)),
+    ChartMeasure("tests", "Tests passing", lambda p: p.tests_passed, _whole),
+    ChartMeasure("cost", "Cost in US dollars", _paid, _usd, of_money),
+    ChartMeasure("lines", "Lines changed since the base", lambda p: p.lines, _whole),
 )
 
 
@@ -289,7 +289,7 @@ def plots(account: FeatureAccount) -> Markup | None:
 Drawn = Sequence[tuple[int, WorkAccount, tuple[ProgressPoint, ...]]]
 
 
-def _figure(account: FeatureAccount, measure: Measure, drawn: Drawn) -> Markup:
+def _figure(account: FeatureAccount, measure: ChartMeasure, drawn: Drawn) -> Markup:
     known = [(at, work, tuple(p for p in found if measure.of(p) is not None)) for at, work, found in drawn]
     known = [each for each in known if len(each[2]) > 1]
     caption = tag("figcaption", measure.title)
@@ -307,7 +307,7 @@ def _figure(account: FeatureAccount, measure: Measure, drawn: Drawn) -> Markup:
     )
 
 
-def _by_iteration(account: FeatureAccount, measure: Measure, known: Drawn) -> Chart:
+def _by_iteration(account: FeatureAccount, measure: ChartMeasure, known: Drawn) -> Chart:
     return Chart(
         f"{measure.key}-i",
         measure.title,
@@ -321,7 +321,7 @@ def _by_iteration(account: FeatureAccount, measure: Measure, known: Drawn) -> Ch
     )
 
 
-def _by_time(chart: Chart, measure: Measure, known: Drawn) -> Chart:
+def _by_time(chart: Chart, measure: ChartMeasure, known: Drawn) -> Chart:
     """The same over the time that loops ran: what was so stays so until the next look, hence steps."""
     return replace(
         chart,
@@ -334,7 +334,7 @@ def _by_time(chart: Chart, measure: Measure, known: Drawn) -> Chart:
     )
 
 
-def _series(known: Drawn, measure: Measure, across: Callable[[ProgressPoint], float]) -> tuple[Series, ...]:
+def _series(known: Drawn, measure: ChartMeasure, across: Callable[[ProgressPoint], float]) -> tuple[Series, ...]:
     return tuple(
         Series(work.name, at, tuple((across(p), float(measure.of(p) or 0)) for p in found)) for at, work, found in known
     )
@@ -349,7 +349,7 @@ def _clock(seconds: float) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _table(measure: Measure, known: Drawn) -> Markup:
+def _table(measure: ChartMeasure, known: Drawn) -> Markup:
     several = len(known) > 1
     heads = (*(("Agent",) if several else ()), "Iteration", "Time", measure.title)
     rows = [(work, point) for _, work, found in known for point in found][:_ROWS]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aigon.compare.rules.evaluation import ComparedFeature, Proposal, build_evaluation, find_tied, propose_winner
+from aigon.compare.rules.evaluation import ComparedFeature, ProposedWinner, build_evaluation, find_tied, propose_winner
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference, Preferred
 from aigon.compare.rules.order import rank_candidates
 from aigon.model.outcomes import Stopped
@@ -13,7 +13,7 @@ from tests.compare.rules.entrants import REVIEW, change, entry, looked
 STOPPED = Stopped("iterations", "3 of 3 are used")
 
 
-def proposed(*entries: CandidateFacts, preferences: tuple[Preference, ...] = ()) -> Proposal:
+def proposed(*entries: CandidateFacts, preferences: tuple[Preference, ...] = ()) -> ProposedWinner:
     """What is proposed of these."""
     return propose_winner(entries, rank_candidates(entries), preferences)
 
