@@ -124,7 +124,7 @@ def parse_event_line(line: bytes) -> EventDocument | None:
 
 
 def decode_event(document: EventDocument) -> Event | None:
-    """Return the event that `aigon.journal.ndjson` made this of; None for one that is not known here."""
+    """Return the event that `aigon.journal.sinks` encoded; None for one that this version does not know."""
     fields = {key: value for key, value in document.items() if key not in _ADDED}
     detail = fields.pop("outcome_detail", None)
     if isinstance(detail, dict):

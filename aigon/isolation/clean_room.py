@@ -27,7 +27,7 @@ REMOVAL_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CleanRoom:
-    """Where commands run. It has the four parts of `aigon.job.world.Place`: `seen_as`, `env`, `enclosed`, `outside`.
+    """Where commands run, as a `CheckEnvironment` has it (`aigon.job.world`): `seen_as`, `env`, `enclosed`, `outside`.
 
     `root` is where the export really is and where aigon changes its files; commands see it at `seen_as`, which their
     output names. The command line of `enclosed` starts in the folder `outside`. `lent` are the relative paths of the

@@ -218,7 +218,7 @@ def test_what_one_saw_pass_and_another_fail_is_run(lab: Lab, arena: Path) -> Non
 LOOKER = """
 import sys
 from pathlib import Path
-from aigon.run import candidates
+from aigon.journal.records import list_candidates
 from tests.lab import Lab
 from tests.compare.bench import job_of, spec_of
 from tests.loop.test_sharing import counting, look, world_in
@@ -228,7 +228,7 @@ lab = Lab.__new__(Lab)
 lab.root, lab.home = Path(folder) / "repo", Path(folder) / "home"
 from tests.lab import scrubbed
 lab.env = scrubbed(lab.home)
-who = next(each for each in candidates.every(lab.home / "aigon") if each.label == label)
+who = next(each for each in list_candidates(lab.home / "aigon") if each.label == label)
 job = job_of(spec_of("x <!-- check: script -->"), counting(lab, "sleep 0.3; exit 3", "slow"),
              counting(lab, "true", "script"), base=base)
 with world_in(lab, who, lab.home / "aigon" / "arena" / "42") as world:
