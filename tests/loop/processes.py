@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+
 from tests.lab import Lab, until
 
 RESUME = ("feature-implement", "42", "--resume")
@@ -57,6 +59,7 @@ def answer_in_terminal(lab: Lab, answer: bytes, *arguments: str) -> tuple[int, s
         while chunk := os.read(ours, 65536):
             text += chunk
             if not answered and b"[y/N]" in text:
+                until(lambda: psutil.Process(pid).status() == psutil.STATUS_SLEEPING)  # it reads: Ctrl+C reaches that
                 answered = os.write(ours, answer) > 0
     os.close(ours)
     assert answered, text.decode(errors="replace")
