@@ -173,7 +173,7 @@ def test_the_feature_template_has_no_criteria_of_its_own() -> None:
         require_criteria(spec, "feature.md")
 
 
-def test_the_examples_of_the_feature_template_are_criteria_once_they_leave_their_fence() -> None:
+def test_examples_of_the_feature_template_become_criteria_outside_their_fence() -> None:
     raw = (ROOT / "templates/specs/feature.md").read_bytes()
     spec = parse_spec(re.sub(rb"(?m)^```.*\n", b"", raw))
     assert [c.kind for c in spec.criteria] == ["verify", "metric", "check", "human", "check"]

@@ -57,3 +57,9 @@ def test_prose_and_names_use_the_words_of_the_architecture(package: str) -> None
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
             old += [f"{where}:{line}: {name}" for word in words if word.removesuffix("s") in OLD]
     assert old == [], "\n".join(old)
+
+
+def test_names_of_tests_are_at_most_80_characters() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (AIGON.parent / "tests").rglob("test_*.py")]
+    names = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert [name for name in names if name.startswith("test_") and len(name) > 80] == []

@@ -99,7 +99,7 @@ def history(*lines: str) -> ProgramExit:
     return ProgramExit(0, report=(head + "\n".join(lines) + "\n").encode(), ended=NOW)
 
 
-def test_with_a_cache_the_cost_has_a_line_of_its_own_and_cached_tokens_are_among_what_was_sent() -> None:
+def test_cached_tokens_have_a_cost_of_their_own_and_count_as_sent() -> None:
     found = aider.read_output(history("", "Hi.", "", f"> {TOKENS}", f"{COST}  "))
     assert found == TurnReport("finished", "", "Hi.", "m", "", Usage(9000, 85, 3000), 0.02, "reported")
     screen = f"Aider v0.86.2\nModel: m with whole edit format\n\nHi.\n\n{TOKENS}\n{COST}\n".encode()
@@ -145,7 +145,7 @@ def test_what_the_model_says_of_errors_is_no_error_of_the_session() -> None:
     assert (killed.end, killed.cost) == (None, None)
 
 
-def test_without_a_reply_or_an_error_there_is_no_good_end_and_an_empty_reply_is_mentioned() -> None:
+def test_no_reply_and_no_error_is_no_good_end_and_an_empty_reply_is_mentioned() -> None:
     lost = aider.read_output(ProgramExit(0, b"Aider v0.86.2\nUnable to list files in git repo\n"))
     assert (lost.end, lost.detail) == (None, "no reply of the model: Unable to list files in git repo")
     empty = aider.read_output(

@@ -230,7 +230,7 @@ def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:
     assert (seen.turn.end, seen.turn.model, seen.turn.usage) == ("finished", "gpt-5.4", Usage(1600, 75, 12900))
 
 
-def test_a_usage_limit_of_a_real_process_is_known_and_a_persons_own_permissions_are_the_only_ones(
+def test_a_usage_limit_of_a_real_process_is_known_with_the_persons_permissions(
     tmp_path: Path,
 ) -> None:
     seen = played(place(tmp_path), Agent("mine", "codex", args=("-s", "workspace-write")), "codex_usage_limit", 1)

@@ -23,7 +23,7 @@ def test_what_is_configured_for_a_kind_holds_under_its_short_name_too(tmp_path: 
     assert find_agent(tmp_path, other, "cc", of().get).command == ()
 
 
-def test_a_kind_that_lies_in_the_work_tree_is_none_of_the_run_unless_its_files_hold_it(tmp_path: Path) -> None:
+def test_an_agent_type_in_the_work_tree_is_ignored_unless_its_files_hold_it(tmp_path: Path) -> None:
     folder = tmp_path / ".aigon" / "agents"
     folder.mkdir(parents=True)
     for name in ("planted", "claude"):

@@ -202,7 +202,7 @@ def test_it_is_run_with_the_prompt_on_standard_input_and_leaves_a_report(tmp_pat
     assert (seen.turn.end, seen.turn.usage, seen.turn.denied) == ("finished", Usage(1600, 75, 12900), (PATCHED,))
 
 
-def test_a_missing_login_of_a_real_process_is_known_and_a_persons_own_permissions_are_the_only_ones(
+def test_a_missing_login_of_a_real_process_is_known_with_the_persons_permissions(
     tmp_path: Path,
 ) -> None:
     agent = Agent("mine", "copilot", args=("--allow-tool=write",))

@@ -252,7 +252,7 @@ def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:
     assert (seen.turn.end, seen.turn.usage) == ("finished", Usage(1600, 75, 12900))
 
 
-def test_a_refused_key_of_a_real_process_is_known_and_a_persons_own_permissions_are_the_only_ones(
+def test_a_refused_key_of_a_real_process_is_known_with_the_persons_permissions(
     tmp_path: Path,
 ) -> None:
     agent = Agent("mine", "gemini", args=("--approval-mode=plan",))

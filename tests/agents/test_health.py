@@ -80,7 +80,7 @@ def test_a_version_is_found_in_what_programs_print_and_nothing_else_is_taken(out
     assert find_version(output.encode()) == version
 
 
-def test_another_version_than_the_tested_one_is_remarked_and_the_same_in_other_words_is_not() -> None:
+def test_an_untested_version_is_remarked_and_another_spelling_is_not() -> None:
     assert compare_versions("2.1.9", "2.1.10").startswith("older than 2.1.10")
     assert compare_versions("2.1.10", "2.1.9").startswith("newer than 2.1.9")
     assert [compare_versions(*pair) for pair in (("2.1", "2.1.0"), ("v2.1", "2.1"), ("", "2.1"), ("2.1", ""))] == [
@@ -88,7 +88,7 @@ def test_another_version_than_the_tested_one_is_remarked_and_the_same_in_other_w
     ] * 4
 
 
-def test_versions_are_asked_at_the_same_time_with_nothing_to_read_and_one_that_hangs_is_ended(
+def test_versions_are_asked_at_once_without_input_and_a_hanging_one_is_ended(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     reads = str(stand_in(tmp_path / "reads", "cat; echo reads 1.0"))
@@ -261,9 +261,7 @@ def test_what_a_kind_says_of_root_counts_for_root_alone(env: dict[str, str]) -> 
     assert not refuses_root(works, bare) and not refuses_root(made(""), bare) and not refuses_root(refuses, env)
 
 
-def test_an_untested_version_and_one_that_is_only_known_from_docs_are_ready_with_a_remark(
-    tmp_path: Path, env: dict[str, str]
-) -> None:
+def test_an_untested_version_is_ready_with_a_remark(tmp_path: Path, env: dict[str, str]) -> None:
     stand_in(tmp_path / "bin" / "mine", says("mine 3.0"))
     found = examined(made("tested: '2.0'\nsource: docs\n"), tmp_path, env)
     assert (found.state, found.version, found.problems) == ("ready", "3.0", ())

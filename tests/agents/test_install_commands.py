@@ -80,7 +80,7 @@ def test_a_markdown_command_begins_with_frontmatter_and_has_the_agents_own_argum
     assert "{{" not in text
 
 
-def test_opencode_gets_no_numbered_placeholder_since_its_last_one_takes_all_words_that_are_left() -> None:
+def test_opencode_gets_no_numbered_placeholder_as_its_last_takes_all_words() -> None:
     opencode = find_type("opencode")
     assert opencode.commands is not None
     body = one(opencode)

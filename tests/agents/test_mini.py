@@ -139,7 +139,7 @@ def test_what_the_model_says_is_no_error_of_the_run() -> None:
     assert (found.end, found.detail, found.said) == ("finished", "", words)
 
 
-def test_it_is_run_with_the_prompt_on_the_command_line_and_leaves_its_trajectory_in_a_file(tmp_path: Path) -> None:
+def test_it_gets_the_prompt_on_the_command_line_and_leaves_a_trajectory_file(tmp_path: Path) -> None:
     given = play_stand_in(place(tmp_path), Agent("mine", "ms", model="openai/gpt-4o", args=("-c", "x.yaml")), "mini_ok")
     flags = ["--yolo", "--exit-immediately", "--model", "openai/gpt-4o", "--cost-limit", "0"]
     assert given.args[:6] == tuple(flags)

@@ -213,7 +213,7 @@ def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:
     assert (seen.turn.end, seen.turn.cost, seen.turn.model) == ("finished", 0.009795, "anthropic/x")
 
 
-def test_an_overload_of_a_real_process_is_known_and_a_persons_own_permissions_are_the_only_ones(tmp_path: Path) -> None:
+def test_an_overload_of_a_real_process_is_known_with_the_persons_permissions(tmp_path: Path) -> None:
     agent = Agent("mine", "opencode", args=("--dangerously-skip-permissions",))
     seen = played(place(tmp_path), agent, "opencode_429", 1)
     assert (seen.turn.end, seen.turn.held, seen.turn.exit_code) == ("overloaded", True, 1)

@@ -115,7 +115,7 @@ def test_every_captured_session_is_read(case: str, code: int, expected: TurnRepo
     assert pi.read_output(exited(f"pi_{case}", code)) == expected
 
 
-def test_a_stream_whose_middle_is_left_out_is_read_by_its_end_which_has_every_message() -> None:
+def test_a_stream_without_its_middle_is_read_by_its_end() -> None:
     whole = exited("pi_ok")
     lines = whole.stdout.splitlines(keepends=True)
     cut = b"".join([lines[0], lines[1][:50], b"\n[... 9000000 bytes left out ...]\n", lines[3][50:], *lines[-2:]])
@@ -124,7 +124,7 @@ def test_a_stream_whose_middle_is_left_out_is_read_by_its_end_which_has_every_me
     assert (without.end, without.cost, without.usage) == (None, None, None)
 
 
-def test_a_session_that_stops_at_a_tool_has_no_good_end_but_where_its_file_is_too_long_to_be_read() -> None:
+def test_a_session_that_stops_at_a_tool_has_no_good_end_unless_its_file_is_too_long() -> None:
     whole = exited("pi_session_ok")
     half = b"".join(line for line in whole.report.splitlines(keepends=True)[:-1])
     assert pi.read_output(replace(whole, report=half)).end is None
@@ -165,7 +165,7 @@ def test_an_error_of_the_provider_is_told_by_its_status_and_its_words(message: s
     assert found.detail.startswith(detail)
 
 
-def test_what_the_model_says_is_no_error_of_the_session_and_what_pi_complains_of_before_it_is() -> None:
+def test_the_models_words_are_no_error_and_pis_complaints_before_it_are() -> None:
     words = '429 {"error":{"message":"usage limit reached"}} 401 Unauthorized'
     found = pi.read_output(ProgramExit(0, words.encode(), words.encode(), report=events(reply(words))))
     assert (found.end, found.detail, found.said) == ("finished", "", words)

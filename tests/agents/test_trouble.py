@@ -236,7 +236,7 @@ def test_a_header_tells_of_a_wait_that_is_worth_one(header: str, when: float | N
     assert parse_retry_after(header, 0.0) is None
 
 
-def test_trouble_is_told_in_one_short_line_with_the_status_and_what_was_packed_inside() -> None:
+def test_trouble_is_one_short_line_with_the_status_and_what_was_packed_inside() -> None:
     packed = json.dumps({"error": {"code": 429, "message": json.dumps({"error": {"message": "slow\ndown"}})}})
     assert read_error(f"[API Error: {packed}]\nPlease wait") == TurnReport("overloaded", "overloaded (429): slow down")
     assert read_error("") == TurnReport("failed", "no message")
@@ -252,7 +252,7 @@ def test_only_json_of_an_api_is_unpacked() -> None:
     assert unwrap_message('{"message": "inside"}') == "inside"
 
 
-def test_standard_error_is_heard_where_a_program_failed_and_only_for_what_it_can_mean() -> None:
+def test_standard_error_counts_only_if_a_program_failed_and_for_what_it_can_mean() -> None:
     assert read_stderr(ProgramExit(1, b"", b"Error: please log in\n")).end == "bad_credentials"
     assert (
         read_stderr(ProgramExit(1, b"", b"Error: rate limit, try again in 2 hours\n", ended=NOW)).resets_at

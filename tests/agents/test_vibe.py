@@ -110,7 +110,7 @@ def test_an_outcome_is_told_by_its_name_and_its_error(outcome: str, error: objec
     assert (found.end, found.detail) == (end, detail)
 
 
-def test_what_subagents_used_is_added_and_the_cost_of_a_model_without_a_price_is_unknown() -> None:
+def test_subagents_usage_is_added_and_a_model_without_a_price_has_unknown_cost() -> None:
     usage = {"input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 5}
     one = {"usage": usage, "cost_usd": 0.5}
     both = vibe.read_output(ProgramExit(0, report=export(**one, subagents=[one])))
@@ -134,7 +134,7 @@ def test_what_the_model_says_is_no_error_of_the_run() -> None:
     assert vibe.read_output(ProgramExit(1, events(entry))).end is None
 
 
-def test_it_is_run_with_the_prompt_in_a_file_its_model_in_a_variable_and_its_export_is_read(tmp_path: Path) -> None:
+def test_it_gets_the_prompt_in_a_file_and_the_model_in_a_variable(tmp_path: Path) -> None:
     agent = Agent("mine", "mv", model="mistral-medium-3.5", args=("--max-turns", "9"))
     given = play_stand_in(place(tmp_path), agent, "vibe_ok")
     folder = f"{given.ask.output_file}.d"
@@ -147,7 +147,7 @@ def test_it_is_run_with_the_prompt_in_a_file_its_model_in_a_variable_and_its_exp
     assert argv[argv.index("--max-price") + 1] == "2.00"
 
 
-def test_a_limit_is_known_by_the_export_but_not_by_that_of_an_earlier_try_or_elsewhere(tmp_path: Path) -> None:
+def test_a_limit_is_known_by_the_export_of_this_try_only(tmp_path: Path) -> None:
     agent = Agent("mine", "vibe", args=("--agent", "plan"))
     given = play_stand_in(place(tmp_path), agent, "vibe_quota", 2)
     assert (given.turn.end, given.turn.cost) == ("usage_limit", 0.0)

@@ -48,7 +48,7 @@ def test_an_exclusive_check_overlaps_nothing(lab: Lab, tmp_path: Path) -> None:
     assert not any(overlap(tmp_path, *pair) for pair in pairs)
 
 
-def test_the_longest_of_the_last_time_starts_first_and_an_unknown_one_by_its_time_limit(lab: Lab) -> None:
+def test_the_longest_of_the_last_time_starts_first(lab: Lab) -> None:
     checks = [script("short", "true"), script("long", "true"), script("new", "true", timeout=5.0)]
     with world_of(lab) as world:
         _, started = results_of(world, checks, plan(world, slots=1, durations={"short": 0.1, "long": 9.0}))

@@ -77,7 +77,7 @@ def test_without_a_script_there_is_none(lab: Lab) -> None:
         (Options("42"), {"ralph": {"validationScript": "no.sh"}}, "ralph.validationScript"),
     ],
 )
-def test_a_configured_script_that_is_missing_is_exit_2_and_says_where_it_was_configured(
+def test_a_configured_script_that_is_missing_is_exit_2_with_its_source(
     scripted: Lab, options: Options, config: dict[str, Any], source: str
 ) -> None:
     with pytest.raises(AigonError) as error:
@@ -85,7 +85,7 @@ def test_a_configured_script_that_is_missing_is_exit_2_and_says_where_it_was_con
     assert error.value.code == 2 and "no.sh" in error.value.what and error.value.where.startswith(source)
 
 
-def test_a_script_without_its_run_bit_is_run_with_bash_and_one_with_it_by_its_first_line(lab: Lab) -> None:
+def test_a_script_without_its_run_bit_is_run_with_bash(lab: Lab) -> None:
     lab.write("plain.sh", "[[ -n $BASH_VERSION ]]\n")
     lab.write("own.py", "#!/usr/bin/env python3\nraise SystemExit(0)\n", executable=True)
     with world_of(lab) as world:

@@ -252,7 +252,7 @@ def test_a_loop_in_a_worktree_of_its_own_is_shown_as_that_agents(lab: Lab) -> No
         finish(process)
 
 
-def test_a_feature_that_is_done_shows_the_run_that_proved_it_and_not_the_last_one_that_did_not(lab: Lab) -> None:
+def test_a_done_feature_shows_the_run_that_proved_it(lab: Lab) -> None:
     lab.spec(WORKS)
     lab.config(proof="in-place")
     lab.agent("touch done.txt", name="one")

@@ -39,7 +39,7 @@ def agent(ran: Ran, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_without_any_agent_outside_of_a_repository_it_says_how_to_get_one_in_80_columns(person: Lab) -> None:
+def test_outside_of_a_repository_without_an_agent_it_says_how_to_get_one(person: Lab) -> None:
     ran = person.aigon("doctor", cwd=person.home)
     assert ran.code == 6 and not ran.err, ran.err
     assert "npm install -g @anthropic-ai/claude-code" in ran.out and "command" in ran.out
@@ -52,7 +52,7 @@ def test_without_any_agent_outside_of_a_repository_it_says_how_to_get_one_in_80_
     assert {"command", "replay"}.isdisjoint(states(found))
 
 
-def test_every_agent_is_shown_with_its_version_its_state_and_what_to_do_and_no_secret(person: Lab) -> None:
+def test_every_agent_is_shown_with_version_state_and_next_step_and_no_secret(person: Lab) -> None:
     has(person, claude=says("2.1.328 (Claude Code)"), codex=says(f"codex-cli 0.1.0 {KEY}"), mine=says("mine 7.1"))
     (person.home / ".codex").mkdir()
     (person.home / ".codex" / "auth.json").write_text(json.dumps({"tokens": {"access_token": KEY}}))

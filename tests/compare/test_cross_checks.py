@@ -35,7 +35,7 @@ def crossed(side: Rivals, **new: tuple[str, ...]) -> dict[tuple[str, str], Cross
 
 
 @pytest.mark.slow
-def test_the_tests_of_each_run_on_the_work_of_the_other_and_an_import_that_is_missing_is_no_failure(lab: Lab) -> None:
+def test_tests_of_each_run_on_the_other_and_a_missing_import_is_no_failure(lab: Lab) -> None:
     side = rivals(lab)
     side.add("cc", {"app.py": TWO, "tests/test_two.py": OF_TWO, "tests/test_late.py": LATE})
     side.add("cx", {"app.py": WRONG, "tests/test_import.py": IMPORTING.replace("== 2", "== 3")})

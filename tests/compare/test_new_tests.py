@@ -30,7 +30,7 @@ def found(side: Rivals, label: str = "cc") -> NewTests:
         return find_new_tests(bench, label, side.base, side.tips[label])
 
 
-def test_a_new_test_that_the_base_fails_or_cannot_import_is_red_and_one_that_it_passes_is_green(lab: Lab) -> None:
+def test_a_new_test_is_red_if_the_base_fails_it_or_cannot_import_it(lab: Lab) -> None:
     side = rivals(lab)
     of_one_name = "from app import two\n\ndef test_same():\n    assert two() == 2\n"
     files = {"tests/test_importing.py": IMPORTING, "tests/test_vacuous.py": VACUOUS, "test_same.py": of_one_name}
@@ -135,9 +135,7 @@ def test_a_test_build_that_the_new_file_breaks_on_the_base_makes_its_tests_red(l
 
 
 @pytest.mark.slow
-def test_what_python_compiles_for_the_rooms_is_of_no_candidate_and_no_test_is_run_for_it(
-    lab: Lab, tmp_path: Path
-) -> None:
+def test_bytecode_for_the_rooms_is_nobodys_and_runs_no_test(lab: Lab, tmp_path: Path) -> None:
     own = replace(PYTEST, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
     side = rivals(lab, own, **{"tests/test_marks.py": f"def test_marks():\n    open({str(tmp_path / 'ran')!r}, 'w')\n"})
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})

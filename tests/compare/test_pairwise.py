@@ -177,7 +177,7 @@ def test_an_agent_of_a_subscription_is_asked_the_same_way_and_sees_no_name_eithe
     _nameless((lab.home / "asked").read_text())
 
 
-def test_without_a_judge_or_with_one_that_cannot_be_asked_nothing_is_known_and_nothing_was_spent(lab: Lab) -> None:
+def test_without_a_judge_nothing_is_known_and_nothing_was_spent(lab: Lab) -> None:
     side = sides(lab)
     assert preferred(side).reasons == ("no judge is configured",)
     side.config = Config.model_validate({"judge": {"backend": "command", "command": ["./nowhere.sh"]}})

@@ -31,7 +31,7 @@ def test_settings_inside_of_what_may_be_written_are_fixed() -> None:
     assert list_grant_layers(Grants(write=("/w",), fixed=("/w/.git/hooks",)))[1] == ("/w/.git/hooks", "fixed")
 
 
-def test_a_place_is_where_the_persons_variables_say_and_nothing_where_they_say_nothing(tmp_path: Path) -> None:
+def test_a_place_is_where_the_persons_variables_say(tmp_path: Path) -> None:
     for name in ("home/.config/git", "elsewhere/git", "go"):
         (tmp_path / name).mkdir(parents=True)
     env = {

@@ -183,7 +183,7 @@ def test_the_schema_knows_the_keys_that_the_code_knows(kind: str, place: tuple[s
     assert found["additionalProperties"] is False
 
 
-def test_conditions_settings_and_roles_are_all_there_and_both_schemas_say_the_same_of_them() -> None:
+def test_conditions_settings_and_roles_agree_in_both_schemas() -> None:
     one, other = load_schema("ecosystem")["$defs"], load_schema("profile")["$defs"]
     assert one == other
     assert set(one["condition"]["properties"]) == set(KINDS)

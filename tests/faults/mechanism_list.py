@@ -11,7 +11,7 @@ SANDBOX = "tests/loop/test_sandbox.py"
 CURIOUS = "test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing"
 GRANTED = "test_aigons_records_stay_hidden_in_a_folder_that_is_granted"
 PROCESSES = "tests/loop/test_processes.py"
-DAMAGED = f"{REPAIR}::test_a_journal_that_is_damaged_in_the_middle_is_repaired_and_the_run_goes_on_from_the_branch"
+DAMAGED = f"{REPAIR}::test_a_journal_damaged_in_the_middle_is_repaired_and_the_run_goes_on"
 DENIED = "tests/isolation/test_sandbox.py::test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written"
 INDEX = "tests/git/test_index_file.py::test_what_changed_in_the_moment_it_was_staged_is_seen_by_a_copy_of_the_index_too"
 
@@ -114,13 +114,13 @@ POWER = (
         "power cut", "the branch's name is flushed on a disk of its own", "aigon/git/branch_ref.py",
         "            sync_folder(folder)\n", "            pass\n",
         f"{ROWS}/test_durability.py::"
-        "test_on_a_disk_of_its_own_the_journal_says_done_only_once_the_branchs_folder_is_flushed",
+        "test_on_a_disk_of_its_own_the_journal_says_done_after_the_branch_is_flushed",
     ),
     Mechanism(
         "power cut", "a resume looks whether all objects are there", "aigon/run/resume.py",
         "    require_whole(checkout, state)\n", "",
         f"{ROWS}/test_power_cut.py::"
-        "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[a blob gone]",
+        "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob gone]",
     ),
     Mechanism(
         "power cut", "objects without a byte go", "aigon/run/resume.py",
@@ -131,7 +131,7 @@ POWER = (
         "power cut", "a branch that cannot be read is not called new", "aigon/run/resume.py",
         "raise describe_damaged_ref(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
-        "test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps[ref empty]",
+        "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[ref empty]",
     ),
 )  # fmt: skip
 STOPPED = (
@@ -208,7 +208,7 @@ MEANWHILE = (
         "user commits meanwhile", "compare-and-swap", "aigon/git/branch_ref.py",
         "self._name, commit, old, headless=True", "self._name, commit, headless=True",
         f"{ROWS}/test_meanwhile.py::"
-        "test_a_commit_that_a_person_makes_just_before_the_branch_moves_is_kept_and_so_is_aigons",
+        "test_a_commit_just_before_the_branch_moves_is_kept_and_so_is_aigons",
     ),
     Mechanism(
         "two loops on one feature", "the feature's lock, wherever it is worked on", "aigon/run/session.py",
@@ -282,7 +282,7 @@ RECORDS = (
         "kill -9 of the loop", "aigon knows what it wrote before it intended a checkpoint", "aigon/loop/take.py",
         "if world.workspace.wrote(path, there):", "if False:",
         f"{RESUME}::"
-        "test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_of_the_agents[1]",
+        "test_what_aigon_wrote_for_an_unintended_commit_is_no_edit_of_the_agents[1]",
     ),
     Mechanism(
         "a file staged and changed in one moment", "a copy of the index is as old as the index",
@@ -352,7 +352,7 @@ ROOM = (
     Mechanism(
         "agent hangs", "one that is silent is ended before its deadline", "aigon/process/run.py",
         "elif waiting.idle is not None and waiting.idle.over():", "elif False:",
-        f"{PROCESSES}::test_an_agent_that_falls_silent_is_ended_long_before_its_deadline_if_that_was_asked_for",
+        f"{PROCESSES}::test_an_agent_that_falls_silent_is_ended_before_its_deadline_if_asked_for",
     ),
     Mechanism(
         "aigon and its guardian are killed", "a resume ends what they left", "aigon/run/session.py",
@@ -369,7 +369,7 @@ ROOM = (
         "disk full", "the history of the run says what the next turn needs", "aigon/loop/guards/resources.py",
         "limits.disk_free, state.greed if limits.by_history else {})", "limits.disk_free, {})",
         "tests/model/test_room.py::"
-        "test_no_turn_begins_where_less_is_free_than_the_greediest_took_and_both_numbers_are_said",
+        "test_no_turn_begins_if_less_is_free_than_the_greediest_took",
     ),
     Mechanism(
         "disk full", "a look that had no room decides nothing", "aigon/loop/publish.py",

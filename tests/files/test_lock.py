@@ -74,7 +74,7 @@ def test_a_lock_that_was_deleted_while_it_is_held_is_still_held(tmp_path: Path) 
             pass
 
 
-def test_words_of_a_process_that_is_gone_name_nobody_even_where_its_number_is_given_out_anew(tmp_path: Path) -> None:
+def test_a_dead_process_is_named_by_nobody_even_if_its_number_is_reused(tmp_path: Path) -> None:
     file = tmp_path / "a.holder"
     mine = json.loads(describe_self())
     file.write_text(json.dumps(mine))

@@ -224,7 +224,7 @@ def test_a_file_of_the_work_tree_stays_when_the_new_one_does_not_fit(tmp_path: P
     assert list((tmp_path / "aside").iterdir()) == []
 
 
-def test_a_journal_that_was_replaced_by_its_own_copy_is_gone_on_with_and_one_that_is_gone_is_no_crash(
+def test_following_survives_a_replaced_journal_and_a_deleted_one(
     tmp_path: Path,
 ) -> None:
     journal = JournalFile(tmp_path / "here" / "journal.jsonl")

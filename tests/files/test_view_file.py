@@ -8,7 +8,7 @@ import pytest
 from aigon.files.atomic import write_view
 
 
-def test_a_view_is_written_whole_over_whatever_was_there_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_view_replaces_whatever_was_there_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     view, precious = tmp_path / "folder" / "VIEW.md", tmp_path / "precious"
     precious.write_text("mine")
     write_view(view, "one\udcff")

@@ -392,7 +392,7 @@ def test_in_a_linked_worktree_both_git_directories_are_kept(lab: Lab) -> None:
     assert lab.git("-C", str(tree), "rev-parse", "--path-format=absolute", "--git-common-dir") == str(lab.path(".git"))
 
 
-def test_hooks_outside_the_work_tree_are_kept_and_those_in_it_are_files_like_any_other(lab: Lab) -> None:
+def test_hooks_outside_the_work_tree_are_kept_and_those_inside_are_files(lab: Lab) -> None:
     (lab.home / "my-hooks").mkdir()
     lab.git("config", "core.hooksPath", "~/my-hooks")
     with keeping(lab) as keepsake:

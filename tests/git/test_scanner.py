@@ -83,7 +83,7 @@ def test_it_is_looked_up_once_and_never_inside_the_work_tree(tmp_path: Path) -> 
     assert [*find_scanner("auto", {"PATH": "/nowhere"}, tmp_path).said()] == []
 
 
-def test_in_a_run_what_only_the_scanner_knows_is_kept_out_and_of_the_agents_own_commits_too(lab: Lab) -> None:
+def test_what_only_the_scanner_knows_is_kept_out_of_all_commits_of_a_run(lab: Lab) -> None:
     fake(lab.home / "bin")
     (lab.home / "bin/asked").touch()
     lab.config(proof="in-place")

@@ -203,7 +203,7 @@ def test_a_veto_before_the_loop_and_before_checks_stops_the_run(bench: Bench) ->
     assert turn(1)[1] in out, "the turn was paid for, and is on record"
 
 
-def test_a_failure_without_a_veto_stops_nothing_and_an_earlier_ctrl_c_stays_the_reason(bench: Bench) -> None:
+def test_a_failure_without_a_veto_stops_nothing_and_keeps_an_earlier_reason(bench: Bench) -> None:
     out = bench.passed([*turn(1), MET], bench.hook("before_agent", "exit 1"), bench.hook("after_agent", "exit 1"))
     assert ends(out) == [("before_agent", "failed", False), ("after_agent", "failed", False)]
     assert not bench.stop.now
@@ -340,7 +340,7 @@ def test_a_hook_that_was_changed_runs_as_it_was_with_the_files_beside_it(bench: 
     assert not list((bench.root / "run").glob("hook-*")), "the copy is gone"
 
 
-def test_a_new_file_beside_a_hook_is_not_seen_by_it_and_a_line_over_a_changed_file_does_not_run(bench: Bench) -> None:
+def test_a_hook_does_not_see_new_files_and_does_not_run_over_a_changed_one(bench: Bench) -> None:
     bench.file(f"{HOOKS_FOLDER}/after_agent", f'#!/bin/sh\nls "$(dirname "$0")" >> {bench.said}\n')
     bench.file("tools/tell.sh", "#!/bin/sh\n")
     hooks = bench.hooks({"after_agent": HookConfig(command="sh tools/tell.sh && true")})

@@ -113,7 +113,7 @@ def test_the_end_and_only_the_end_is_posted_as_json_that_chat_services_can_show(
     assert warnings(caplog) == []
 
 
-def test_the_text_is_one_bounded_line_without_secrets_and_a_run_without_a_look_has_one_too() -> None:
+def test_the_text_is_one_bounded_line_without_secrets_before_any_look_too() -> None:
     told: list[bytes] = []
     sink = NotifySink([keeper(told)], State(), redact=lambda text: text.replace(b"hunter2", b"[redacted]"))
     sink(RunFinished("", Stopped("hook", "line\n" + "word " * 500), "stopped", 3, "hunter2", ""))

@@ -62,7 +62,7 @@ def test_what_tools_leave_behind_and_reading_is_no_change(folder: Path) -> None:
     assert fingerprint_folder(folder) == before
 
 
-def test_a_link_to_the_same_file_from_elsewhere_is_no_change_and_its_content_still_counts(folder: Path) -> None:
+def test_a_link_to_the_same_file_is_no_change_and_its_content_still_counts(folder: Path) -> None:
     os.link(folder / "b/index.js", folder.parent / "store")
     before = fingerprint_folder(folder)
     time.sleep(0.02)
@@ -79,7 +79,7 @@ def test_no_folder_has_no_name_and_a_link_to_one_has_its_name(folder: Path) -> N
     assert fingerprint_folder(folder.parent / "linked") == fingerprint_folder(folder)
 
 
-def test_a_name_that_is_no_text_and_a_folder_that_cannot_be_read_are_told_all_the_same(folder: Path) -> None:
+def test_undecodable_names_and_unreadable_folders_are_still_named(folder: Path) -> None:
     (folder / os.fsdecode(b"\xff\n")).write_text("")
     (folder / "b").chmod(0o000)
     try:

@@ -59,7 +59,7 @@ def test_a_turn_that_was_held_up_is_another_try_of_the_same_attempt() -> None:
     assert one.notes == (), "what was said while it was waited for is about no file"
 
 
-def test_a_second_end_under_the_same_number_counts_as_a_try_without_a_beginning_of_its_own() -> None:
+def test_a_second_end_under_one_number_counts_as_a_try_of_its_own() -> None:
     (one,) = fold_attempts([begun(1, rung=1), turned(1, "overloaded"), turned(1), looked(1, GREEN)])
     assert (one.tries, one.end, one.rung) == (2, "finished", 1)
     assert (one.cost, one.duration) == (0.4, 120.0)
@@ -72,7 +72,7 @@ def test_a_try_that_broke_off_is_counted_as_of_unknown_cost() -> None:
     assert (one.tries, one.cost, one.unpriced) == (2, 0.2, 1)
 
 
-def test_a_second_look_at_an_iteration_takes_the_place_of_the_first_and_keeps_what_was_tried() -> None:
+def test_a_second_assessment_replaces_the_first_and_keeps_what_was_tried() -> None:
     events = [*iteration(1, red("a"), name="f1"), looked(1, GREEN, met=2, changes=())]
     (one,) = fold_attempts(events)
     assert (one.proven, one.failing, one.end, one.tries) == (2, (), "finished", 1)
@@ -159,7 +159,7 @@ def test_an_attempt_without_a_red_look_failed_only_if_its_turn_did(end: TurnEnd,
     assert (len(found), tried) == (failed, 1)
 
 
-def test_the_failure_log_counts_attempts_and_the_same_failure_over_all_runs_of_a_feature() -> None:
+def test_the_failure_log_counts_attempts_over_all_runs_of_a_feature() -> None:
     first = [*iteration(1, red("a"), name="fa"), *iteration(2, red("b"), name="fb")]
     done = RunFinished(at(9), Met(), "met", 0, "done", "c" * 40)
     second = [*iteration(1, red("a"), name="fa"), *iteration(2, GREEN, met=2), done]

@@ -76,7 +76,7 @@ def test_aigons_own_checks_are_neither_progress_nor_loss() -> None:
     assert rate_assessment(look(1, 2, *own), look(0, 0)) == rate_assessment(look(1, 2), look(0, 0, *own))
 
 
-def test_what_was_green_on_the_base_and_is_red_or_gone_is_lost_and_a_skipped_check_is_not() -> None:
+def test_what_passed_at_the_base_and_fails_or_is_gone_is_lost_unless_skipped() -> None:
     base = look(0, 0, suite("pass", 10), lint("pass"))
     assert count_regressions(look(1, 0, suite("fail", 7), lint("pass")), base) == 4, "the check, and three of its tests"
     assert count_regressions(look(1, 0, suite("error", 0), lint("fail")), base) == 12
@@ -144,7 +144,7 @@ def test_what_a_person_committed_is_never_gone_behind() -> None:
     assert [each.checkpoint for each in looked.looks.values()] == [theirs]
 
 
-def test_a_look_at_more_than_the_commit_holds_does_not_take_the_place_of_the_look_at_the_commit() -> None:
+def test_an_assessment_of_more_than_the_commit_does_not_replace_that_of_the_commit() -> None:
     state = replay([*told(0, 1), started(True, head="1" * 40)])
     more = state.apply(replace(look(1, 4), checkpoint="", content="with files that were kept"))
     assert more.last and more.last.verdicts == look(1, 4).verdicts

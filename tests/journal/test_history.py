@@ -40,7 +40,7 @@ def numbers(found: History) -> list[int]:
     return [step.number for step in found.steps]
 
 
-def test_a_run_is_its_iterations_with_their_turns_and_what_the_feature_had_cost_by_then() -> None:
+def test_a_run_is_its_iterations_and_what_the_feature_had_cost_by_then() -> None:
     judged = MoneySpent(at(1), 1, "judge", 0.05, "estimated")
     first = [*iteration(1, red("a"), met=0)]
     events = [started(), looked(0, red("a")), *first[:2], judged, first[2], *iteration(2, GREEN, met=2), finished(True)]
@@ -76,7 +76,7 @@ def test_a_resume_looks_again_at_an_iteration_which_keeps_its_commit_and_counts_
     assert [run.heard for run in found.runs] == [at(9), at(22)] and found.outcome == Met()
 
 
-def test_a_turn_that_was_broken_off_costs_something_that_nobody_knows_as_in_the_state() -> None:
+def test_a_broken_off_turn_has_an_unknown_cost() -> None:
     events = [started(), looked(0), begun(1), started(resumed=True), *iteration(1, GREEN, met=2)]
     found = build_history([events])
     assert numbers(found) == [0, 1] and found.spend.unknown == 1 and "unknown" in found.statuses
@@ -102,7 +102,7 @@ def test_where_the_old_journal_is_gone_the_new_run_says_what_was_spent_before() 
     assert round(found.spend.usd, 2) == 1.7 and found.spend.unknown == 2
 
 
-def test_iterations_before_which_the_branch_went_back_stay_known_and_are_not_the_last() -> None:
+def test_iterations_before_a_rollback_stay_known_and_are_not_the_last() -> None:
     back = RolledBack(at(8), 1, "c" * 40, "d" * 40, "refs/aigon/parked/x", "more is proven there")
     events = [started(), looked(0), *iteration(1, GREEN, met=2), *iteration(2, red("a")), back, finished(False)]
     found = build_history([events])

@@ -78,7 +78,7 @@ def test_the_first_attempt_needs_no_memory_since_the_digest_has_it() -> None:
     )
 
 
-def test_the_newest_attempts_are_recalled_whole_older_ones_in_a_line_and_the_oldest_are_counted() -> None:
+def test_the_newest_attempts_are_whole_older_ones_a_line_and_the_oldest_a_count() -> None:
     known = fold_attempts(run(60))
     text = render_memory(known, 1000)
     assert estimate_tokens(text) <= 1000
@@ -138,7 +138,7 @@ HOSTILE = (st.lists(FINDING, max_size=4), st.lists(VERDICT, max_size=5), st.list
 
 @EXAMPLES
 @given(*HOSTILE)
-def test_no_file_name_tool_or_agent_can_break_the_pages_or_give_an_order_in_the_prompt(
+def test_no_name_can_break_the_pages_or_give_an_order_in_the_prompt(
     findings: list[Finding], verdicts: list[Verdict], changes: list[FileChange], turn: Turn, note: str
 ) -> None:
     known = reduce(Attempts.apply, hostile(findings, verdicts, changes, turn, note), Attempts())

@@ -43,7 +43,7 @@ def test_a_resumed_run_goes_on_with_what_was_known(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
 
 
-def test_what_an_agent_made_of_the_files_is_gone_after_the_next_look_and_a_link_of_its_leads_nowhere(
+def test_an_agents_changes_to_the_views_are_gone_after_the_next_assessment(
     tmp_path: Path,
 ) -> None:
     folder, precious = tmp_path / "run", tmp_path / "precious"

@@ -58,7 +58,7 @@ def test_what_cannot_stand_in_a_journal_is_refused_where_it_comes(tmp_path: Path
     assert refused.value.code == 7
 
 
-def test_an_earlier_iteration_that_is_looked_at_again_keeps_what_is_known_of_its_turn() -> None:
+def test_an_iteration_that_is_assessed_again_keeps_what_is_known_of_its_turn() -> None:
     """A run that went back to it, and was resumed, may commit what a person proved meanwhile."""
     events = run(4)
     (second,) = [each for each in events if isinstance(each, IterationFinished) and each.number == 2]

@@ -120,7 +120,7 @@ def test_a_turn_that_is_repeated_under_its_number_goes_below_in_the_same_file(tm
     assert [line for line in again.splitlines() if line.startswith("## ")] == []
 
 
-def test_a_resumed_run_adds_to_the_step_that_had_broken_off_whatever_became_of_the_file(tmp_path: Path) -> None:
+def test_a_resumed_run_adds_to_the_step_that_had_broken_off(tmp_path: Path) -> None:
     past = [*run(0), begun(1)]
     told(tmp_path, past)
     (tmp_path / "step_01.md").write_text("# everything went well")

@@ -59,7 +59,7 @@ def test_above_the_budget_every_criterion_gets_the_hunks_that_speak_of_it() -> N
     assert all("for want of room" in reason for _, reason in view.left)
 
 
-def test_a_hunk_that_is_longer_than_the_budget_is_shown_in_pieces_with_the_right_numbers() -> None:
+def test_a_hunk_longer_than_the_budget_is_shown_in_numbered_pieces() -> None:
     body = "".join(f"def f{n}():\n    return {n} + {n}\n\n" for n in range(3000))
     (found,) = select_shown([added("big.py", body)], [criterion(1, "`f2222` is there")]).files
     numbers = {line.text: line.new for hunk in found.hunks for line in hunk.lines}

@@ -36,7 +36,7 @@ def reply(*reasons: dict[str, Any], preference: str = "first", **more: Any) -> s
     return json.dumps({"reasons": reasons, "preference": preference, **more})
 
 
-def test_the_question_holds_both_changes_as_data_with_numbered_lines_and_the_criteria() -> None:
+def test_the_question_holds_both_changes_as_numbered_data_and_the_criteria() -> None:
     asked = build_pair_question(pair())
     assert asked.rules == f"Data is between <data-{MARK}> marks."
     assert asked.task == "Which is better?\n1. It computes"

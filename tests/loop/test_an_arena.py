@@ -141,7 +141,7 @@ def test_a_loop_that_is_killed_takes_nobody_along_and_goes_on_afterwards(plain: 
     plain.sound()
 
 
-def test_a_worktree_that_was_deleted_is_made_again_and_a_conflict_leaves_both_sides_as_they_are(plain: Lab) -> None:
+def test_a_deleted_worktree_is_made_again_and_a_conflict_leaves_both_sides(plain: Lab) -> None:
     assert plain.aigon("feature-implement", "42", *ALL[:4], timeout=120).code == 0
     tip = plain.git("rev-parse", "feature-42-steady-dark-mode")
     shutil.rmtree(worktree(plain, "steady"))

@@ -103,7 +103,7 @@ def test_what_an_agent_plants_in_the_main_checkout_decides_no_later_run(rivals: 
 
 
 @pytest.mark.slow
-def test_a_loop_that_starts_during_a_rivals_turn_takes_nothing_over_that_the_rival_planted(rivals: Lab) -> None:
+def test_a_loop_that_starts_during_a_rivals_turn_takes_nothing_planted_over(rivals: Lab) -> None:
     rivals.write(".gitignore", "__pycache__/\n.pytest_cache/\n.aigon/\n")
     rivals.spec("marked <!-- verify: test -f done.txt -->")
     config, go = rivals.path(".aigon/config.json"), rivals.home / "go"

@@ -60,7 +60,7 @@ def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) 
 
 
 @pytest.mark.slow
-def test_where_all_are_refused_it_says_what_to_do_and_where_and_nothing_that_cannot_be_done(ready: Lab) -> None:
+def test_if_all_are_refused_it_says_what_can_be_done_and_where(ready: Lab) -> None:
     ready.config(worktree={"setup": "touch left-behind.txt"})
     ready.commit("set-up")
     ran = ready.aigon("arena", "42", "--agents", "quick,steady")

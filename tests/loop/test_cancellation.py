@@ -24,7 +24,7 @@ def stage(lab: Lab) -> str:
     return str(found)
 
 
-def test_a_cancelled_feature_is_put_away_and_continues_where_it_was_once_it_is_reopened(lab: Lab) -> None:
+def test_a_cancelled_feature_continues_where_it_was_once_reopened(lab: Lab) -> None:
     planned(lab, "touch half.txt")
     assert lab.aigon("feature-implement", "42", "--worktree").code == 3
     (worktree(lab, "mine") / "unsaved.txt").write_text("not in any commit\n")

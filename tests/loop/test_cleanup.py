@@ -122,7 +122,7 @@ def test_one_agents_worktree_is_removed_by_label_or_name(case: Cleaning) -> None
     assert unknown.code == 2 and "cc, cx" in unknown.err
 
 
-def test_a_feature_without_worktrees_has_nothing_to_clean_and_an_unknown_one_is_an_error(case: Cleaning) -> None:
+def test_nothing_to_clean_without_worktrees_and_an_unknown_feature_is_an_error(case: Cleaning) -> None:
     case.lab.spec("done")
     assert case.lab.aigon("cleanup", "42", "--json").json["removed"] == []
     assert case.lab.aigon("cleanup", "43").code == 2
@@ -309,7 +309,7 @@ def test_a_token_in_an_ignored_file_is_not_parked(case: Cleaning) -> None:
     assert "x.local" in reason(case.lab.aigon("cleanup", "42", "--json"))
 
 
-def test_a_repository_among_what_tools_make_keeps_the_worktree_once_somebody_committed_in_it(case: Cleaning) -> None:
+def test_a_repository_with_commits_among_made_files_keeps_the_worktree(case: Cleaning) -> None:
     inner = Path(case.made().path) / "build" / "inner"
     with case.lab.path(".git/info/exclude").open("a") as exclude:
         exclude.write("build/\n")

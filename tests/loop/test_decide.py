@@ -315,7 +315,7 @@ REVIEWED = replace(
 )
 
 
-def test_an_open_review_keeps_what_is_proven_from_being_met_and_the_agent_hears_of_it_once() -> None:
+def test_an_open_review_keeps_a_feature_from_being_met_and_is_told_once() -> None:
     assert ended(REVIEWED) == "on"
     assert ended(REVIEWED, wanted=demand(known=("integrity",))) == "on"
     assert ended(replace(REVIEWED, told=("special-cases k1",))) == "NeedsHuman"
@@ -333,7 +333,7 @@ def test_a_red_check_beside_a_review_goes_back_to_the_agent() -> None:
     assert ended(replace(REVIEWED, last=last, told=("special-cases k1",))) == "on"
 
 
-def test_a_proof_that_is_red_is_the_agent_s_and_one_that_cannot_be_carried_out_a_person_s() -> None:
+def test_a_failing_proof_is_the_agents_and_an_impossible_one_a_persons() -> None:
     def proof(status: CheckStatus) -> State:
         return replace(OPEN, last=look((finding(), finding(status, "proof", "proof")), (verdict(),)))
 

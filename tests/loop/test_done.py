@@ -82,9 +82,7 @@ def test_notes_on_other_features_are_no_reason_to_run_everything_again(proven: L
 
 
 @pytest.mark.parametrize("how", ["--no-ff", "--squash", "--rebase"])
-def test_another_feature_that_was_begun_meanwhile_is_neither_a_conflict_nor_moved_to_done(
-    proven: Lab, how: str
-) -> None:
+def test_another_feature_begun_meanwhile_is_no_conflict_and_stays(proven: Lab, how: str) -> None:
     other = "docs/specs/features/03-in-progress/feature-43-other.md"
     meanwhile(proven, other, "# Other\n")
     ran = proven.aigon("feature-done", "42", how)

@@ -68,7 +68,7 @@ def test_a_pull_request_is_opened_with_what_is_proven(proven: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_asked_for_again_it_is_pushed_to_the_one_that_is_open_and_may_still_be_merged_here(proven: Lab) -> None:
+def test_asked_again_it_pushes_to_the_open_request_and_may_still_merge_here(proven: Lab) -> None:
     env = gh(proven, GH)
     assert proven.aigon("feature-done", "42", "--pr", env=env).code == 0
     (proven.home / "open").write_text(json.dumps([{"url": "https://forge.invalid/pull/7"}]))

@@ -138,7 +138,7 @@ def test_without_room_on_disk_or_in_memory_no_turn_is_begun(lab: Lab) -> None:
     assert not lab.path("done.txt").exists()
 
 
-def test_a_single_iteration_that_proves_nothing_is_exit_3_and_one_that_does_is_exit_0(lab: Lab) -> None:
+def test_a_single_iteration_is_exit_3_unless_it_proves_everything(lab: Lab) -> None:
     lab.spec(OPEN, "it reads well <!-- human -->")
     lab.agent('[ "$AIGON_ITERATION" = 1 ] || touch done.txt')
     assert lab.aigon("feature-implement", "42").code == 3

@@ -100,7 +100,7 @@ def test_an_overload_and_a_lost_network_are_tried_again_with_growing_patience(op
     assert lab.state()["iteration"] == 1
 
 
-def test_a_wait_that_is_longer_than_allowed_ends_the_run_resumable_and_costs_no_iteration(open_feature: Lab) -> None:
+def test_too_long_a_wait_ends_the_run_resumable_and_costs_no_iteration(open_feature: Lab) -> None:
     lab = open_feature
     claude(lab, "echo half > half.txt; until_ 7200; echo $LIMIT; exit 1", "touch done.txt; echo $OK")
     begun = time.monotonic()
@@ -136,7 +136,7 @@ def test_ctrl_c_ends_the_waiting_and_keeps_what_was_done(open_feature: Lab) -> N
     assert lab.aigon("feature-implement", "42", "--resume").code == 0
 
 
-def test_asked_to_stop_while_it_waits_again_and_again_it_loses_nothing_and_says_so_by_its_exit(
+def test_stopped_while_it_waits_it_loses_nothing_and_exits_as_documented(
     open_feature: Lab,
 ) -> None:
     lab = open_feature
@@ -195,7 +195,7 @@ def test_killed_while_it_waits_the_run_goes_on_with_what_the_turn_left(open_feat
     assert lab.git("show", "HEAD:half.txt") == "half"
 
 
-def test_an_agent_that_stands_in_takes_over_from_one_without_a_balance_and_says_who_it_is(open_feature: Lab) -> None:
+def test_a_stand_in_takes_over_from_an_agent_without_a_balance(open_feature: Lab) -> None:
     lab = open_feature
     claude(lab, "echo half > half.txt; echo $CREDIT; exit 1")
     lab.agent("test -f half.txt && touch done.txt", name="other")

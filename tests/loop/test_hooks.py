@@ -59,7 +59,7 @@ def test_hooks_run_at_every_point_and_the_last_line_stays_the_end_of_the_run(fea
     feature.sound()
 
 
-def test_a_veto_before_an_iteration_stops_before_anything_is_paid_and_a_resume_goes_on(feature: Lab) -> None:
+def test_a_veto_before_an_iteration_costs_nothing_and_a_resume_goes_on(feature: Lab) -> None:
     feature.config(hooks={"before_iteration": {"command": 'echo "budget: $(cat $HOME/no)"; ! test -f $HOME/no',
                                                "veto": True}})  # fmt: skip
     (feature.home / "no").write_text("spent")

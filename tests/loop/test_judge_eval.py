@@ -131,7 +131,7 @@ def test_who_cannot_be_asked_is_exit_6_and_a_set_that_is_wrong_exit_2(lab: Lab) 
     assert lab.aigon("judge-eval", "--repeat", "0").code == 2
 
 
-def test_an_agent_is_measured_outside_of_any_repository_and_one_that_is_spent_ends_it(lab: Lab) -> None:
+def test_an_agent_is_measured_outside_of_any_repository_until_it_is_spent(lab: Lab) -> None:
     (lab.home / "bin").mkdir()
     claude = lab.home / "bin" / "claude"
     record = {"type": "result", "is_error": True, "terminal_reason": "api_error", "api_error_status": 401}

@@ -101,7 +101,7 @@ def test_without_a_moment_to_come_the_patience_grows_and_is_bounded(resets_at: f
     assert waits == [30.0, 60.0, 120.0, LONGEST_WAIT, LONGEST_WAIT]
 
 
-def test_a_moment_is_believed_once_and_after_that_no_start_comes_sooner_than_patience_says() -> None:
+def test_a_moment_is_believed_once_and_then_no_start_comes_too_soon() -> None:
     soon, late = held(resets_at=NOW + 2), held(resets_at=NOW + 7200)
     assert [compute_return(soon, NOW, 30.0, before) - NOW for before in (0, 1, 2)] == [3.0, 60.0, 120.0]
     assert [compute_return(late, NOW, 30.0, before) - NOW for before in (0, 9)] == [7201.0, 7201.0]
@@ -113,7 +113,7 @@ def test_a_long_first_wait_is_kept_and_what_waiting_cannot_mend_is_for_ever() ->
     assert compute_return(held("bad_credentials", NOW + 1), NOW, 30.0, 0) == math.inf
 
 
-def test_no_turn_begins_anew_when_money_or_time_are_spent_or_somebody_asked_for_the_end() -> None:
+def test_no_turn_begins_if_money_or_time_are_spent_or_a_stop_was_asked() -> None:
     state, limits = turn(begun(), "first", 0, 4, "overloaded", cost=1.0), Limits(max_cost=1.0)
     assert barred(limits, state, Probe())
     assert not barred(Limits(max_cost=1.1), state, Probe())

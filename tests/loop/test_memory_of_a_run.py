@@ -11,7 +11,7 @@ if [ "$AIGON_ITERATION" = 3 ]; then touch done.txt; fi
 """
 
 
-def test_a_run_leaves_its_steps_its_scratchpad_and_its_build_log_and_tells_of_its_failures(lab: Lab) -> None:
+def test_a_run_leaves_steps_scratchpad_and_build_log_and_tells_its_failures(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent(AGENT)
     assert "Feature 42: no attempt yet" in lab.aigon("feature-status", "42", "--failures").out

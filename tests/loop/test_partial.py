@@ -85,7 +85,7 @@ def cut_after(lab: Lab, last: str) -> None:
 
 
 @pytest.mark.slow
-def test_by_default_the_branch_stays_and_the_summary_and_the_state_name_what_was_better(lab: Lab) -> None:
+def test_by_default_the_branch_stays_and_the_summary_names_what_was_better(lab: Lab) -> None:
     ran = faded(lab)
     assert parked(lab) == [] and named(lab, "rolled_back") == []
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]

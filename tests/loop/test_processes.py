@@ -88,7 +88,7 @@ def test_an_agent_that_hangs_runs_into_its_deadline_and_its_work_is_judged(lab: 
     lab.sound()
 
 
-def test_an_agent_that_falls_silent_is_ended_long_before_its_deadline_if_that_was_asked_for(lab: Lab) -> None:
+def test_an_agent_that_falls_silent_is_ended_before_its_deadline_if_asked_for(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo turn >> "$HOME/turns"; touch done.txt; echo thinking; sleep 60 & wait')
     lab.config(guards={"idleTimeout": "500ms"})

@@ -274,7 +274,7 @@ def test_a_record_of_the_base_that_is_damaged_is_refused_and_repaired_from_its_c
     assert lab.aigon(*RESUME).code == 0
 
 
-def test_a_criterion_about_tests_that_the_agent_adds_to_a_file_of_the_base_needs_nobody(lab: Lab) -> None:
+def test_a_criterion_about_tests_added_to_a_file_of_the_base_needs_nobody(lab: Lab) -> None:
     lab.write("tests/test_it.py", "def test_one():\n    assert True\n")
     lab.write("pyproject.toml", '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')
     lab.write(".gitignore", "__pycache__/\n.pytest_cache/\n")
@@ -299,7 +299,7 @@ test -f done.txt
 """
 
 
-def test_what_was_compiled_on_the_base_serves_the_proof_and_what_an_agent_left_does_not(lab: Lab) -> None:
+def test_bytecode_of_the_base_serves_the_proof_and_an_agents_does_not(lab: Lab) -> None:
     seen = lab.home / "seen"
     checked(lab, COMPILES.format(seen=seen), "touch half.txt")
     assert lab.aigon(*LOOP, "--max-iterations", "1").code == 3

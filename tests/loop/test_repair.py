@@ -96,7 +96,7 @@ def what(document: Any) -> list[str]:
 # the state file
 
 
-def test_a_damaged_state_file_without_a_journal_is_put_aside_so_that_the_status_can_be_asked_for(lab: Lab) -> None:
+def test_a_damaged_state_file_without_a_journal_is_put_aside(lab: Lab) -> None:
     shutil.rmtree(records(lab))
     lab.path(STATE).write_bytes(b"{")
     assert "aigon doctor --repair" in ok(lab.aigon("feature-status", "42"), 7).err
@@ -139,7 +139,7 @@ def test_a_state_file_of_a_newer_version_is_refused_before_anything_is_written(
     assert lab.path(STATE).read_bytes() == before[0]
 
 
-def test_a_state_file_that_is_gone_is_made_anew_and_a_second_repair_has_nothing_to_do(lab: Lab) -> None:
+def test_a_lost_state_file_is_made_anew_and_a_second_repair_has_nothing_to_do(lab: Lab) -> None:
     before = lab.path(STATE).read_bytes()
     lab.path(STATE).unlink()
     assert what(repair(lab)) == ["state file"]
@@ -151,7 +151,7 @@ def test_a_state_file_that_is_gone_is_made_anew_and_a_second_repair_has_nothing_
 # the journal
 
 
-def test_a_journal_that_is_damaged_in_the_middle_is_repaired_and_the_run_goes_on_from_the_branch(lab: Lab) -> None:
+def test_a_journal_damaged_in_the_middle_is_repaired_and_the_run_goes_on(lab: Lab) -> None:
     damaged = flip(lab, line_of(lab, "turn_ended", 2))
     head, run_id = lab.git("rev-parse", "HEAD"), lab.state()["run_id"]
     lab.write("half.txt", "perhaps a half turn's")
@@ -215,7 +215,7 @@ def test_an_intended_commit_in_the_last_sound_lines_is_one_of_the_runs_iteration
 
 
 @pytest.mark.slow
-def test_a_journal_without_a_sound_beginning_is_put_aside_and_the_next_run_looks_afresh(lab: Lab) -> None:
+def test_a_journal_without_a_sound_beginning_is_put_aside_for_the_next_run(lab: Lab) -> None:
     damaged = flip(lab, 0)
     base = lab.state()["base_commit"]
     repair(lab, "42")
@@ -243,9 +243,7 @@ def test_a_new_run_after_a_journal_that_tells_nothing_says_that_its_spend_is_unk
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [LOOP, RESUME])
-def test_a_journal_with_a_line_of_a_newer_version_is_refused_untouched_even_when_damaged(
-    lab: Lab, arguments: tuple[str, ...]
-) -> None:
+def test_a_journal_line_of_a_newer_version_is_refused_even_when_damaged(lab: Lab, arguments: tuple[str, ...]) -> None:
     lines = journal(lab).read_bytes().splitlines(keepends=True)
     lines.insert(5, sealed({"at": "", "event": "turn_paused"}))
     journal(lab).write_bytes(b"".join(lines))
@@ -314,7 +312,7 @@ def test_what_decides_is_never_taken_for_not_recorded(lab: Lab, damage: bytes | 
 
 
 @pytest.mark.slow
-def test_a_flipped_bit_in_a_name_is_damage_and_without_its_copy_the_frozen_job_stays_refused(lab: Lab) -> None:
+def test_a_flipped_bit_in_a_name_is_damage_and_without_a_copy_refused(lab: Lab) -> None:
     frozen = records(lab) / "frozen.json"
     data = frozen.read_bytes().replace(b'"base": "', b'"base": "0', 1)
     frozen.write_bytes(data)

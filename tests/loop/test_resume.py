@@ -696,7 +696,7 @@ def test_what_no_commit_holds_is_moved_away_before_a_half_turn_is_rolled_back(la
     lab.sound()
 
 
-def test_after_a_branch_that_could_not_be_moved_aigons_own_writing_is_not_called_the_agents(lab: Lab) -> None:
+def test_if_the_branch_could_not_be_moved_aigons_writing_is_not_the_agents(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "more <!-- verify: test -f more.txt -->")
     lab.agent(f"""
         cat > "$HOME/prompt"
@@ -778,7 +778,7 @@ def test_what_decides_is_no_persons_where_an_agent_committed_it_before_a_kill(la
 
 
 @pytest.mark.slow
-def test_a_persons_edit_of_the_spec_makes_nobodys_of_what_an_agent_committed_before_an_interruption(lab: Lab) -> None:
+def test_a_persons_spec_edit_leaves_an_agents_interrupted_commits_unclaimed(lab: Lab) -> None:
     waits = 'touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done'
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} || exit 1; {waits} -->")
     lab.agent('touch done.txt; git add done.txt; git commit -qm "done" -m "Aigon-Feature: 42"')
@@ -794,9 +794,7 @@ def test_a_persons_edit_of_the_spec_makes_nobodys_of_what_an_agent_committed_bef
 
 
 @pytest.mark.parametrize("checkpoint", [1, 2])
-def test_what_aigon_wrote_for_a_checkpoint_that_nobody_intended_yet_is_no_edit_of_the_agents(
-    lab: Lab, checkpoint: int
-) -> None:
+def test_what_aigon_wrote_for_an_unintended_commit_is_no_edit_of_the_agents(lab: Lab, checkpoint: int) -> None:
     lab.spec("it is begun <!-- verify: test -f begun.txt -->", f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo turn >> "$HOME/turns"; if [ -e begun.txt ]; then touch done.txt; else touch begun.txt; fi')
     killed = lab.aigon(*LOOP, env={"AIGON_FAILPOINT": f"checkpoint_intended.before@{checkpoint}:kill"})
@@ -835,7 +833,7 @@ def test_what_an_agent_planted_in_git_does_not_outlast_a_kill(lab: Lab) -> None:
     assert not lab.path(".git/hooks/post-checkout").exists()
 
 
-def test_what_an_agent_committed_in_a_broken_off_turn_and_proves_everything_is_an_iteration_of_its_own(
+def test_commits_of_an_interrupted_turn_are_an_iteration_of_their_own(
     lab: Lab,
 ) -> None:
     lab.spec("it is begun <!-- verify: test -f begun.txt -->", f"it is done <!-- verify: {DONE_WHEN} -->")

@@ -141,9 +141,7 @@ def test_a_pass_beside_a_changed_file_of_the_commit_stands_for_nobody(lab: Lab) 
 
 
 @pytest.mark.slow
-def test_what_failed_at_the_base_is_known_to_the_others_of_the_arena_with_all_its_details(
-    lab: Lab, arena: Path
-) -> None:
+def test_the_arena_shares_what_failed_at_the_base_with_all_details(lab: Lab, arena: Path) -> None:
     lab.write("test_a.py", "import os\n\ndef test_good(): pass\n\ndef test_bad():\n    assert os.getcwd() == 'there'\n")
     base = lab.commit("tests")
     check = Check("tests", "tests", ("bash", "-c", f"echo tests >> {lab.home}/ran; {PYTEST}"), "pytest")
@@ -288,7 +286,7 @@ OPEN = State(
 )
 
 
-def test_agents_of_an_arena_have_one_limit_and_set_aside_money_only_where_a_turn_follows(lab: Lab, arena: Path) -> None:
+def test_agents_of_an_arena_share_a_limit_and_set_money_aside_for_turns_only(lab: Lab, arena: Path) -> None:
     cc, cx = candidate(lab, "cc"), candidate(lab, "cx", 2)
     job = replace(job_of(spec_of("x <!-- verify: false -->")), limits=Limits(iterations=20, max_cost=4.0, stall=0))
     over = replace(job, limits=replace(job.limits, iterations=1))

@@ -121,7 +121,7 @@ def test_a_typo_in_a_title_makes_no_feature(ready: Lab) -> None:
 # configuration
 
 
-def test_a_feature_does_not_start_while_its_branch_alone_would_have_the_configuration(lab: Lab) -> None:
+def test_no_feature_starts_if_only_its_branch_would_have_the_configuration(lab: Lab) -> None:
     lab.git("rm", "-q", ".aigon/config.json")
     lab.spec(DONE, name=f"{FEATURES}/02-backlog/feature-42-dark-mode.md")
     lab.commit("no configuration")

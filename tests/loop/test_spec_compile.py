@@ -110,7 +110,7 @@ def test_yes_writes_what_is_sure_or_likely_and_red_now_and_no_other_line(lab: La
     assert "as it is: human" in again.out and again.out.rstrip().endswith("Nothing was written.")
 
 
-def test_without_a_terminal_and_without_yes_it_says_how_to_write_and_an_agent_may_not(lab: Lab) -> None:
+def test_without_a_terminal_it_says_how_to_write_and_an_agent_may_not(lab: Lab) -> None:
     calculator(lab)
     lab.spec(*OPEN, "it takes its time <!-- verify: sleep 60 -->")
     lab.commit("slow")

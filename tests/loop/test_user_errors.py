@@ -168,9 +168,7 @@ def test_a_profile_that_does_not_exist_names_the_nearest(ready: Lab) -> None:
 
 
 @pytest.mark.parametrize(("number", "why"), [("0", "0"), ("21", "21; a run takes at most 20, so that a person looks")])
-def test_an_iteration_limit_outside_1_to_20_is_refused_with_the_reason_and_the_way_on(
-    ready: Lab, number: str, why: str
-) -> None:
+def test_an_iteration_limit_outside_1_to_20_is_refused_with_the_reason(ready: Lab, number: str, why: str) -> None:
     limit = f"--max-iterations={number}"
     refused(ready, *LOOP, limit, code=2, what=why, where="--max-iterations", do="Give 1 to 20. --resume continues")
 

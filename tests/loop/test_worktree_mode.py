@@ -168,7 +168,7 @@ def test_events_say_the_label_and_the_mode(ready: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_dependencies_that_are_linked_are_there_in_the_worktree_and_in_the_clean_room(lab: Lab) -> None:
+def test_linked_dependencies_are_in_the_worktree_and_in_the_clean_room(lab: Lab) -> None:
     lab.write("package.json", '{"name": "sample", "version": "1.0.0", "private": true}\n')
     lab.write("package-lock.json", '{"name": "sample", "lockfileVersion": 3, "packages": {}}\n')
     lab.write(".gitignore", "node_modules/\n")
@@ -211,7 +211,7 @@ def test_two_that_are_started_at_the_same_moment_both_get_their_worktree(ready: 
     assert len({ready.git("rev-parse", f"feature-42-{name}-dark-mode") for name in ("mine", "other")}) == 1
 
 
-def test_a_set_up_that_was_killed_between_moving_the_spec_and_its_commit_is_finished_by_the_next(lab: Lab) -> None:
+def test_a_set_up_killed_before_its_commit_is_finished_by_the_next(lab: Lab) -> None:
     backlog = SPEC.replace("03-in-progress", "02-backlog")
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", name=backlog)
     lab.agent("touch done.txt")

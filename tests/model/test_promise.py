@@ -59,7 +59,7 @@ def test_a_phrase_is_judged_by_every_role_that_it_names(phrase: str, kept: bool,
     assert (promise.kept, promise.why) == (kept, why)
 
 
-def test_what_the_run_forgives_breaks_no_promise_to_be_done_but_one_about_that_very_check() -> None:
+def test_what_a_run_forgives_breaks_only_promises_about_that_very_check() -> None:
     findings = (finding("pytest", "tests"), finding("ruff", "lint", "fail"))
     done, lint = judge_promises(("COMPLETE", "LINT"), findings, (verdict("met"),), {"ruff"})
     assert (done.kept, lint.kept) == (True, False)

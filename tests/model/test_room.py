@@ -49,7 +49,7 @@ def free(amount: int, place: str = "/work") -> Probe:
 GREEDY = replay([turn(3, ResourceUse("disk", 1_200_000_000, "/work")), look(3, ResourceUse("disk", GB, "/work"))])
 
 
-def test_no_turn_begins_where_less_is_free_than_the_greediest_took_and_both_numbers_are_said() -> None:
+def test_no_turn_begins_if_less_is_free_than_the_greediest_took() -> None:
     outcome = stop(GREEDY, free(1_400_000_000))
     assert isinstance(outcome, Stopped) and outcome.code == Exit.ENVIRONMENT
     said = "1.4 GB of disk are free on /mnt (the workspace), and 1.5 GB are needed: iteration 3 took 1.2 GB there"

@@ -108,7 +108,7 @@ def test_descendants_are_found_through_every_generation() -> None:
     assert list_children(process.pid) == []
 
 
-def test_what_a_killed_run_left_is_known_by_its_environment_and_no_other_run_is_touched() -> None:
+def test_leftovers_of_a_killed_run_are_known_by_their_environment_alone() -> None:
     env = {"PATH": os.environ["PATH"]}
     argv = ["bash", "-c", "trap '' INT TERM; sleep 30 & wait"]
     with (

@@ -121,7 +121,7 @@ def test_an_xcode_project_that_is_a_part_of_something_else_is_no_ios_app(tmp_pat
     assert not any(each.source.endswith("xcode.yaml") for each in resolution.checks)
 
 
-def test_xcodebuild_tests_the_only_scheme_on_a_phone_and_its_bundle_becomes_the_report(tmp_path: Path) -> None:
+def test_xcodebuild_tests_the_only_scheme_and_reports_by_its_bundle(tmp_path: Path) -> None:
     files(tmp_path, {**APP, "App.xcodeproj/xcshareddata/xcschemes/Everything.xcscheme": ""})
     done = ran(tmp_path, xcode(tmp_path))
     wanted = "test -project App.xcodeproj -scheme Everything -destination id=AAAAAAAA-0000-0000-0000-000000000001"

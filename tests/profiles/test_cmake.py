@@ -51,7 +51,7 @@ def test_scripts_of_a_build_are_no_python_project_unless_it_says_how_they_are_te
     assert check(resolved(tmp_path), "tests").parser == "pytest"
 
 
-def test_folders_of_cmake_belong_to_the_root_that_it_builds_and_are_projects_elsewhere(tmp_path: Path) -> None:
+def test_folders_of_cmake_belong_to_the_root_that_builds_them(tmp_path: Path) -> None:
     files(
         tmp_path,
         {"CMakeLists.txt": TESTED, "lib/CMakeLists.txt": LISTS, "support/package.json": '{"scripts": {"test": "x"}}'},

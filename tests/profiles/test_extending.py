@@ -128,7 +128,7 @@ def test_what_cannot_be_extended_is_said_with_its_file(own: dict[str, bytes], wh
     assert (caught.value.what[: len(what)], caught.value.where) == (what, f".aigon/profiles/{list(own)[-1]}.yaml")
 
 
-def test_a_value_in_any_of_several_files_is_a_condition_and_a_broken_one_among_them_is_no_matter(
+def test_a_value_in_any_of_several_files_is_a_condition_even_beside_a_broken_one(
     tmp_path: Path,
 ) -> None:
     ecosystem = ZIG.replace(b'{glob: "**/*.zig"}', b'{json: {glob: "packages/*/p.json", key: scripts.test}}')

@@ -102,7 +102,7 @@ def test_a_workspace_whose_modules_cannot_be_listed_is_red(tmp_path: Path) -> No
         ({".golangci.json": "{}"}, "--out-format=json:{report},line-number"),
     ],
 )
-def test_golangci_lint_is_asked_in_the_words_of_the_version_that_its_configuration_is_for(
+def test_golangci_lint_is_asked_in_the_words_of_its_configurations_version(
     tmp_path: Path, configuration: dict[str, str], report: str
 ) -> None:
     go(tmp_path)

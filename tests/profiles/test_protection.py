@@ -42,7 +42,7 @@ def test_a_project_s_own_rule_counts_before_the_shipped_ones() -> None:
     assert Protection((own, *SHIPPED)).rule("tests/test_a.py") is own
 
 
-def test_a_new_module_named_like_one_of_python_s_own_is_taken_away_for_the_deciding_run() -> None:
+def test_a_new_module_named_like_pythons_own_is_taken_away_for_the_deciding_run() -> None:
     protection = Protection(SHIPPED)
     for path in ("json.py", "pytest.py", "src/unittest/__init__.py", "sitecustomize.py"):
         assert protection.relaid(path, new=True) is not None, path

@@ -194,7 +194,7 @@ def test_tools_in_a_managers_environment_elsewhere_are_run_by_the_manager(tmp_pa
     assert not any(c.missing for c in resolution.checks)
 
 
-def test_a_manager_is_asked_only_for_what_its_lock_file_holds_and_the_environment_lacks(tmp_path: Path) -> None:
+def test_a_manager_is_asked_only_for_what_the_lock_file_holds_and_is_lacking(tmp_path: Path) -> None:
     files(tmp_path, {"pytest.ini": "", "ruff.toml": "", "a.py": ""})
     locked(tmp_path, "uv.lock", "pytest-cov", "ruff-lsp")
     assert [c.missing for c in resolved(tmp_path).checks] == ["python3", "ruff"]
@@ -239,7 +239,7 @@ REPORTING = "PYTEST_ADDOPTS=--junitxml='{report}'"
         ("nox", {"noxfile.py": NOX.replace("tests", "check")}, "nox"),
     ],
 )
-def test_tox_and_nox_run_a_pytest_that_cannot_be_imported_and_have_to_leave_its_report(
+def test_tox_and_nox_leave_the_report_of_a_pytest_that_cannot_be_imported(
     tmp_path: Path, tool: str, contents: dict[str, str], last: str
 ) -> None:
     files(tmp_path, {"pytest.ini": "", "tests/test_a.py": "", **contents})

@@ -91,7 +91,7 @@ def test_integration_tests_alone_are_tests(tmp_path: Path) -> None:
     assert "tests" in names(resolved(tmp_path))
 
 
-def test_nextest_runs_where_it_is_configured_and_installed_and_the_examples_beside_it(tmp_path: Path) -> None:
+def test_nextest_runs_where_it_is_configured_and_installed(tmp_path: Path) -> None:
     tools(tmp_path, "cargo")
     crate(tmp_path, **{".config/nextest.toml": ""})
     cargo = str(tmp_path / "bin/cargo")

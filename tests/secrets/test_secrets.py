@@ -49,7 +49,7 @@ def test_an_ordinary_name_is_not_taken_for_one(name: str) -> None:
     assert not is_credential(name)
 
 
-def test_checks_see_the_persons_environment_without_credentials_but_for_the_ones_allowed() -> None:
+def test_checks_see_the_environment_without_credentials_but_allowed_ones() -> None:
     env = {"PATH": "/bin", "DB_PASSWORD": "x", "GITHUB_TOKEN": "y", "LANG": "C"}
     assert drop_credentials(env, ["DB_PASSWORD"]) == {"PATH": "/bin", "DB_PASSWORD": "x", "LANG": "C"}
 

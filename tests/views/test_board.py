@@ -55,7 +55,7 @@ def test_it_fits_any_width_and_its_borders_are_straight(width: int) -> None:
             assert len(wide) == 1, line
 
 
-def test_a_narrow_terminal_has_one_stage_below_the_other_and_a_wide_one_all_beside_each_other() -> None:
+def test_a_narrow_terminal_stacks_stages_and_a_wide_one_has_them_side_by_side() -> None:
     heads = [f"{name} (" for name in ("Inbox", "Backlog", "In progress", "In evaluation", "Done", "Paused")]
     narrow = shown(board(), 40)
     assert [narrow.index(head) for head in heads] == sorted(narrow.index(head) for head in heads)

@@ -123,14 +123,14 @@ def test_forty_criteria_fit_a_small_narrow_terminal_open_ones_first() -> None:
     assert len(lines) <= 22
 
 
-def test_the_clock_ticks_without_events_and_the_view_is_drawn_at_most_four_times_a_second() -> None:
+def test_the_clock_ticks_without_events_at_most_four_times_a_second() -> None:
     played = play([*PROGRAM, "--until", "1", "--hold", "2.2"])
     seconds = [re.search(r"(\d:\d\d) · ", frame[1]) for frame in played.screen.frames]
     assert {"0:00", "0:01", "0:02"} <= {found[1] for found in seconds if found}
     assert 4 <= len(played.screen.frames) <= 4 * 2.2 + 2
 
 
-def test_an_exception_leaves_the_terminal_with_its_cursor_and_says_that_the_run_did_not_finish() -> None:
+def test_an_exception_leaves_the_terminal_usable_and_says_the_run_did_not_finish() -> None:
     played = play([*PROGRAM, "--until", "20", "--fail"])
     assert played.exit_code == 1
     assert "\x1b[?25l" in played.text and played.screen.cursor

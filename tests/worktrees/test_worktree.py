@@ -206,7 +206,7 @@ def test_a_worktree_that_somebody_deleted_is_made_anew_on_its_branch(case: Case)
     assert (root / ".env.test").read_text() == "A=1\n"
 
 
-def test_a_worktree_inside_of_the_repository_that_lost_its_git_file_is_not_taken_for_the_repository(case: Case) -> None:
+def test_a_worktree_without_its_git_file_is_not_taken_for_the_repository(case: Case) -> None:
     case.lab.write(".gitignore", "/.trees/\n")
     case.lab.commit("ignore")
     settings = config(root=".trees")

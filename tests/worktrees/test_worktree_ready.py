@@ -114,7 +114,7 @@ def test_what_is_there_is_not_replaced_by_a_link(case: Case) -> None:
     assert "is there already" in case.said[0]
 
 
-def test_the_set_up_runs_in_the_worktree_with_the_candidates_own_settings_and_no_credentials(
+def test_the_set_up_runs_in_the_worktree_with_its_own_settings_and_no_credentials(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "secret-value-1")
@@ -193,7 +193,7 @@ def test_a_signal_ends_a_set_up_with_all_that_it_started(case: Case, number: sig
     assert "interrupted" in refused.what
 
 
-def test_a_project_that_ignores_aigons_folder_has_its_configuration_in_the_worktree_too(case: Case) -> None:
+def test_a_project_that_ignores_aigons_folder_has_its_configuration_in_worktrees(case: Case) -> None:
     case.lab.write(".gitignore", ".aigon/\n")
     case.lab.git("rm", "-q", "--cached", ".aigon/config.json")
     case.lab.commit("ignore")

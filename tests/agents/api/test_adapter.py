@@ -76,7 +76,7 @@ def test_records_become_a_turn_with_tokens_cost_and_tools() -> None:
     assert (found.cost, found.cost_status) == (0.5, "estimated")
 
 
-def test_what_was_spent_is_known_where_the_last_record_is_missing_and_a_missing_price_is_no_zero() -> None:
+def test_spend_is_unknown_if_the_last_record_is_missing_and_no_price_is_no_zero() -> None:
     killed = read_output(exited({"type": "start", "model": "m"}, CALL, {"type": "text", "text": "half"}))
     assert (killed.end, killed.said, killed.cost) == (None, "half", 0.25)
     assert read_output(exited(CALL, {**CALL, "cost": None})).cost is None

@@ -29,7 +29,7 @@ def test_files_are_shown_with_numbers_whole_or_in_part_and_folders_are_listed(ed
     assert editor({"command": "view", "path": "."}).text.split() == ["a.txt", "d/", "d/e/", "d/x"]
 
 
-def test_files_are_made_changed_and_added_to_with_their_mode_line_ends_and_bytes_kept(editor: Editor) -> None:
+def test_edits_keep_mode_line_ends_and_bytes(editor: Editor) -> None:
     root = editor.workspace
     (root / "a.txt").chmod(0o755)
     editor({"command": "str_replace", "path": "a.txt", "old_str": "two\n", "new_str": "2\n2\n"})

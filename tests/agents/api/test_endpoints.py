@@ -10,7 +10,7 @@ from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
 
 
-def test_a_tool_goes_to_its_service_and_endpoint_with_the_key_and_what_fails_is_an_error_for_the_model(
+def test_a_tool_calls_its_service_with_the_key_and_reports_failures_to_the_model(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ODOO", "odoo-key-of-nobody")

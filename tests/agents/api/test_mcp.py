@@ -38,7 +38,7 @@ else:
 """
 
 
-def test_a_servers_tools_are_used_one_that_does_not_start_is_left_out_and_none_outlives_the_session(
+def test_mcp_servers_that_do_not_start_are_left_out_and_none_outlives_the_session(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mcp", reason="the package mcp is not installed")

@@ -11,7 +11,7 @@ from tests.agents.api.streaming import bash, cut, dropped, edit, ending, results
 from tests.model_server import Reply, Request, refusal
 
 
-def test_a_session_edits_runs_and_ends_with_a_claim_and_every_use_of_a_tool_is_written_down(desk: Desk) -> None:
+def test_a_session_edits_runs_and_ends_with_a_claim_and_records_each_tool_use(desk: Desk) -> None:
     s = desk.ask(
         streamed(
             text("I begin"), edit("create", 1, path="a/b.py", file_text="print(41)\n"), cache_creation_input_tokens=50
@@ -35,7 +35,7 @@ def test_a_session_edits_runs_and_ends_with_a_claim_and_every_use_of_a_tool_is_w
     assert sum(c["cost"] for c in s.of("call")) == pytest.approx((4 * 1000 * 2 + 50 * 2.5 + 4 * 100 * 10) / 1e6)
 
 
-def test_system_tools_and_the_last_message_are_cached_and_effort_and_form_are_asked_for(desk: Desk) -> None:
+def test_system_tools_and_last_message_are_cached_and_effort_is_asked_for(desk: Desk) -> None:
     s = desk.ask(bash("true"), ending(), effort="high")
     body = s.requests[-1].body
     assert (
@@ -49,7 +49,7 @@ def test_system_tools_and_the_last_message_are_cached_and_effort_and_form_are_as
     assert "tool_choice" not in body and "thread" not in body
 
 
-def test_what_passes_is_tried_again_with_the_conversation_as_it_was_and_what_was_lost_is_counted(desk: Desk) -> None:
+def test_what_passes_is_retried_with_the_same_conversation_and_losses_are_counted(desk: Desk) -> None:
     s = desk.ask(
         bash("echo once >>log"),
         refusal(429, retry_after="0"), refusal(529), refusal(500), refusal(408),
@@ -133,7 +133,7 @@ def test_a_session_stops_at_its_caps_and_says_at_which(desk: Desk, caps: dict[st
     assert s.ending.end == "finished" and said in s.ending.detail and len(s.requests) == asked
 
 
-def test_replies_get_shorter_where_little_money_is_left_and_a_cap_without_a_price_is_said_to_be_none(
+def test_replies_shrink_with_the_money_left_and_a_cap_without_a_price_is_none(
     desk: Desk,
 ) -> None:
     s = desk.ask(ending(), max_cost=0.05)
@@ -142,7 +142,7 @@ def test_replies_get_shorter_where_little_money_is_left_and_a_cap_without_a_pric
     assert "cannot be kept" in unpriced.of("note")[0]["text"] and unpriced.of("call")[0]["cost"] is None
 
 
-def test_a_reply_that_is_cut_off_at_its_longest_is_not_carried_out_and_the_model_is_told(desk: Desk) -> None:
+def test_a_reply_cut_off_at_its_limit_is_not_carried_out(desk: Desk) -> None:
     half = streamed(text("now"), use("bash", 1, raw='{"command": "touch cut"}'), stop="max_tokens")
     s = desk.ask(half, ending())
     assert s.ending.action == "DONE" and not [*desk.workspace.iterdir()]
@@ -178,7 +178,7 @@ def test_old_outputs_go_before_the_context_is_full_and_every_result_keeps_its_us
         assert asked == told and request.body["messages"][0]["role"] == "user"
 
 
-def test_a_prompt_that_is_too_long_after_all_is_shortened_and_what_an_api_refuses_is_left_out(desk: Desk) -> None:
+def test_a_prompt_that_is_too_long_is_shortened_and_refused_parts_are_left_out(desk: Desk) -> None:
     s = desk.ask(bash("seq 3000"), refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"), ending())
     before, after = (len(json.dumps(request.body["messages"])) for request in s.requests[1:])
     assert s.ending.action == "DONE" and after < before * 0.7

@@ -193,7 +193,7 @@ def test_what_is_too_large_to_hand_on_is_refused(checked: Checked) -> None:
     assert "too large" in error.what
 
 
-def test_every_example_of_the_page_is_a_configuration_and_every_key_of_it_is_explained() -> None:
+def test_every_example_of_the_page_is_valid_and_every_key_is_explained() -> None:
     page = (Path(__file__).parents[3] / "docs" / "endpoints.md").read_text(encoding="utf-8")
     examples = re.findall(r"(?ms)^```json\n(.*?)^```$", page)
     assert len(examples) == 3

@@ -32,7 +32,7 @@ def raw(line: str) -> dict[str, Any]:
     return {"json": {"raw": line}}
 
 
-def test_everything_that_can_be_asked_is_sent_as_it_stands_and_what_is_expected_holds(lab: Lab, found: Found) -> None:
+def test_everything_that_can_be_asked_is_sent_as_it_stands(lab: Lab, found: Found) -> None:
     lab.write("schemas/user.json", json.dumps(USER))
     lab.write("schemas/parts/id.yaml", ID)
     post, form = {"method": "POST", "path": "/echo"}, "application/x-www-form-urlencoded"

@@ -50,7 +50,7 @@ def test_a_validation_says_what_the_server_answered_and_is_green_when_it_is_righ
     assert alive(marker) == []
 
 
-def test_the_servers_of_several_folders_are_started_there_and_one_that_does_not_come_up_is_an_error(lab: Lab) -> None:
+def test_servers_of_several_folders_start_there_and_one_that_fails_is_an_error(lab: Lab) -> None:
     lab.spec("both answer <!-- check: endpoints -->")
     for folder in ("services/api", "web"):
         shutil.copy(APP, lab.write(f"{folder}/app.py", ""))
@@ -82,9 +82,7 @@ def test_what_cannot_be_meant_is_refused_with_its_place(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("isolation", ["auto", pytest.param("landlock", marks=pytest.mark.slow)])
-def test_a_loop_is_proven_by_the_server_in_a_clean_room_and_an_agent_changes_no_expectation(
-    lab: Lab, isolation: str
-) -> None:
+def test_the_server_in_a_clean_room_proves_a_loop_and_expectations_stay(lab: Lab, isolation: str) -> None:
     from aigon.isolation.mechanisms import find_isolation_flaw
 
     if isolation != "auto" and (why := find_isolation_flaw(lab.root, "landlock")):

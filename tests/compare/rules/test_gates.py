@@ -110,7 +110,7 @@ def test_untouched_tests_that_are_green_are_kept_without_a_proof() -> None:
     assert gate(entry(look=looked(TESTS, LINT), changed=None), "base-tests").result == "unknown"
 
 
-def test_who_is_proven_in_place_is_not_asked_for_the_tests_of_the_base_in_a_clean_room() -> None:
+def test_proven_in_place_needs_no_base_tests_in_a_clean_room() -> None:
     in_place = Met((IN_PLACE,))
     touched = entry(look=looked(TESTS, LINT), changed=change(touched_tests=True), outcome=in_place, regressed=None)
     assert (gate(touched, "base-tests").result, combine_gates(touched)) == ("pass", "pass")

@@ -94,7 +94,7 @@ def test_new_tests_of_others_that_fail_on_the_winner_are_said_and_change_nothing
     assert found.winner == "aa" and found.reasons[-1] == "to look at: aa fails 1 of the new tests of bb"
 
 
-def test_an_evaluation_stands_in_the_order_of_the_places_and_dates_itself_by_its_facts() -> None:
+def test_an_evaluation_is_ordered_by_places_and_dated_by_its_facts() -> None:
     late = entry("bb", at="2026-11-20T11:00:00.000+00:00")
     found = build_evaluation(ComparedFeature("42", "Dark mode"), (entry("aa", iterations=9), late), notes=("n",))
     assert [each.label for each in found.entries] == ["bb", "aa"]

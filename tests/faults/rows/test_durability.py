@@ -111,7 +111,7 @@ def test_a_clock_that_is_set_forward_or_back_leaves_nothing_out(
     assert since[1] <= begun + 5 and since[2] <= begun - 3600 + 5
 
 
-def test_on_a_disk_of_its_own_the_journal_says_done_only_once_the_branchs_folder_is_flushed(
+def test_on_a_disk_of_its_own_the_journal_says_done_after_the_branch_is_flushed(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders: list[Path] = []

@@ -38,9 +38,7 @@ def test_the_process_that_holds_the_index_is_named(tmp_path: Path, monkeypatch: 
     assert lock.read_bytes() == b""
 
 
-def test_a_lock_that_holds_a_number_names_that_process_and_one_that_does_not_names_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_names_its_process_only_by_a_valid_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = tmp_path / "index.lock"
     lock.write_text(f"{os.getppid()}\n")
     assert f"pid {os.getppid()} (" in refused(tmp_path / "index", monkeypatch)

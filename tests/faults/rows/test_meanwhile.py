@@ -33,7 +33,7 @@ def ready(lab: Lab) -> Lab:
     return lab
 
 
-def test_a_commit_that_a_person_makes_just_before_the_branch_moves_is_kept_and_so_is_aigons(ready: Lab) -> None:
+def test_a_commit_just_before_the_branch_moves_is_kept_and_so_is_aigons(ready: Lab) -> None:
     loop = ready.start(*LOOP, env={"AIGON_FAILPOINT": "checkpoint_intended:sleep=4"})
     journals = "state/repos/*/features/42/journal.jsonl"
     until(lambda: any("checkpoint_intended" in file.read_text() for file in ready.home.glob(journals)))
@@ -73,9 +73,7 @@ def test_a_second_loop_on_the_feature_names_the_first_from_wherever_it_is_starte
 
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["turn", "check"])
-def test_a_worktree_that_is_deleted_meanwhile_ends_the_run_and_nothing_falls_through_to_the_main_checkout(
-    ready: Lab, when: str
-) -> None:
+def test_a_deleted_worktree_ends_the_run_and_leaves_the_main_checkout_alone(ready: Lab, when: str) -> None:
     there = worktree(ready, "mine")
     if when == "turn":
         ready.agent(f'echo turn >> "$HOME/turns"; rm -rf "{there}"; touch "{there}-gone"')

@@ -86,9 +86,7 @@ REFUSED: dict[str, Harm] = {
 
 
 @pytest.mark.parametrize("harm", marked(REFUSED))
-def test_a_branch_that_names_what_is_lost_is_refused_and_the_command_that_is_offered_helps(
-    lab: Lab, harm: Harm
-) -> None:
+def test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps(lab: Lab, harm: Harm) -> None:
     commit = intended(lab, moved=True)
     before = lab.git("rev-parse", "HEAD^")
     harm(lab, commit)

@@ -69,7 +69,7 @@ def test_a_comparison_that_looks_is_nothing(text: str) -> None:
     assert levels(RULE, new("calc/a.py", text)) == set()
 
 
-def test_comparisons_elsewhere_that_look_are_nothing_and_an_order_that_never_changes_is_a_note() -> None:
+def test_comparisons_that_look_are_nothing_and_a_fixed_order_is_a_note() -> None:
     honest = (
         "class A { equals(o) { return o.x === this.x; } valueOf() { return this.x; } has(x) { return this.s.has(x); } }"
     )

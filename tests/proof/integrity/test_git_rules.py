@@ -110,7 +110,7 @@ def test_ignoring_what_the_code_needs_is_reviewed(line: str, file: str, text: st
     assert levels("ignored-source", ignore, new(file, text)) == {"review"}
 
 
-def test_ignoring_a_file_that_is_taken_out_is_reviewed_and_in_its_own_folder_a_pattern_counts() -> None:
+def test_ignoring_a_removed_file_is_reviewed_and_patterns_count_in_their_folder() -> None:
     taken = changed("calc/impl.py", "x = 1\n", None)
     assert levels("ignored-source", changed(".gitignore", "", "impl.py\n", "other"), taken) == {"review"}
     (concern,) = seen("ignored-source", new("calc/.gitignore", "/impl.py\n", "other"), taken)
