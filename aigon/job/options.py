@@ -96,7 +96,7 @@ class Waits:
 
 
 def resolve_limits(config: "Config", options: Options, rungs: "tuple[AgentStep, ...]" = ()) -> Limits:
-    """When this run stops, on a steps of `rungs`. Raises AigonError (exit 2) for a limit outside 1 to 20."""
+    """Return when this run stops, given the escalation steps. Raises AigonError (exit 2) beyond 1 to 20 iterations."""
     from aigon.config.models import MAX_ITERATIONS
 
     wanted = max_iterations(config, options)

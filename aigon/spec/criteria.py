@@ -18,8 +18,6 @@ from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 
 BOX = re.compile(r"\[[ xX]\](?=\s|$)")

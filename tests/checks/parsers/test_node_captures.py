@@ -123,7 +123,7 @@ NODE_TEST = {
 
 
 @pytest.mark.parametrize("form", ["spec", "tap"])
-def test_node_test_text_says_why_a_file_did_not_load_and_counts_nothing_that_a_test_printed(form: str) -> None:
+def test_node_test_text_says_why_a_file_did_not_load_and_ignores_printed_words(form: str) -> None:
     result = reading("nodetest", f"nodetest-mixed-{form}.txt")
     assert result.counts == TestCounts(total=18, passed=6, failed=8, skipped=3, errors=1)
     found = {each.test.rpartition("::")[2]: (f"{each.file}:{each.line}", each.message) for each in result.problems}
@@ -134,7 +134,7 @@ def test_node_test_text_says_why_a_file_did_not_load_and_counts_nothing_that_a_t
 
 
 @pytest.mark.parametrize("report", ["nodetest-mixed.xml", "nodetest-mixed-20.xml"])
-def test_node_test_report_is_completed_by_the_output_and_a_failing_todo_failed_nobody(report: str) -> None:
+def test_node_test_report_is_completed_by_the_output_and_a_todo_fails_nobody(report: str) -> None:
     alone, result = (reading("nodetest", output, report) for output in ("", "nodetest-mixed-spec.txt"))
     assert result.counts == alone.counts == TestCounts(total=17, passed=6, failed=8, skipped=3)
     assert result.tests["sum::todo that fails"] == "skipped"
