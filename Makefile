@@ -1,9 +1,14 @@
 # Shortcuts for people; everything here is written out in README.md and CONTRIBUTING.md.
 
-.PHONY: test slow real-agents real-projects report-pages kill-matrix soak mechanisms fuzz ci
+.PHONY: test quick slow real-agents real-projects report-pages kill-matrix soak mechanisms fuzz ci
 
 test:
 	.venv/bin/pytest -n 3
+
+# What is pure or nearly so, within a minute on two cores.
+QUICK = text model spec config secrets compile profiles proof/integrity
+quick:
+	.venv/bin/pytest -n 2 -q $(addprefix tests/,$(QUICK)) tests/test_words.py
 
 slow:
 	.venv/bin/pytest -n 3 -m slow
