@@ -1,29 +1,19 @@
-"""A command that an agent offers to people, as a file in the agent's own form, marked as written by aigon.
+"""A command that an agent offers to people, as a file in the agent's own form, marked as written by aigon."""
 
-The last line of such a file is a comment with the digest of all other lines. While it holds, nobody has edited the
-file, and a newer version may take its place. Line endings do not count: git changes them on some systems.
-"""
-
-import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from aigon.errors import usage
 from aigon.model.agent_types import AgentType, CommandFiles
+from aigon.text.command_marks import mark_command
 from aigon.text.documents import parse_yaml
 
-_MARK_FORMAT = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
-_MARKED = re.compile(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
 _PLACEHOLDER = re.compile(r"\{\{([A-Z][A-Z0-9_]*)\}\}")
 _ALL = "(see their message: the words beside the name of this command)"
 _FIRST = "the one after the name of this command"
 """What stands for the arguments where an agent puts none in: it sees the person's own message."""
-
-CommandOrigin = Literal["intact", "edited", "foreign"]
-"""Of a file that is there: as aigon wrote it, edited since by somebody, or not aigon's at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +50,16 @@ def render_command(of: CommandTemplate, kind: AgentType, files: CommandFiles) ->
     }
     body = _fill(of.body, words, of.name)
     if files.format == "toml":
-        return _mark(_toml(of, body), "# ", "")
+        return mark_command(_toml(of, body), "# ", "")
     head = {"name": of.name} if files.format == "skill" else {}
     head |= {"description": of.description}
     head |= {"argument-hint": of.hint} if of.hint and files.format == "markdown" else {}
-    return _mark(f"{_frontmatter(head)}\n{body}", "<!-- ", " -->")
+    return mark_command(f"{_frontmatter(head)}\n{body}", "<!-- ", " -->")
 
 
 def render_invocation(name: str, files: CommandFiles) -> str:
     """Return what a person types to use the command `name`."""
     return files.invoked.replace("{name}", name)
-
-
-def inspect_command(content: bytes) -> tuple[CommandOrigin, str]:
-    """Whose a file is, and the digest in its mark: of what aigon wrote last, "" without a mark."""
-    marks = _MARKED.findall(_unix(content))
-    if not marks:
-        return "foreign", ""
-    fits = len(marks) == 1 and marks[0].decode() == _digest(content)
-    return "intact" if fits else "edited", marks[0].decode()
-
-
-def is_unedited_command(path: str, content: bytes) -> bool:
-    """Whether the file at `path` is a command that aigon wrote and that nobody has edited since."""
-    return path.endswith((".md", ".toml")) and inspect_command(content)[0] == "intact"
 
 
 def _fill(body: str, words: Mapping[str, str], name: str) -> str:
@@ -112,17 +88,3 @@ def _toml(of: CommandTemplate, body: str) -> str:
     document.add("description", tomlkit.string(of.description))
     document.add("prompt", tomlkit.string(f"\n{body}", multiline=True))
     return tomlkit.dumps(document)
-
-
-def _mark(text: str, begin: str, end: str) -> bytes:
-    unmarked = text.rstrip("\n") + "\n"
-    mark = _MARK_FORMAT.format(digest=_digest(unmarked.encode()))
-    return f"{unmarked}\n{begin}{mark}{end}\n".encode()
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(_MARKED.sub(b"", _unix(content)).rstrip()).hexdigest()
-
-
-def _unix(content: bytes) -> bytes:
-    return content.replace(b"\r\n", b"\n")

@@ -11,11 +11,18 @@ from aigon.errors import AigonError, usage
 from aigon.files.resources import find_agent_types
 from aigon.model import agent_types
 from aigon.model.agent_types import AgentType
-from aigon.model.candidates import format_run_command
+from aigon.model.candidates import (
+    RequestedAgent,
+    assign_distinct_labels,
+    format_run_command,
+    parse_requested_agent,
+)
 from aigon.model.turns import Agent
 
 NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
 SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
+MAX_SHORT_CHARS = 3
+"""Characters of an alias that is short enough to be a label: `cc`."""
 OWN = ".aigon/agents"
 """Where a project has agent types of its own."""
 
@@ -77,6 +84,22 @@ def _read_project_type(name: str, read: ReadFile) -> AgentType | None:
 def user_types_folder() -> Path:
     """Return the folder of a person's own agent types: `agents` beside their configuration."""
     return get_user_file().parent / "agents"
+
+
+def resolve_agents(root: Path, names: Sequence[str]) -> tuple[RequestedAgent, ...]:
+    """Return the agents that a person names, with distinct labels. Raises AigonError (exit 2) for unknown ones."""
+    read = open_work_tree(root)
+    config = load_configuration(read)
+    requested = []
+    for name in names:
+        agent = find_agent(root, config, name if name in config.agents else name.partition(":")[0], read)
+        short = agent.name
+        if agent.kind and agent.name == agent.kind.name:
+            short = next((alias for alias in agent.kind.aliases if len(alias) <= MAX_SHORT_CHARS), "")
+        parsed = parse_requested_agent(name, short, config.agents)
+        whole = f"{agent.name}:{parsed.model}" if parsed.model else agent.name
+        requested.append(RequestedAgent(whole, agent.name, parsed.model, parsed.label))
+    return assign_distinct_labels(requested)
 
 
 def build_loop_command(root: Path, feature: str, agents: Sequence[str] = (), option: str = "--loop") -> str:

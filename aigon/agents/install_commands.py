@@ -10,7 +10,6 @@ from pathlib import Path
 
 from aigon.agents.command_file import (
     CommandTemplate,
-    inspect_command,
     parse_template,
     render_command,
     render_invocation,
@@ -21,6 +20,7 @@ from aigon.errors import environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.resources import find_resource
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
+from aigon.text.command_marks import inspect_command
 
 ASIDE = ".new"
 """What the name of a newer version has at its end beside a file that a person edited."""

@@ -54,8 +54,7 @@ def run(
 
 def _known(options: Options) -> tuple[str, ...]:
     """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
-    from aigon.job.seat import open_main_checkout
-    from aigon.run.seating import list_known_candidates
+    from aigon.job.seat import list_known_candidates, open_main_checkout
 
     with here() as checkout, open_main_checkout(checkout) as (main, _):
         names = tuple(each.agent for each in list_known_candidates(main, options.feature))

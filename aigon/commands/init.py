@@ -55,20 +55,25 @@ def command(
     that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.
     """
     from aigon.job.seat import hold_checkout
-    from aigon.run.initialise import commit_setup, find_uncommitted_setup, initialise
+    from aigon.run.initialise import UNCOMMITTED_HINT, commit_setup, find_uncommitted_setup, initialise
+    from aigon.views.setup import build_init_document, render_init
 
     with here() as checkout:
         done = initialise(checkout, profile, commands=not no_commands, agents=dict(agents))
         if not as_json:
-            print(done.text())
+            print(render_init(done))
         left = find_uncommitted_setup(checkout)
-        if left and commit is None and not as_json:
-            commit = ask(f"Commit {', '.join(left.paths)} to {left.branch}?") if left.possible else None
+        if left.paths and commit is None and not as_json:
+            commit = ask(f"Commit {', '.join(left.paths)} to {left.branch}?") if not left.why_not else None
         made = ""
-        if left and commit:
+        if left.paths and commit:
             with hold_checkout(checkout):
                 made = commit_setup(checkout, left, committing(commit=True, verify=verify, as_json=as_json))
-        document = {**done.document(), "committed": made or None, "uncommitted": [] if made else list(left.paths)}
-        text = "" if made or not left else f"{left.hint}\n"
+        document = {
+            **build_init_document(done),
+            "committed": made or None,
+            "uncommitted": [] if made else list(left.paths),
+        }
+        text = "" if made or not left.paths else f"{left.why_not or UNCOMMITTED_HINT}\n"
         answer(document, f"{text}Next: aigon feature-create NAME", as_json)
     return 0

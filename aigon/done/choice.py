@@ -6,19 +6,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aigon.agents.configured import build_loop_command
+from aigon.agents.configured import build_loop_command, resolve_agents
 from aigon.compare.file import recall_proposal
 from aigon.done.request import DoneRequest
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
+from aigon.job.seat import list_known_candidates
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import Records, candidate_records, locate_records
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate, find_candidate, format_run_command
 from aigon.model.outcomes import Met, NeedsHuman, describe_outcome
-from aigon.run.seating import has_run_solo_last, list_known_candidates, resolve_agents
+from aigon.run.seating import has_run_solo_last
 from aigon.spec import features, files
 from aigon.spec.features import ROOT, Feature, parse_feature_path
 from aigon.text.quoting import fold
@@ -113,7 +114,7 @@ def _choose_candidate(
 def resolve_agent(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candidate:
     """Return the candidate that a person means. Raises AigonError (exit 2) that lists the candidates."""
     with suppress(AigonError):  # the name of no agent may still be a label
-        each = resolve_agents(main, [wanted])[0]
+        each = resolve_agents(main.root, [wanted])[0]
         if one := find_candidate(found, each.name) or find_candidate(found, each.label):
             return one
     if one := find_candidate(found, wanted):

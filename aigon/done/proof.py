@@ -26,8 +26,8 @@ from aigon.process import orphans
 from aigon.process.stop import Stop
 from aigon.proof import frozen
 from aigon.run.prepare import Prepared, build_job, prepare
+from aigon.run.present_tree import make_world
 from aigon.run.validate import assess_once
-from aigon.secrets import redaction
 from aigon.spec.features import ROOT, Feature
 
 
@@ -140,27 +140,22 @@ def _open_world(
 ) -> tuple[World, Job, Snapshot]:
     """Open a world whose git objects go into a temporary folder, with the record of what decides the feature."""
     place, chosen, base = subject.place, subject.chosen, subject.base
-    workspace = Workspace(place, folder / "git", place.branch or "", objects=folder / "objects")
+    world = make_world(
+        "feature-done",
+        place,
+        prepared,
+        folder,
+        stop,
+        home=chosen.home,
+        frozen=folder / "frozen.json",
+        durations=load_durations(chosen.home),
+    )
+    workspace = world.workspace
     mode = chosen.candidate.mode if chosen.candidate else "solo"
     job = build_job(prepared, options, base, label=chosen.label, mode=mode)
     record = load_record(subject, workspace, job)
     frozen.save(folder / "frozen.json", record)
     job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(subject, record, job))
-    world = World(
-        run_id="feature-done",
-        workspace=workspace,
-        checkout=place.root,
-        folder=folder / "run",
-        home=chosen.home,
-        stop=stop,
-        agent_env={},
-        check_env={**prepared.check_env, "AIGON_RUN": "feature-done"},
-        redact=redaction.make_redactor(prepared.env),
-        keeps=False,
-        rooms=folder / "rooms",
-        frozen=folder / "frozen.json",
-        durations=load_durations(chosen.home),
-    )
     complaints = workspace.snapshot()
     return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aigon.agents.command_file import is_unedited_command
 from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import IGNORED_LINES, is_runtime
@@ -19,6 +18,7 @@ from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit, refuse_unsupported
 from aigon.job.free_space import require_writable
 from aigon.spec.features import ROOT, Feature, is_named, parse_feature_path
+from aigon.text.command_marks import is_unedited_command
 
 
 def require_sound(checkout: Checkout) -> str:
@@ -137,11 +137,11 @@ def _is_own(checkout: Checkout, path: str) -> bool:
     if path == ".gitignore":
         before = checkout.ask("show", "HEAD:.gitignore") or ""
         return has_only_own_lines(before, (checkout.root / path).read_text(errors="replace"))
-    return path.startswith(".aigon/") or is_runtime(path) or _is_command(checkout.root / path)
+    return path.startswith(".aigon/") or is_runtime(path) or is_own_command(checkout.root / path)
 
 
-def _is_command(file: Path) -> bool:
-    """A command that `aigon init` wrote for an agent, and that nobody has edited since."""
+def is_own_command(file: Path) -> bool:
+    """Return whether `aigon init` wrote the file as a command for an agent, and nobody has edited it since."""
     return file.is_file() and not file.is_symlink() and is_unedited_command(file.name, file.read_bytes())
 
 

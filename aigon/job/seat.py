@@ -13,13 +13,14 @@ from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.journal import records
 from aigon.model.candidates import Candidate
+from aigon.spec.features import Feature, is_named, parse_feature_path
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
     """`checkout` is the work tree that the agent edits; `main` is where state files and run folders are.
 
-    `candidate` says whose worktree it is; None in solo mode, where both places are the same.
+    `candidate` says whose worktree it is; in solo mode it is None, and both places are the same.
     """
 
     checkout: Checkout
@@ -33,13 +34,12 @@ class Seat:
 
     @property
     def mode(self) -> Literal["solo", "worktree", "arena"]:
-        """How the feature is worked on."""
         return self.candidate.mode if self.candidate else "solo"
 
 
 @contextmanager
 def open_main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate | None]]:
-    """The checkout that keeps people's files, and whose worktree `checkout` is where aigon made it for an agent."""
+    """Yield the main checkout, and the candidate if `checkout` is the worktree of one."""
     here = records.find_candidate_at(find_home(checkout.common_dir), checkout.root)
     if here is None:
         yield checkout, None
@@ -48,37 +48,41 @@ def open_main_checkout(checkout: Checkout) -> Iterator[tuple[Checkout, Candidate
         yield main, here
 
 
-@contextmanager
-def open_worktree(main: Checkout, candidate: Candidate) -> Iterator[Seat]:
-    """The seat in a candidate's worktree, which is there."""
-    with Checkout.open(Path(candidate.path)) as checkout:
-        yield Seat(checkout, main.root, candidate)
+def list_known_candidates(main: Checkout, wanted: str) -> tuple[Candidate, ...]:
+    """Return the candidates of the feature that a person calls `wanted`: its ID, slug, title, path or branch."""
+    given = parse_feature_path(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
+    names = {wanted, given.name_for_people, given.slug} if given else {wanted}
+    return tuple(
+        each
+        for each in records.list_candidates(find_home(main.common_dir))
+        if each.branch == wanted or any(is_named(Feature(each.feature, each.slug, "", ""), name) for name in names)
+    )
 
 
 def checkout_lock(home: Path, root: Path) -> AbstractContextManager[None]:
-    """Hold the lock on the checkout at `root`. Raises AigonError (exit 7), naming the holder, when it is taken."""
+    """Hold the lock on the checkout at `root`. Raises AigonError (exit 7), naming the holder, if it is taken."""
     place = hashlib.sha256(str(root).encode()).hexdigest()[:12]
     return hold_lock(home / "locks" / f"checkout-{place}.lock", "This checkout")
-
-
-@contextmanager
-def hold_set_up_lock(home: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock on making worktrees in a repository; another aigon that makes some is waited for, which is said."""
-    from filelock import FileLock, Timeout
-
-    (home / "locks").mkdir(parents=True, exist_ok=True)
-    held = FileLock(home / "locks" / "set-up.lock", timeout=0)
-    try:
-        held.acquire()
-    except Timeout:
-        say("another aigon is making worktrees here: waiting for it")
-        held.acquire(timeout=-1)
-    try:
-        yield
-    finally:
-        held.release()
 
 
 def hold_checkout(checkout: Checkout) -> AbstractContextManager[None]:
     """Be the only aigon in a checkout: a loop there would take another verb's commits and files for its agent's."""
     return checkout_lock(ensure_home(checkout.common_dir), checkout.root)
+
+
+@contextmanager
+def hold_set_up_lock(home: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock on making worktrees in a repository. If another aigon holds it, say so and wait."""
+    from filelock import FileLock, Timeout
+
+    (home / "locks").mkdir(parents=True, exist_ok=True)
+    lock = FileLock(home / "locks" / "set-up.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        say("another aigon is making worktrees here: waiting for it")
+        lock.acquire(timeout=-1)
+    try:
+        yield
+    finally:
+        lock.release()

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from aigon.agents.command_file import is_unedited_command
 from aigon.files.home import is_runtime
 from aigon.git.trusted import TrustedGit
 from aigon.job.assessment import Assessment, Snapshot
-from aigon.job.branch import has_only_own_lines
+from aigon.job.branch import has_only_own_lines, is_own_command
 from aigon.job.job import Job
 from aigon.journal.state import State
 from aigon.proof.vacuity import criterion_key, results_of
@@ -43,7 +42,7 @@ def _is_aigons_own(git: TrustedGit, base: str, path: str) -> bool:
         return has_only_own_lines(before, file.read_text(errors="replace") if file.is_file() else "")
     if path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(path):
         return True
-    return file.is_file() and not file.is_symlink() and is_unedited_command(file.name, file.read_bytes())
+    return is_own_command(file)
 
 
 def _tips(git: TrustedGit, target: str) -> set[str]:

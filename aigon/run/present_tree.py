@@ -1,14 +1,15 @@
-"""Commands and checks run once on the files as they are: how they stand before anything is built.
+"""Assess the files as they are, without a run: the repository is only read, git's objects go into a temporary folder.
 
-The repository is only read. What a command changes in files that git knows is put back, and the command is named.
+What a command changes in files that git knows is put back, and the command is named.
 """
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.files.atomic import move_aside
@@ -16,6 +17,7 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.results import Result
 from aigon.job.world import World
+from aigon.journal.events import Event
 from aigon.journal.state import State
 from aigon.model.checks import Check
 from aigon.model.criteria import find_bound_checks
@@ -24,14 +26,46 @@ from aigon.process.stop import Stop
 from aigon.run.prepare import Prepared
 from aigon.secrets import redaction
 
-_NO_CACHE = "-p no:cacheprovider"
+T = TypeVar("T")
+
+
+def make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop, **more: Any) -> World:
+    """Return a world for the files of `checkout` that writes nothing but into `folder`; `more` are fields of it."""
+    return World(
+        **{
+            "run_id": name,
+            "workspace": Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects"),
+            "checkout": checkout.root,
+            "folder": folder / "run",
+            "home": folder,
+            "rooms": folder / "rooms",
+            "stop": stop,
+            "agent_env": {},
+            "check_env": {**prepared.check_env, "AIGON_RUN": name},
+            "redact": redaction.make_redactor(prepared.env),
+            "keeps": False,
+            **more,
+        }
+    )
+
+
+def run_to_end(steps: Generator[Event, State, T], state: State, show: Callable[[Event], None]) -> T:
+    """Run a part of the loop on its own, with `state` throughout, and return its result."""
+    try:
+        event = next(steps)
+        while True:
+            show(event)
+            event = steps.send(state)
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 @dataclass(frozen=True, slots=True)
 class TreeResults:
-    """What the checks came to, by name, and of those that changed files of the tree, which.
+    """The results of checks by name, and the files of the tree that each check changed.
 
-    Those files are as they were; what they had become is in the folder `aside`.
+    Those files are restored; what the checks made of them is in the folder `aside`.
     """
 
     results: Mapping[str, Result]
@@ -40,7 +74,7 @@ class TreeResults:
 
 
 def select_checks(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check, ...]:
-    """The checks that criteria bound to these names and roles rest on."""
+    """Return the checks that criteria bound to these names and roles rest on."""
     roles = {check.name: str(check.role) for check in checks}
     names = {name for each in wanted for name in find_bound_checks(each, roles)}
     return tuple(check for check in checks if check.name in names)
@@ -49,65 +83,50 @@ def select_checks(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check
 def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], timeout: float) -> TreeResults:
     """Run `checks` side by side in the checkout, each for at most `timeout` seconds.
 
-    Raises KeyboardInterrupt when the person stopped it, AigonError for a repository that cannot be looked at.
+    Raises KeyboardInterrupt if the person stopped it, AigonError for a repository that cannot be assessed.
     """
     if not checks:
         return TreeResults({}, {})
     short = [replace(check, timeout=min(check.timeout, timeout), remember=False) for check in checks]
-    with _world(checkout, prepared) as world:
-        results = _together(world, short)
-        aside = checkout.git_dir / "aigon" / "displaced"
-        changed = _guilty(world, short, aside) if _put_back(world.workspace, aside) else {}
+    aside = checkout.git_dir / "aigon" / "displaced"
+    changed = {}
+    with _open_world(checkout, prepared) as world:
+        results = _run_together(world, short)
+        if _restore_files(world.workspace, aside):
+            for check in short:  # each once more, alone: which one was it?
+                if world.stop.now:
+                    break
+                _run_together(world, [check])
+                if files := _restore_files(world.workspace, aside):
+                    changed[check.name] = files
         if world.stop.reason:
             raise KeyboardInterrupt
     return TreeResults(results, changed, str(aside))
 
 
 @contextmanager
-def _world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
-    """A world whose git objects go into a temporary folder, with a snapshot of the files as they are."""
+def _open_world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
     orphans.adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as name, _stopping() as stop:
-        folder = Path(name)
-        workspace = Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects")
-        workspace.snapshot()
-        world = World(
-            run_id="spec-compile",
-            workspace=workspace,
-            checkout=checkout.root,
-            folder=folder / "run",
-            home=folder,
-            stop=stop,
-            agent_env={},
-            check_env=_quiet(prepared.check_env),
-            redact=redaction.make_redactor(prepared.env),
-            keeps=False,
-        )
-        try:
-            yield world
-        finally:
-            world.close()
-            orphans.sweep()
-
-
-@contextmanager
-def _stopping() -> Iterator[Stop]:
-    """Here the first Ctrl+C already ends everything: nothing would be lost by it."""
+    # The first Ctrl+C already ends everything: nothing would be lost by it.
     stop = Stop(said=lambda _reason: stop.halt())
-    try:
-        with stop.handling():
-            yield stop
-    finally:
-        stop.close()
+    with tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as folder:
+        try:
+            with stop.handling():
+                world = make_world("spec-compile", checkout, prepared, Path(folder), stop)
+                # Checks must not leave caches in the person's files.
+                addopts = f"{world.check_env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider".strip()
+                quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": addopts}
+                world.workspace.snapshot()
+                try:
+                    yield replace(world, check_env={**world.check_env, **quiet})
+                finally:
+                    world.close()
+                    orphans.sweep()
+        finally:
+            stop.close()
 
 
-def _quiet(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment of checks, less what would leave caches in the person's files: this is only a look."""
-    addopts = f"{env.get('PYTEST_ADDOPTS', '')} {_NO_CACHE}".strip()
-    return {**env, "AIGON_RUN": "spec-compile", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": addopts}
-
-
-def _together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
+def _run_together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
     plan = Schedule(
         number=0,
         folder=world.folder,
@@ -117,21 +136,14 @@ def _together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
         stop_on_first_failure=False,
         use_cache=False,
     )
-    running = run_checks(world, checks, plan)
-    state = State()
-    try:
-        next(running)
-        while True:
-            running.send(state)
-    except StopIteration as end:
-        found: tuple[Result, ...] = end.value
-        return {check.name: result for check, result in zip(checks, found, strict=True)}
+    results = run_to_end(run_checks(world, checks, plan), State(), lambda _event: None)
+    return {check.name: result for check, result in zip(checks, results, strict=True)}
 
 
-def _put_back(workspace: Workspace, aside: Path) -> tuple[str, ...]:
-    """Files of the snapshot that are different by now, made as they were.
+def _restore_files(workspace: Workspace, aside: Path) -> tuple[str, ...]:
+    """Restore the files that differ from the snapshot, and return their paths.
 
-    It may have been the person, who goes on working meanwhile: nothing that they wrote is lost.
+    Perhaps the person changed them, who goes on working meanwhile: the other version is moved aside.
     """
     orphans.sweep()
     changed, _ = workspace.left_over()
@@ -142,16 +154,4 @@ def _put_back(workspace: Workspace, aside: Path) -> tuple[str, ...]:
         if os.path.lexists(file):
             move_aside(file, aside)
         workspace.trusted.run("checkout-index", "-f", "--", path)
-    return changed
-
-
-def _guilty(world: World, checks: Sequence[Check], aside: Path) -> dict[str, tuple[str, ...]]:
-    """Which of them it was: each once more, alone."""
-    changed = {}
-    for check in checks:
-        if world.stop.now:
-            break
-        _together(world, [check])
-        if files := _put_back(world.workspace, aside):
-            changed[check.name] = files
     return changed

@@ -5,79 +5,40 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.agents.configured import find_agent
-from aigon.config.loading import ReadFile, load_configuration, open_work_tree
-from aigon.config.models import Config
+from aigon.agents.configured import resolve_agents
+from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
-from aigon.job.seat import Seat, open_main_checkout, open_worktree
+from aigon.job.seat import Seat, list_known_candidates, open_main_checkout
 from aigon.job.spec_locations import require_open_feature
 from aigon.journal import records
 from aigon.journal.records import locate_records
-from aigon.model.candidates import (
-    Candidate,
-    RequestedAgent,
-    assign_distinct_labels,
-    find_candidate,
-    parse_requested_agent,
-)
+from aigon.model.candidates import Candidate, find_candidate
 from aigon.run.feature_stages import require_feature
-from aigon.spec.features import Feature, is_named, parse_feature_path
-
-SHORT = 3
-"""Characters of a kind's alias that is short enough to be a label: `cc`."""
-
-
-def list_known_candidates(main: Checkout, wanted: str) -> tuple[Candidate, ...]:
-    """Return the candidates of the feature that a person calls `wanted`: its ID, slug, title, path or branch."""
-    given = parse_feature_path(wanted if "/" in wanted else f"/{wanted.removesuffix('.md')}.md")
-    names = {wanted, given.name_for_people, given.slug} if given else {wanted}
-    every = records.list_candidates(find_home(main.common_dir))
-    return tuple(each for each in every if each.branch == wanted or any(_is(each, name) for name in names))
-
-
-def _is(candidate: Candidate, name: str) -> bool:
-    return is_named(Feature(candidate.feature, candidate.slug, "", ""), name)
-
-
-def resolve_agents(main: Checkout, names: Sequence[str]) -> tuple[RequestedAgent, ...]:
-    """The agents that a person names, with labels of their own. Raises AigonError (exit 2) for unknown ones."""
-    read = open_work_tree(main.root)
-    config = load_configuration(read)
-    return assign_distinct_labels([_named(main.root, config, name, read) for name in names])
-
-
-def _named(root: Path, config: Config, name: str, read: ReadFile) -> RequestedAgent:
-    agent = find_agent(root, config, name if name in config.agents else name.partition(":")[0], read)
-    short = next((a for a in agent.kind.aliases if len(a) <= SHORT), "") if agent.kind else ""
-    found = parse_requested_agent(
-        name, short if agent.kind and agent.name == agent.kind.name else agent.name, config.agents
-    )
-    whole = f"{agent.name}:{found.model}" if found.model else agent.name
-    return RequestedAgent(whole, agent.name, found.model, found.label)
 
 
 def spell_out_agent(main: Checkout, options: Options) -> Options:
-    """`--agent claude:opus` as `--agent claude --model opus`. Raises AigonError (exit 2) where two models are named."""
+    """Return `--agent claude:opus` as `--agent claude --model opus`. Raises AigonError (exit 2) for two models."""
     if len(options.agents) != 1 or ":" not in options.agents[0]:
         return options
     if options.agents[0] in load_configuration(open_work_tree(main.root)).agents:
         return options
-    (each,) = resolve_agents(main, options.agents)
-    if options.model and options.model != each.model:
-        raise usage(f"{each.name} names another model than --model {options.model}", where="--agent", hint="Name one")
+    (requested,) = resolve_agents(main.root, options.agents)
+    if options.model and options.model != requested.model:
+        what = f"{requested.name} names another model than --model {options.model}"
+        raise usage(what, where="--agent", hint="Name one")
     sources = {"model": source} if (source := options.sources.get("agents")) else {}
-    return replace(options, agents=(each.agent,), model=each.model, sources={**options.sources, **sources})
+    return replace(options, agents=(requested.agent,), model=requested.model, sources={**options.sources, **sources})
 
 
 def choose_agents(main: Checkout, options: Options, here: Candidate | None) -> tuple[str, ...]:
-    """The agents that are to work in worktrees, as people name them; none for solo mode in the checkout at hand.
+    """Return the agents that are to work in worktrees, as people name them; none for solo mode in this checkout.
 
-    What was set up is used: a feature's worktrees where nobody is named, the worktree that one stands in first of all.
+    If nobody is named, the feature's worktrees are used, first of all the one that the person stands in.
     """
-    there = list_known_candidates(main, options.feature)
+    known = list_known_candidates(main, options.feature)
     if options.worktree is False:
         return ()
     # On a resume AIGON_AGENT may say which worktree is meant, but not who works: the run itself does.
@@ -86,24 +47,28 @@ def choose_agents(main: Checkout, options: Options, here: Candidate | None) -> t
         return tuple(options.agents)
     if len(options.agents) == 1:
         (name,) = options.agents
-        if not there and not options.worktree:
+        if not known and not options.worktree:
             return ()  # it may be an agent of the feature's branch, which is not checked out yet
-        fits = find_candidate(there, name)  # the label of a worktree need not name an agent
-        if fits is None:
-            named_ = resolve_agents(main, [name])[0]
-            fits = find_candidate(there, named_.name) or find_candidate(there, named_.label)
-        if fits or not (resumed_by_name and there):
-            return (fits.agent,) if fits else (name,) if options.worktree else ()
-    if here and here in there:
+        match = _find_candidate(main, known, name)
+        if match or not (resumed_by_name and known):
+            return (match.agent,) if match else (name,) if options.worktree else ()
+    if here and here in known:
         return (here.agent,)
-    if options.worktree or not there:
-        return (there[0].agent,) if len(there) == 1 else (_default(main, options),) if options.worktree else ()
-    if has_run_solo_last(main, there):
-        return ()
-    return tuple(each.agent for each in there)
+    if options.worktree and len(known) != 1:
+        return (_choose_default_agent(main, options),)
+    if options.worktree or not known:
+        return tuple(each.agent for each in known)
+    return () if has_run_solo_last(main, known) else tuple(each.agent for each in known)
 
 
-def _default(main: Checkout, options: Options) -> str:
+def _find_candidate(main: Checkout, known: Sequence[Candidate], name: str) -> Candidate | None:
+    if match := find_candidate(known, name):  # the label of a worktree need not name an agent
+        return match
+    (requested,) = resolve_agents(main.root, [name])
+    return find_candidate(known, requested.name) or find_candidate(known, requested.label)
+
+
+def _choose_default_agent(main: Checkout, options: Options) -> str:
     import os
 
     from aigon.run.actors import choose_agent
@@ -112,63 +77,53 @@ def _default(main: Checkout, options: Options) -> str:
     return choose_agent(main.root, load_configuration(read), options, dict(os.environ), read)[0].name
 
 
-def has_run_solo_last(main: Checkout, there: Sequence[Candidate]) -> bool:
-    """Whether the feature's last run was in no worktree."""
+def has_run_solo_last(main: Checkout, known: Sequence[Candidate]) -> bool:
+    """Return whether the feature's last run was in no worktree."""
     home = find_home(main.common_dir)
     if home is None:
         return False
-    journals = {each: records.candidate_records(home, each).journal for each in there}
-    solo = locate_records(home, there[0].feature).journal
-    newest = max((file.stat().st_mtime for file in journals.values() if file.exists()), default=0.0)
+    journals = [records.candidate_records(home, each).journal for each in known]
+    solo = locate_records(home, known[0].feature).journal
+    newest = max((file.stat().st_mtime for file in journals if file.exists()), default=0.0)
     return solo.exists() and solo.stat().st_mtime > newest
 
 
 def resolve_candidate(main: Checkout, here: Candidate | None, wanted: str, agent: str | None) -> Candidate | None:
-    """The candidate by name, by the worktree that one stands in, or the only one that has run; None for solo mode.
+    """Return the candidate by name, by the worktree that the person stands in, or the only one that has run.
 
-    Raises AigonError (exit 2) where nobody of that name works on the feature, or more than one could be meant.
+    Return None for solo mode. Raises AigonError (exit 2) if no candidate has that name, or several could be meant.
     """
-    there = list_known_candidates(main, wanted)
+    known = list_known_candidates(main, wanted)
     if agent:
-        return _find_named(main, there, wanted, agent)
-    if here and here in there:
+        if match := _find_candidate(main, known, agent):
+            return match
+        listed = ", ".join(each.label for each in known) or "nobody has a worktree"
+        raise usage(f"{agent} does not work on feature {wanted}", where="--agent", hint=f"There: {listed}")
+    if here and here in known:
         return here
     home = find_home(main.common_dir)
-    ran = [each for each in there if home and records.candidate_records(home, each).journal.exists()]
-    solo = bool(home and there and locate_records(home, there[0].feature).journal.exists())
+    ran = [each for each in known if home and records.candidate_records(home, each).journal.exists()]
+    solo = bool(home and known and locate_records(home, known[0].feature).journal.exists())
     if len(ran) + solo > 1:
-        raise _several(wanted, ran)
+        listed = ", ".join(each.label for each in ran)
+        raise usage(f"Several agents work on feature {wanted}: {listed}", hint="Name one with --agent")
     return ran[0] if ran else None
-
-
-def _find_named(main: Checkout, there: Sequence[Candidate], wanted: str, agent: str) -> Candidate:
-    found = find_candidate(there, agent)
-    if found is None:
-        (each,) = resolve_agents(main, [agent])
-        found = find_candidate(there, each.name) or find_candidate(there, each.label)
-    if found is None:
-        listed = ", ".join(each.label for each in there) or "nobody has a worktree"
-        raise usage(f"{agent} does not work on feature {wanted}", where="--agent", hint=f"There: {listed}")
-    return found
-
-
-def _several(wanted: str, ran: Sequence[Candidate]) -> Exception:
-    listed = ", ".join(each.label for each in ran)
-    return usage(f"Several agents work on feature {wanted}: {listed}", hint="Name one with --agent")
 
 
 @contextmanager
 def take_seat(checkout: Checkout, options: Options, say: Callable[[str], None]) -> Iterator[tuple[Seat, Options]]:
-    """The seat of the one agent that is to work, and the options with its name and model spelled out.
+    """Yield the seat of the one agent that is to work, and the options with its name and model spelled out.
 
-    Raises AigonError (exit 2) where more than one is meant.
+    Raises AigonError (exit 2) if several agents could be meant.
     """
     with open_main_checkout(checkout) as (main, here):
         if not options.resume:
             require_feature(main, options.feature, write=True)
         names = choose_agents(main, options, here)
         if not names:
-            _require_outside(here, options)
+            if here is not None:
+                what = f"This is the worktree of another feature or agent than {options.feature}"
+                raise usage(what, hint="Go to the main checkout for that one")
             require_open_feature(checkout.root, checkout.common_dir, options.feature)
             yield Seat(checkout, checkout.root), spell_out_agent(main, options)
             return
@@ -178,15 +133,6 @@ def take_seat(checkout: Checkout, options: Options, say: Callable[[str], None]) 
         from aigon.worktrees.setup import set_up_feature
 
         (candidate,) = set_up_feature(main, options.feature, names, say)
-        with open_worktree(main, candidate) as seat:
-            one = replace(options, feature=candidate.feature, agents=(candidate.agent,))
-            yield seat, spell_out_agent(main, one)
-
-
-def _require_outside(here: object, options: Options) -> None:
-    """A worktree is for the feature and the agent that it was made for. Raises AigonError (exit 2)."""
-    if here is not None:
-        raise usage(
-            f"This is the worktree of another feature or agent than {options.feature}",
-            hint="Go to the main checkout for that one",
-        )
+        with Checkout.open(Path(candidate.path)) as worktree:
+            chosen = replace(options, feature=candidate.feature, agents=(candidate.agent,))
+            yield Seat(worktree, main.root, candidate), spell_out_agent(main, chosen)

@@ -1,10 +1,17 @@
-"""What was set up: command files of agents, and the configuration with the origin of each value."""
+"""What was set up: the project, command files of agents, and the configuration with the origin of each value."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
+from aigon.checks.execution import render_command
+from aigon.config.loading import PROJECT_FILE
+from aigon.config.schemas import SCHEMA_FOLDER
 from aigon.model.agent_types import CommandFileResult
+
+if TYPE_CHECKING:
+    from aigon.run.initialise import InitialisedProject
 
 
 def build_installation_document(found: Sequence[CommandFileResult], dry_run: bool) -> dict[str, object]:
@@ -52,6 +59,52 @@ def describe_command_file(one: CommandFileResult, dry_run: bool = False) -> str:
         case "foreign":
             return f"Kept {one.path}: aigon did not write it. Rename it to have aigon's"
     return f"Could not write {one.path}: {one.why}"
+
+
+def build_init_document(done: "InitialisedProject") -> dict[str, object]:
+    """Return what `aigon init` found and did as data."""
+    checks = done.checks.checks
+    return {
+        "profile": done.checks.profile,
+        "paths": dict(done.checks.folders),
+        "other_projects": list(done.others),
+        "checks": [
+            {"name": c.name, "role": c.role, "command": render_command(c), "cwd": c.cwd, "source": c.source}
+            for c in checks
+        ],
+        "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in checks if c.missing],
+        "absent": [{"role": a.role, "why": a.why, "of": a.ecosystem} for a in done.checks.absent],
+        "written": [*done.written, *(c.path for c in done.commands if c.wrote)],
+        "kept": [*done.kept, *(c.path for c in done.commands if not c.wrote)],
+        "commands": [build_command_document(one) for one in done.commands],
+        "commands_elsewhere": list(done.elsewhere),
+        "unignored": list(done.unignored),
+    }
+
+
+def render_init(done: "InitialisedProject") -> str:
+    """Return what `aigon init` found and did, for people."""
+    folders, checks = done.checks.folders, done.checks.checks
+    lines = [f"Profile of {place}: {name}" for place, name in folders.items()] or [f"Profile: {done.checks.profile}"]
+    lines += ["Checks:"] if checks else ["Checks:", "  none found"]
+    for c in checks:
+        if not c.missing:
+            lines += [f"  {c.name}: {render_command(c)}{'' if c.cwd == '.' else f'  (in {c.cwd})'}"]
+    lines += [f"  {c.name}: {c.missing} is not installed. {c.hint}" for c in checks if c.missing]
+    lines += [f"  {each.text}" for each in done.checks.absent]
+    lines += [f'{name} looks like a project of its own: name it in "paths" ({PROJECT_FILE})' for name in done.others]
+    if kept := done.kept_profile:
+        lines += [f'{PROJECT_FILE} says "profile": "{kept}": change it there to keep {done.checks.profile}']
+    if done.committed_schemas:
+        hint = f"git rm -rq {SCHEMA_FOLDER}   (for editors: aigon config schema --write)"
+        lines += [f"{SCHEMA_FOLDER}/ is no longer needed: {hint}"]
+    lines += [f"Wrote {name}" for name in done.written] + [f"Kept {name} as it is" for name in done.kept]
+    lines += [describe_command_file(one) for one in done.commands if one.state != "unchanged"]
+    lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in done.elsewhere]
+    if done.unignored:
+        lines += ["git does not ignore what tools leave here. Add to .gitignore:"]
+        lines += [f"  {line}" for line in done.unignored]
+    return "\n".join(lines)
 
 
 ConfigRow = tuple[str, object, str]

@@ -4,7 +4,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from aigon.checks.execution import render_command
 from aigon.model.checks import Check, Finding, Problem
+from aigon.model.failures import describe_first_problems
+from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
+from aigon.proof.vacuity import describe_passing
+from aigon.run.validate import ValidationPlan, ValidationReport
 from aigon.text.amounts import format_duration
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.quoting import fold
@@ -13,6 +18,8 @@ PROBLEMS = 50
 """Problems of one check that are listed as data; a linter on a new project may have thousands."""
 LONGEST = 1000
 """Characters of a command or a summary; `--json` has it whole."""
+NAMED = 8
+"""Problems of a failed check that are shown; `--json` has more."""
 HEADS = ("Check", "Role", "Result", "Time")
 _DETAILS = "    "
 _REST = len("remembered") + 8
@@ -149,3 +156,76 @@ def wrap_lines(text: str, width: int, first: str = "", others: str = "    ") -> 
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def build_plan_document(plan: ValidationPlan) -> dict[str, object]:
+    """Return the project and its checks as data, before any of them has run."""
+    project = plan.prepared.checks
+    return {
+        "feature_id": plan.prepared.feature.id,
+        "profile": project.profile,
+        "folders": dict(project.folders),
+        "checks": [build_check_document(row) for row in list_rows(plan, ())],
+        "missing": [{"check": c.name, "tool": c.missing, "hint": c.hint} for c in plan.checks if c.missing],
+        "absent": [{"role": a.role, "why": a.why, "ecosystem": a.ecosystem} for a in project.absent],
+    }
+
+
+def build_report_document(report: ValidationReport) -> dict[str, object]:
+    """Return everything that a validation found as data."""
+    texts = {c.number: c.text for c in report.plan.prepared.spec.criteria}
+    return {
+        **build_plan_document(report.plan),
+        "outcome": get_status(report.outcome),
+        "exit_code": int(get_exit_code(report.outcome)),
+        "checks": [build_check_document(row) for row in list_rows(report.plan, report.look.findings)],
+        "criteria": [
+            {"number": v.criterion, "text": texts[v.criterion], "verdict": v.status, "method": v.method,
+             "evidence": v.evidence, "reason": v.reason}
+            for v in report.look.verdicts
+        ],
+    }  # fmt: skip
+
+
+def list_rows(plan: ValidationPlan, findings: Sequence[Finding]) -> list[ValidationRow]:
+    """Return the checks with their findings, then what aigon itself checked."""
+    by_name = {finding.check: finding for finding in findings}
+    names = {check.name for check in plan.checks}
+    return [
+        *(ValidationRow(c, by_name.get(c.name), render_command(c)) for c in plan.checks),
+        *(ValidationRow(None, finding) for finding in findings if finding.check not in names),
+    ]
+
+
+def render_plan(plan: ValidationPlan, width: int) -> str:
+    """Return the profile, and what the project has and lacks, in lines of at most `width` columns."""
+    project = plan.prepared.checks
+    names = ", ".join(f"{check.name} (up to {format_duration(check.timeout)})" for check in plan.checks) or "none"
+    lines = [
+        *([] if project.folders and "." not in project.folders else [f"Profile: {project.profile}"]),
+        *(f"  in {folder}: profile {profile}" for folder, profile in project.folders.items()),
+        f"Checks: {names}",
+        *(f"  not installed: {c.missing}, for {c.name}. {c.hint}" for c in plan.checks if c.missing),
+        *(f"  {each.text}" for each in project.absent),
+    ]
+    return "\n".join(part for line in lines for part in wrap_lines(line, width))
+
+
+def render_report(report: ValidationReport, width: int = 0) -> str:
+    """Return the outcome; with a width, a table of the checks comes first."""
+    look = report.look
+    lines = [*render_check_table(list_rows(report.plan, look.findings), width), ""] if width else []
+    for finding in look.findings:
+        if finding.status in ("fail", "error") and finding.problems:  # nothing keeps its log
+            lines += [f"{finding.title}:", *(f"  {line}" for line in describe_first_problems(finding, NAMED)), ""]
+    passed = look.passed_at_base if look.adds_nothing else ()
+    lines += describe_passing(report.plan.prepared.spec.criteria, passed)
+    proven = sum(v.status == "met" for v in look.verdicts)
+    return "\n".join([*lines, f"{proven} of {len(look.verdicts)} criteria proven. {_describe_end(report.outcome)}."])
+
+
+def _describe_end(outcome: Outcome) -> str:
+    # No loop ran, so no guard stopped one, and there is no state to save.
+    if isinstance(outcome, Interrupted):
+        return f"Interrupted by {outcome.signal}; nothing was written"
+    return outcome.reason.capitalize() if isinstance(outcome, Stopped) else describe_outcome(outcome)

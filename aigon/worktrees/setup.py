@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from aigon.agents.configured import build_loop_command
+from aigon.agents.configured import build_loop_command, resolve_agents
 from aigon.checks.interpreters import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
@@ -15,12 +15,10 @@ from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
-from aigon.job.seat import checkout_lock, hold_set_up_lock
+from aigon.job.seat import checkout_lock, hold_set_up_lock, list_known_candidates
 from aigon.job.spec_locations import find_feature_to_begin
 from aigon.journal.records import Origin, candidate_records, list_candidates, locate_records
 from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
-from aigon.run.seating import list_known_candidates
-from aigon.run.seating import resolve_agents as agents_named
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature
 from aigon.spec.files import moved_to_stage
@@ -48,7 +46,7 @@ def _set_up_candidates(
     main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, how: Committing
 ) -> tuple[Candidate, ...]:
     config = load_configuration(open_work_tree(main.root))
-    agents, there = agents_named(main, names), list_known_candidates(main, wanted)
+    agents, there = resolve_agents(main.root, names), list_known_candidates(main, wanted)
     mode: Mode = "arena" if len(agents) > 1 else "worktree"
     plan = [(each, find_candidate(there, each.name) or find_candidate(there, each.label)) for each in agents]
     _refuse_closed(main, there[0].feature if there else wanted)

@@ -10,14 +10,13 @@ import yaml
 from aigon.agents.adapters import find_type
 from aigon.agents.command_file import (
     CommandTemplate,
-    inspect_command,
-    is_unedited_command,
     parse_template,
     render_command,
 )
 from aigon.agents.install_commands import InstallTarget, install_commands, load_templates
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles
+from aigon.text.command_marks import inspect_command, is_unedited_command
 
 NAMES = {"feature-create", "feature-implement", "feature-status", "feature-validate"}
 CLAUDE = AgentType("claude", "Claude Code", commands=CommandFiles(".claude/commands/{name}.md"))

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from aigon.agents import command_file
 from aigon.agents.api_agent.mcp import SERVERS_FILE, load_servers
 from aigon.checks.endpoints.plan import unpack_plan
 from aigon.checks.endpoints.schemas import parse_document as document
@@ -21,7 +20,7 @@ from aigon.files.resources import read_profiles
 from aigon.model import agent_types
 from aigon.profiles import profile
 from aigon.proof import protected_keys
-from aigon.text import documents
+from aigon.text import command_marks, documents
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
 
@@ -139,8 +138,8 @@ def prices(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """A command for people, and whose file it is."""
-    command_file.inspect_command(data)
-    command_file.is_unedited_command("a.md", data)
+    command_marks.inspect_command(data)
+    command_marks.is_unedited_command("a.md", data)
 
 
 def mcp(data: bytes) -> None:

@@ -40,31 +40,40 @@ def command(
 
 
 def _for_people(options: Options, verbose: bool) -> int:
-    """What happens line by line; with `verbose` what will be run before it, and how it was run after it."""
+    """Print what happens line by line; with `verbose`, also what will run and how it ran."""
+    from aigon.model.outcomes import get_exit_code
     from aigon.run.validate import validate
     from aigon.views.terminal.lines import LineSink
+    from aigon.views.validation import render_plan, render_report
 
     width = shutil.get_terminal_size((80, 24)).columns if verbose else 0
     with here() as checkout:
-        result = validate(
-            checkout, options, [LineSink(sys.stdout)], lambda plan: print(f"{plan.text(width)}\n") if verbose else None
+        report = validate(
+            checkout,
+            options,
+            [LineSink(sys.stdout)],
+            lambda plan: print(f"{render_plan(plan, width)}\n") if verbose else None,
         )
-    print(f"\n{result.text(width)}")
-    return result.exit_code
+    print(f"\n{render_report(report, width)}")
+    return int(get_exit_code(report.outcome))
 
 
 def _as_data(options: Options) -> int:
-    """One document; where no check can run, with what is known all the same."""
+    """Print one document; if no check can run, one with what is known all the same."""
+    from aigon.model.outcomes import get_exit_code
     from aigon.run.validate import validate
     from aigon.views.terminal.lines import LineSink
+    from aigon.views.validation import build_plan_document, build_report_document
 
     planned: dict[str, object] = {}
     try:
         with here() as checkout:
-            result = validate(checkout, options, [LineSink(sys.stderr)], lambda plan: planned.update(plan.document()))
+            report = validate(
+                checkout, options, [LineSink(sys.stderr)], lambda plan: planned.update(build_plan_document(plan))
+            )
     except AigonError as error:
         print(f"aigon: {explained(error)}", file=sys.stderr)
         answer({**planned, "error": as_document(error)}, "", as_json=True)
         return int(error.code)
-    answer(result.document(), "", as_json=True)
-    return result.exit_code
+    answer(build_report_document(report), "", as_json=True)
+    return int(get_exit_code(report.outcome))
