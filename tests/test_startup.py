@@ -9,7 +9,19 @@ import pytest
 from aigon.cli import VERBS
 from tests.lab import scrubbed
 
-HEAVY = {"anthropic", "git", "pydantic", "rich", "yaml", "markdown_it", "psutil", "httpx", "filelock", "platformdirs"}
+HEAVY = {
+    "anthropic",
+    "git",
+    "pydantic",
+    "rich",
+    "yaml",
+    "markdown_it",
+    "psutil",
+    "httpx",
+    "filelock",
+    "platformdirs",
+    "jinja2",
+}
 
 
 # `-X importtime` would be blind to `importlib.import_module`, which is how a verb is found.

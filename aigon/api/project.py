@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.journal.events import Event
     from aigon.process.running import Invocation
     from aigon.views.board_cards import Column
-    from aigon.views.report.gather import Made
+    from aigon.views.report.gather import Report
     from aigon.views.status import FeatureStatus
 
 
@@ -146,16 +146,16 @@ class Project:
         with Checkout.open(self.root) as checkout, open_main_checkout(checkout) as (main, _):
             return ask_to_stop(main, feature, agents, "now" if now else "finish")
 
-    def report(self, feature: str, form: Literal["html", "md"] = "html", output: Path | None = None) -> "Made":
+    def report(self, feature: str, form: Literal["html", "md"] = "html", output: Path | None = None) -> "Report":
         """Write the report on `feature` and return it with its facts; Markdown goes to no file without `output`.
 
         Raises AigonError: exit 2 for a feature that has not run, exit 7 if the file cannot be written.
         """
         from aigon.git.person import Checkout
-        from aigon.views.report.gather import written
+        from aigon.views.report.gather import write_report
 
         with Checkout.open(self.root) as checkout:
-            return written(checkout, feature, form, output)
+            return write_report(checkout, feature, form, output)
 
 
 def _describe_feature(place: "SpecLocation") -> FeatureInfo:

@@ -22,10 +22,10 @@ def command(feature: str, form: str, output: Path | None, opened: bool, as_json:
 
     The page is one file that needs no network. It can be written while a loop is running.
     """
-    from aigon.views.report.gather import written
+    from aigon.views.report.gather import write_report
 
     with here() as checkout:
-        made = written(checkout, feature, form, output)
+        made = write_report(checkout, feature, form, output)
     name = str(made.file) if made.file else None
     answer({**made.facts, "file": name, **({} if name else {"text": made.text})}, name or made.text.rstrip(), as_json)
     if opened:

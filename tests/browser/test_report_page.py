@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aigon.journal.account import FeatureAccount
-from aigon.views.report.page import page
+from aigon.views.report.page import render_page
 from tests.views.report.accounts import empty, hostile, long, one, three
 
 ATTACK = "<script>document.title='taken'</script>\"'><img src=https://example.invalid/x onerror=document.title='taken'>"
@@ -28,7 +28,7 @@ def shown(
 ) -> Iterator[tuple[Any, list[str], list[str]]]:
     """The page in a window of its own, what the console said, and which addresses were asked for."""
     file = folder / "report.html"
-    file.write_text(page(account), encoding="utf-8")
+    file.write_text(render_page(account), encoding="utf-8")
     context = browser.new_context(**how)
     window, said, asked = context.new_page(), [], []
     window.on("console", lambda message: said.append(message.text))

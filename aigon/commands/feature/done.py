@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, here, json_option, verify_option
-from aigon.views.report.gather import markdown
 
 if TYPE_CHECKING:
     from aigon.done.request import DoneRequest, DoneResult, MergeMethod, Retirement
+    from aigon.git.person import Checkout
 
 
 @click.command("feature-done")
@@ -55,9 +55,15 @@ def command(
         feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force, verify=verify
     )
     with here() as checkout:
-        done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=markdown)
+        done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=_render_report)
     answer(_document(done), _text(done, request), as_json)
     return 0
+
+
+def _render_report(checkout: "Checkout", feature: str) -> str:
+    from aigon.views.report.gather import write_report
+
+    return write_report(checkout, feature, "md", None).text
 
 
 def _document(done: "DoneResult") -> dict[str, object]:

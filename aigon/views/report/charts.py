@@ -1,70 +1,90 @@
-"""From values to places on a chart, and the few ticks that its axes need."""
+"""The charts of a report: from values to places in a picture of 360 by 208 pixels, which the template draws."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from aigon.journal.account import FeatureAccount, ProgressPoint, WorkAccount, list_progress
+from aigon.journal.account import FeatureAccount, ProgressPoint, list_progress
 from aigon.text.amounts import format_dollars, format_duration
-from aigon.views.report.markup import Markup, folding, joined, tag, text
+from aigon.text.quoting import clip
 
-CENT = 0.01
-_CLOCK = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+LEFT, RIGHT, TOP, FLOOR = 46.0, 346.0, 16.0, 170.0
+"""The rectangle of the lines and their labels."""
+CHARACTER = 6.4
+"""Pixels that a character of a label takes at most."""
+LABEL_GAP = 13
+NAME_CHARACTERS = 11
+MARKED_POINTS = 24
+"""Points of a line that get a marker each; of a longer line only the last point does."""
+TABLE_ROWS = 60
+MARKERS = (
+    "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0",  # a circle, a square, a triangle and a diamond
+    "M-3 -3h6v6h-6z",
+    "M0 -4l3.8 7h-7.6z",
+    "M0 -4.2l4.2 4.2l-4.2 4.2l-4.2 -4.2z",
+)
+DASHES = ("", "7 4", "2 3", "9 3 2 3")
+_CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 """Steps in seconds that people count time in."""
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """Values from 0 to `top` on pixels from `start` to `end`; `ticks` are the values that are named."""
+class Axis:
+    """Values from 0 to `top`, and those that are labelled."""
 
     top: float
     ticks: tuple[float, ...]
-    start: float
-    end: float
 
-    def at(self, value: float) -> float:
-        """The pixel of a value."""
-        return round(self.start + (self.end - self.start) * (value / self.top if self.top else 0), 1)
+    def place(self, value: float, start: float, end: float) -> float:
+        """Return the pixel of a value if the axis goes from pixel `start` to pixel `end`."""
+        return round(start + (end - start) * value / self.top, 1)
 
 
-def of_counts(highest: float, start: float, end: float, most: int = 4) -> Scale:
-    """Whole numbers: 0 and up to `most` more ticks, the last at or above the highest."""
-    step = max(1, _round_step(max(highest, 1) / most))
-    return _scale(ceil(max(highest, 1) / step) * step, step, start, end)
+def build_count_axis(highest: float) -> Axis:
+    """Return whole numbers; the last tick is at or above the highest value."""
+    step = max(1, _round_step(max(highest, 1) / 4))
+    return _build_even_axis(ceil(max(highest, 1) / step), step)
 
 
-def of_goal(highest: float, start: float, end: float) -> Scale:
-    """Whole numbers up to the highest, which has a tick of its own."""
+def build_goal_axis(highest: float) -> Axis:
+    """Return whole numbers up to the highest, which has a tick of its own."""
     top = max(highest, 1)
     step = max(1, _round_step(top / 4))
     below = [tick for tick in range(0, int(top), int(step)) if not tick or top - tick >= step * 0.6]
-    return Scale(top, (*below, top), start, end)
+    return Axis(top, (*below, top))
 
 
-def of_iterations(last: int, start: float, end: float) -> Scale:
-    """Iterations from 0 to the last, which is where the axis ends."""
-    step = max(1, _round_step(max(last, 1) / 6))
-    top = max(last, 1)
-    return Scale(top, tuple(range(0, top + 1, int(step))), start, end)
+def build_iteration_axis(last: float) -> Axis:
+    top = max(int(last), 1)
+    return Axis(top, tuple(range(0, top + 1, int(max(1, _round_step(top / 6))))))
 
 
-def of_money(highest: float, start: float, end: float) -> Scale:
-    """US dollars."""
-    step = _round_step(max(highest, CENT / 10) / 4)
-    return _scale(max(ceil(round(highest / step, 6)), 1) * step, step, start, end)
+def build_dollar_axis(highest: float) -> Axis:
+    step = _round_step(max(highest, 0.001) / 4)
+    return _build_even_axis(max(ceil(round(highest / step, 6)), 1), step)
 
 
-def of_seconds(longest: float, start: float, end: float) -> Scale:
-    """Time, in steps that people count it in."""
-    wanted = max(longest, 1) / 4
-    days = 86400 * ceil(wanted / 86400)
-    step = next((each for each in _CLOCK if each >= wanted), days)
+def build_time_axis(longest: float) -> Axis:
+    """Return seconds, in steps that people count time in."""
     top = max(longest, 1)
-    return Scale(top, tuple(range(0, floor(top) + 1, step)), start, end)
+    step = next((each for each in _CLOCK_STEPS if each >= top / 4), 86400 * ceil(top / 4 / 86400))
+    return Axis(top, tuple(range(0, floor(top) + 1, step)))
 
 
-def apart(wanted: Sequence[float], gap: float, lowest: float, highest: float) -> list[float]:
-    """The places nearest to those wanted that are `gap` from each other, between the two ends; in the same order."""
+def _build_even_axis(count: int, step: float) -> Axis:
+    return Axis(count * step, tuple(round(step * n, 6) for n in range(count + 1)))
+
+
+def _round_step(about: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, not below `about`."""
+    power = 10.0 ** floor(log10(about))
+    return power * next(factor for factor in (1, 2, 5, 10) if factor * power >= about * 0.999)
+
+
+def spread_labels(wanted: Sequence[float], gap: float, lowest: float, highest: float) -> list[float]:
+    """Return the nearest places that are `gap` apart between the two ends, in the same order."""
     order = sorted(range(len(wanted)), key=lambda at: (wanted[at], at))
     placed = [0.0] * len(wanted)
     at = lowest - gap
@@ -76,287 +96,188 @@ def apart(wanted: Sequence[float], gap: float, lowest: float, highest: float) ->
     return placed
 
 
-def _scale(top: float, step: float, start: float, end: float) -> Scale:
-    return Scale(top, tuple(round(step * n, 6) for n in range(round(top / step) + 1)), start, end)
+def _format_count(value: float) -> str:
+    return f"{value / 1000:g}k" if value >= 10_000 and value % 100 == 0 else f"{value:,.0f}"
 
 
-def _round_step(about: float) -> float:
-    """1, 2 or 5 times a power of ten, not below `about`."""
-    power = 10.0 ** floor(log10(about))
-    factor = next(each for each in (1, 2, 5, 10) if each * power >= about * 0.999)
-    return factor * power
+def _format_price(value: float) -> str:
+    return format_dollars(value) if value else "$0"
 
 
-WIDTH, HEIGHT = 360.0, 208.0
-LEFT, TOP, BOTTOM = 46.0, 16.0, 38.0
-CHARACTER = 6.4
-"""Pixels that a character of a label takes, at the most."""
-LONGEST = 11
-"""Characters of a name beside its line."""
-MARKED = 24
-"""Points of a line that get a marker each; of a longer one only the last does."""
-SHAPES = ("circle", "square", "triangle", "diamond")
-DASHES = ("", "7 4", "2 3", "9 3 2 3")
+def _format_clock(seconds: float) -> str:
+    """Return `0`, `30s`, `2m` or `1h 30m`: whole units, as ticks are."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    units = ((hours, "h"), (minute, "m"), (second, "s"))
+    return " ".join(f"{count}{unit}" for count, unit in units if count) or "0"
 
-Point = tuple[float, float]
+
+def _get_price(point: ProgressPoint) -> float | None:
+    return None if point.spend.unknown and not point.spend.usd else point.spend.usd
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What the y axis shows: `get` returns its value at a point, or None if it is unknown."""
+
+    key: str
+    title: str
+    get: Callable[[ProgressPoint], float | None]
+    format: Callable[[float], str] = _format_count
+    build_axis: Callable[[float], Axis] = build_count_axis
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """What the x axis shows. Over time a value holds until the next assessment, hence `steps`."""
+
+    key: str
+    title: str
+    get: Callable[[ProgressPoint], float]
+    format: Callable[[float], str]
+    build_axis: Callable[[float], Axis]
+    steps: bool
+
+
+CRITERIA = Measure("criteria", "Criteria passed", lambda p: p.proven, build_axis=build_goal_axis)
+MEASURES = (
+    CRITERIA,
+    Measure("tests", "Tests passing", lambda p: p.tests_passed),
+    Measure("cost", "Cost in US dollars", _get_price, _format_price, build_dollar_axis),
+    Measure("lines", "Lines changed since the base", lambda p: p.lines),
+)
+DIRECTIONS = (
+    Direction("i", "iteration", lambda p: p.number, _format_count, build_iteration_axis, steps=False),
+    Direction("t", "time the loop ran", lambda p: p.seconds, _format_clock, build_time_axis, steps=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line by name; `number` decides its looks, the same in every chart."""
+    """The values of one work. `number` decides its looks, the same in every chart."""
 
-    name: str
     number: int
-    points: tuple[Point, ...]
+    name: str
+    values: tuple[tuple[ProgressPoint, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A series as SVG. `leader` connects a label to the end of its line, if they are apart."""
+
+    number: int
+    dash: str
+    marker: str
+    path: str
+    marked: Sequence[Point]
+    leader: str
+    label: str
+    label_y: float
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart and what it is about. `across` names the axis of x and its scale, `up` makes that of y.
-
-    `goal` is a value that the lines are to reach; `named` is how a value is written.
-    """
+    """A measure in one direction: ticks are pairs of a pixel and a text, `right` is the end of the x axis."""
 
     key: str
     title: str
     across: str
-    series: tuple[Series, ...]
-    up: Callable[[float, float, float], Scale]
-    over: Callable[[float, float, float], Scale]
-    named: Callable[[float], str]
-    named_across: Callable[[float], str]
-    steps: bool = False
-    goal: float | None = None
-
-
-def svg(chart: Chart) -> Markup:
-    """The chart as one picture, with a title and a description for who cannot see it."""
-    x, y = _scales(chart)
-    goal = chart.goal and tag("line", x1=LEFT, x2=x.end, y1=y.at(chart.goal), y2=y.at(chart.goal), class_="goal")
-    return tag(
-        "svg",
-        tag("title", f"{chart.title}, {chart.across}", id=f"{chart.key}-t"),
-        tag("desc", text(_described(chart), 2000), id=f"{chart.key}-d"),
-        _axes(chart, x, y),
-        goal or None,
-        *(_line(chart, each, x, y) for each in chart.series),
-        _labels(chart, x, y),
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        role="img",
-        aria_labelledby=f"{chart.key}-t {chart.key}-d",
-    )
-
-
-def _scales(chart: Chart) -> tuple[Scale, Scale]:
-    xs = [x for each in chart.series for x, _ in each.points] or [0.0]
-    ys = [y for each in chart.series for _, y in each.points] + ([chart.goal] if chart.goal else [])
-    right = WIDTH - 14 - max((len(said) for _, _, said in _texts(chart)), default=0) * CHARACTER
-    return chart.over(max(xs), LEFT, right), chart.up(max(ys, default=0.0), HEIGHT - BOTTOM, TOP)
-
-
-def _axes(chart: Chart, x: Scale, y: Scale) -> Markup:
-    floor = HEIGHT - BOTTOM
-    grid = [tag("line", x1=LEFT, x2=x.end, y1=y.at(v), y2=y.at(v), class_="grid") for v in y.ticks]
-    named = [tag("text", chart.named(v), x=LEFT - 7, y=y.at(v) + 4, class_="tick end") for v in y.ticks]
-    below = [tag("text", chart.named_across(v), x=x.at(v), y=floor + 16, class_="tick middle") for v in x.ticks]
-    axis = tag("line", x1=LEFT, x2=x.end, y1=floor, y2=floor, class_="axis")
-    title = tag("text", chart.across, x=(LEFT + x.end) / 2, y=HEIGHT - 5, class_="tick middle")
-    return joined((*grid, axis, *named, *below, title))
-
-
-def _line(chart: Chart, series: Series, x: Scale, y: Scale) -> Markup | None:
-    if not series.points:
-        return None
-    places = [(x.at(a), y.at(b)) for a, b in series.points]
-    dash = DASHES[series.number % len(DASHES)] or None
-    marked = places if len(places) <= MARKED else places[-1:]
-    shape = SHAPES[series.number % len(SHAPES)]
-    return tag(
-        "g",
-        tag("path", d=_path(places, chart.steps), class_="line", stroke_dasharray=dash),
-        *(_marker(shape, a, b) for a, b in marked),
-        class_=f"s{series.number % 6}",
-    )
-
-
-def _path(places: Sequence[Point], steps: bool) -> str:
-    (a, b), *rest = places
-    parts = [f"M{a:g} {b:g}"]
-    parts += [f"H{x:g}V{y:g}" if steps else f"L{x:g} {y:g}" for x, y in rest]
-    return "".join(parts)
-
-
-def _marker(shape: str, x: float, y: float) -> Markup:
-    if shape == "circle":
-        return tag("circle", cx=x, cy=y, r=3.2)
-    if shape == "square":
-        return tag("rect", x=round(x - 3, 1), y=round(y - 3, 1), width=6, height=6)
-    corners = {"triangle": ((0, -4), (3.8, 3), (-3.8, 3)), "diamond": ((0, -4.2), (4.2, 0), (0, 4.2), (-4.2, 0))}[shape]
-    return tag("polygon", points=" ".join(f"{x + a:g},{y + b:g}" for a, b in corners))
-
-
-def _texts(chart: Chart) -> list[tuple[Series, Point, str]]:
-    """What stands at the end of each line: its name where there are several, and its last value."""
-    found = []
-    for each in chart.series:
-        if each.points:
-            value = chart.named(each.points[-1][1])
-            name = each.name if len(each.name) <= LONGEST else f"{each.name[: LONGEST - 1]}…"
-            found.append((each, each.points[-1], f"{name} {value}" if len(chart.series) > 1 else value))
-    return found
-
-
-def _labels(chart: Chart, x: Scale, y: Scale) -> Markup:
-    """In one column at the right, none over another; a thin line leads to each that is not where its line ends."""
-    texts = _texts(chart)
-    places = apart([y.at(point[1]) for _, point, _ in texts], 13, TOP, HEIGHT - BOTTOM)
-    return joined(
-        tag("g", _leader(x.at(p[0]), y.at(p[1]), x.end, at), tag("text", said, x=x.end + 9, y=round(at + 4, 1)),
-            class_=f"label s{each.number % 6}")
-        for (each, p, said), at in zip(texts, places, strict=True)
-    )  # fmt: skip
-
-
-def _leader(x: float, y: float, end: float, at: float) -> Markup | None:
-    if end - x < 6 and abs(at - y) < 3:
-        return None
-    return tag("path", d=f"M{x:g} {y:g}H{end:g}L{end + 6:g} {at:g}", class_="leader")
-
-
-def _described(chart: Chart) -> str:
-    return "; ".join(
-        f"{each.name}: from {chart.named(each.points[0][1])} to {chart.named(each.points[-1][1])}"
-        for each in chart.series
-        if each.points
-    )
-
-
-_ROWS = 60
-"""Rows of a table."""
+    description: str
+    right: float
+    x_ticks: Sequence[tuple[float, str]]
+    y_ticks: Sequence[tuple[float, str]]
+    goal: float | None
+    lines: Sequence[Line]
 
 
 @dataclass(frozen=True, slots=True)
-class ChartMeasure:
-    """Something that is plotted: `of` gives its value at a point, None where it is unknown."""
+class Figure:
+    """A measure in both directions and as a table, whose rows begin with the agent; or a note why there is none."""
 
-    key: str
     title: str
-    of: Callable[[ProgressPoint], float | None]
-    named: Callable[[float], str]
-    up: Callable[[float, float, float], Scale] = of_counts
-    goal: Callable[[FeatureAccount], float | None] = lambda _account: None
+    note: str = ""
+    charts: tuple[Chart, ...] = ()
+    heads: tuple[str, ...] = ()
+    rows: Sequence[tuple[str, str, str, str]] = ()
 
 
-def _whole(value: float) -> str:
-    return f"{value / 1000:g}k" if value >= 10_000 and value % 100 == 0 else f"{value:,.0f}"
+def build_figures(account: FeatureAccount) -> list[Figure]:
+    """Return a figure for each measure; none as long as no work has an iteration besides its base."""
+    if not any(len(work.steps) > 1 for work in account.works):
+        return []
+    return [_build_figure(account, measure) for measure in MEASURES]
 
 
-def _usd(value: float) -> str:
-    return "$0" if not value else format_dollars(value)
+def _build_figure(account: FeatureAccount, measure: Measure) -> Figure:
+    goal = len(account.items) if measure is CRITERIA else 0
+    lines = []
+    for number, work in enumerate(account.works):
+        values = tuple((p, float(value)) for p in list_progress(work) if (value := measure.get(p)) is not None)
+        if len(values) > 1:
+            lines.append(Series(number, work.name, values))
+    if not lines:
+        return Figure(measure.title, "No cost reported.")
+    if not goal and not any(value for each in lines for _, value in each.values):
+        return Figure(measure.title, f"{measure.format(0)} throughout.")
+    charts = tuple(_build_chart(lines, measure, direction, goal) for direction in DIRECTIONS)
+    heads = (*(("Agent",) if len(lines) > 1 else ()), "Iteration", "Time", measure.title)
+    rows = [
+        (each.name, str(point.number), format_duration(point.seconds), measure.format(value))
+        for each in lines
+        for point, value in each.values
+    ]
+    return Figure(measure.title, "", charts, heads, rows[:TABLE_ROWS])
 
 
-def _paid(point: ProgressPoint) -> float | None:
-    return None if point.spend.unknown and not point.spend.usd else point.spend.usd
+def _build_chart(series: Sequence[Series], measure: Measure, direction: Direction, goal: float) -> Chart:
+    labels = [measure.format(each.values[-1][1]) for each in series]
+    if len(series) > 1:
+        labels = [f"{clip(each.name, NAME_CHARACTERS)} {label}" for each, label in zip(series, labels, strict=True)]
+    right = RIGHT - max(map(len, labels)) * CHARACTER
+    x_axis = direction.build_axis(max(direction.get(point) for each in series for point, _ in each.values))
+    y_axis = measure.build_axis(max(goal, *(value for each in series for _, value in each.values)))
 
+    def place_y(value: float) -> float:
+        return y_axis.place(value, FLOOR, TOP)
 
-MEASURES = (
-    ChartMeasure("criteria", "Criteria proven", lambda p: p.proven, _whole, of_goal, lambda a: len(a.items)),
-    ChartMeasure("tests", "Tests passing", lambda p: p.tests_passed, _whole),
-    ChartMeasure("cost", "Cost in US dollars", _paid, _usd, of_money),
-    ChartMeasure("lines", "Lines changed since the base", lambda p: p.lines, _whole),
-)
-
-
-def plots(account: FeatureAccount) -> Markup | None:
-    """All charts; nothing where there is no way to plot: a base alone is a point."""
-    works = [(at, work, list_progress(work)) for at, work in enumerate(account.works)]
-    drawn = [(at, work, found) for at, work, found in works if len(found) > 1]
-    if not drawn:
-        return None
-    return tag(
-        "section",
-        tag("h2", "Progress"),
-        tag("input", type="radio", name="across", id="by-iteration", checked=True),
-        tag("label", "Over iterations", for_="by-iteration"),
-        tag("input", type="radio", name="across", id="by-time"),
-        tag("label", "Over time", for_="by-time"),
-        tag("div", *(_figure(account, each, drawn) for each in MEASURES), class_="plots"),
-        id="progress",
-        class_="progress",
-    )
-
-
-Drawn = Sequence[tuple[int, WorkAccount, tuple[ProgressPoint, ...]]]
-
-
-def _figure(account: FeatureAccount, measure: ChartMeasure, drawn: Drawn) -> Markup:
-    known = [(at, work, tuple(p for p in found if measure.of(p) is not None)) for at, work, found in drawn]
-    known = [each for each in known if len(each[2]) > 1]
-    caption = tag("figcaption", measure.title)
-    if not known:
-        return tag("figure", caption, tag("p", "No cost reported.", class_="none"))
-    if not measure.goal(account) and not any(measure.of(point) for _, _, found in known for point in found):
-        return tag("figure", caption, tag("p", f"{measure.named(0)} throughout.", class_="none"))
-    chart = _by_iteration(account, measure, known)
-    return tag(
-        "figure",
-        caption,
-        tag("div", svg(chart), class_="over-iterations"),
-        tag("div", svg(_by_time(chart, measure, known)), class_="over-time"),
-        folding("The numbers", _table(measure, known)),
-    )
-
-
-def _by_iteration(account: FeatureAccount, measure: ChartMeasure, known: Drawn) -> Chart:
+    points = [
+        [(x_axis.place(direction.get(point), LEFT, right), place_y(value)) for point, value in each.values]
+        for each in series
+    ]
+    label_places = spread_labels([line[-1][1] for line in points], LABEL_GAP, TOP, FLOOR)
     return Chart(
-        f"{measure.key}-i",
+        f"{measure.key}-{direction.key}",
         measure.title,
-        "iteration",
-        _series(known, measure, lambda p: p.number),
-        measure.up,
-        lambda last, start, end: of_iterations(int(last), start, end),
-        measure.named,
-        _whole,
-        goal=measure.goal(account),
+        direction.title,
+        "; ".join(
+            f"{each.name}: from {measure.format(each.values[0][1])} to {measure.format(each.values[-1][1])}"
+            for each in series
+        ),
+        right,
+        [(x_axis.place(tick, LEFT, right), direction.format(tick)) for tick in x_axis.ticks],
+        [(place_y(tick), measure.format(tick)) for tick in y_axis.ticks],
+        place_y(goal) if goal else None,
+        [
+            _draw_line(each.number, line, direction, right, label, label_y)
+            for each, line, label, label_y in zip(series, points, labels, label_places, strict=True)
+        ],
     )
 
 
-def _by_time(chart: Chart, measure: ChartMeasure, known: Drawn) -> Chart:
-    """The same over the time that loops ran: what was so stays so until the next look, hence steps."""
-    return replace(
-        chart,
-        key=f"{measure.key}-t",
-        across="time the loop ran",
-        series=_series(known, measure, lambda p: p.seconds),
-        over=of_seconds,
-        named_across=_clock,
-        steps=True,
+def _draw_line(
+    number: int, points: Sequence[Point], direction: Direction, right: float, label: str, label_y: float
+) -> Line:
+    (x, y), *rest = points
+    path = f"M{x:g} {y:g}" + "".join(f"H{a:g}V{b:g}" if direction.steps else f"L{a:g} {b:g}" for a, b in rest)
+    x, y = points[-1]
+    is_beside = right - x < 6 and abs(label_y - y) < 3
+    return Line(
+        number,
+        DASHES[number % len(DASHES)],
+        MARKERS[number % len(MARKERS)],
+        path,
+        points if len(points) <= MARKED_POINTS else points[-1:],
+        "" if is_beside else f"M{x:g} {y:g}H{right:g}L{right + 6:g} {label_y:g}",
+        label,
+        round(label_y + 4, 1),
     )
-
-
-def _series(known: Drawn, measure: ChartMeasure, across: Callable[[ProgressPoint], float]) -> tuple[Series, ...]:
-    return tuple(
-        Series(work.name, at, tuple((across(p), float(measure.of(p) or 0)) for p in found)) for at, work, found in known
-    )
-
-
-def _clock(seconds: float) -> str:
-    """`0`, `30s`, `2m`, `1h 30m`: whole units, as ticks are."""
-    if not seconds:
-        return "0"
-    hours, rest = divmod(round(seconds), 3600)
-    parts = [f"{hours}h" if hours else "", f"{rest // 60}m" if rest // 60 else "", f"{rest % 60}s" if rest % 60 else ""]
-    return " ".join(part for part in parts if part)
-
-
-def _table(measure: ChartMeasure, known: Drawn) -> Markup:
-    several = len(known) > 1
-    heads = (*(("Agent",) if several else ()), "Iteration", "Time", measure.title)
-    rows = [(work, point) for _, work, found in known for point in found][:_ROWS]
-    body = (
-        tag("tr", tag("th", work.name, scope="row") if several else None, tag("td", point.number),
-            tag("td", format_duration(point.seconds)), tag("td", measure.named(float(measure.of(point) or 0))))
-        for work, point in rows
-    )  # fmt: skip
-    head = tag("tr", *(tag("th", name, scope="col") for name in heads))
-    return tag("div", tag("table", tag("thead", head), tag("tbody", joined(body)), class_="numbers"), class_="scroll")

@@ -1,118 +1,168 @@
-"""The whole page: one file that loads nothing, runs nothing and can be read without either."""
+"""The page of a report: one file that loads nothing, runs nothing and can be read without either."""
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup, escape
+
 from aigon.files.resources import find_resource
-from aigon.journal.account import FeatureAccount, WorkAccount
-from aigon.text.amounts import format_timestamp
-from aigon.views.report import remains, words
-from aigon.views.report.charts import plots
-from aigon.views.report.criteria import criteria, matrix, strip
-from aigon.views.report.head import anchor, badge, head
-from aigon.views.report.iterations import iterations
-from aigon.views.report.markup import LARGEST, STAGES, Bounds, Links, Markup, joined, tag
+from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines, count_tests
+from aigon.journal.history import IterationRecord
+from aigon.journal.spending import format_cost
+from aigon.model.changes import Concern, FileChange
+from aigon.model.failures import group_problems, has_failed, select_errors
+from aigon.text.amounts import format_count, format_duration, format_timestamp
+from aigon.text.quoting import clean, clip
+from aigon.views.report import words
+from aigon.views.report.charts import build_figures
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What a browser may do with the page: show it."""
+LARGEST = 480_000
+"""Bytes of a page."""
+_LONGEST_LINK = 400
+"""Characters of a path that is linked."""
+_BAR = 80
+"""Pixels of the bar of the largest change."""
+_READ = 20
+"""Times the limit that is read of a text before it is cleaned: what a terminal does not show must not use it up."""
+_CODE = re.compile(r"`([^`\n]+)`")
 
 
-def page(account: FeatureAccount) -> str:
-    """The page, with as much of everything as fits into `LARGEST` bytes."""
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Characters of texts, and how many things of a kind. `full` are the iterations that are shown in full."""
+
+    text: int = 600
+    excerpt: int = 2_000
+    log: int = 40_000
+    said: int = 800
+    full: int = 12
+    columns: int = 60
+    criteria: int = 300
+    files: int = 120
+    problems: int = 6
+
+
+STAGES = (
+    Bounds(),
+    Bounds(text=400, excerpt=800, log=15_000, said=400, full=6, columns=40, criteria=150, files=60, problems=3),
+    Bounds(text=200, excerpt=200, log=4_000, said=150, full=2, columns=20, criteria=60, files=20, problems=1),
+    Bounds(text=100, excerpt=0, log=0, said=0, full=0, columns=8, criteria=30, files=5, problems=0),
+)
+"""From what a page usually shows to what always fits."""
+
+
+def render_page(account: FeatureAccount) -> str:
+    """Return the page, with as much of everything as fits into `LARGEST` bytes."""
+    figures, several = build_figures(account), len(account.works) > 1
     for bounds in STAGES:
-        made = _page(account, bounds)
-        if len(made.encode()) <= LARGEST:
+        page = _load_template().render(account=account, bounds=bounds, figures=figures, several=several)
+        if len(page.encode()) <= LARGEST:
             break
-    return made
-
-
-def _page(account: FeatureAccount, bounds: Bounds) -> str:
-    title = f"Feature {account.feature.name_for_people}: {account.title or account.feature.slug}"
-    meta = (
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-    )
-    body = tag("body", _main(account, bounds), _foot(account))
-    document = tag("html", tag("head", *meta, tag("title", title[:200]), tag("style", _style())), body, lang="en")
-    return f"<!doctype html>\n{document}\n"
+    return page
 
 
 @cache
-def _style() -> Markup:
-    return Markup(find_resource("templates", "report", "page.css").read_text(encoding="utf-8"))
+def _load_template() -> Template:
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_show_text
+    )
+    environment.filters |= {"text": _show_text, "line": _show_line, "block": _show_block}
+    environment.globals |= {
+        "style": Markup(find_resource("templates", "report", "page.css").read_text(encoding="utf-8")),
+        "words": words,
+        "anchor": _name_anchor,
+        "file_url": _find_url,
+        "first_line": _find_first_line,
+        "list_checks": _list_checks,
+        "list_concerns": _list_concerns,
+        "list_notices": _list_notices,
+        "list_places": _list_places,
+        "rank_changes": _rank_changes,
+    }
+    shared = (
+        count_changed_lines, count_tests, format_cost, format_count, format_duration, format_timestamp, group_problems,
+        has_failed, select_errors,
+    )  # fmt: skip
+    environment.globals |= {function.__name__: function for function in shared}
+    return environment.from_string(find_resource("templates", "report", "page.html").read_text(encoding="utf-8"))
 
 
-def _main(account: FeatureAccount, bounds: Bounds) -> Markup:
-    sections = joined(_sections(account, bounds))
-    return tag("main", head(account), _contents(account, sections), sections)
+def _show_text(value: object, limit: int = 400) -> Markup:
+    """Return at most `limit` characters of text as HTML, without what a reader cannot see; markup as it is."""
+    if isinstance(value, Markup):
+        return value
+    return Markup("") if value is None else escape(clip(clean(str(value)[: limit * _READ]), limit))
 
 
-def _contents(account: FeatureAccount, sections: Markup) -> Markup:
-    """Links to those parts of the page that are there."""
-    several = len(account.works) > 1
+def _show_line(value: str, limit: int = 300) -> Markup:
+    """Return text on one line, in which what is in backticks is shown as code."""
+    parts = _CODE.split(clip(" ".join(clean(value[: limit * _READ]).split()), limit))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def _show_block(value: str, limit: int) -> Markup:
+    """Return text with its line breaks, in a block that scrolls. If it is cut, its end stays, which says most."""
+    whole = clean(value[-limit * _READ :]).strip("\n")
+    left_out = len(whole) - limit
+    cut = whole if left_out <= 0 else f"… {left_out:,} characters before this are left out\n{whole[-limit:]}"
+    return Markup('<pre tabindex="0">{}</pre>').format(cut)
+
+
+def _name_anchor(work: WorkAccount, part: str = "") -> str:
+    """Return the id of the element about a work, or about a part of it."""
+    return "-".join(filter(None, ("work", work.label or "solo", part)))
+
+
+def _find_url(account: FeatureAccount, work: WorkAccount, path: str, line: int, commit: str) -> str:
+    """Return where the forge shows a file as `commit` has it, else the last one of the work; "" for nowhere."""
+    commit = commit or work.commit
+    if not account.forge or not commit or len(path) > _LONGEST_LINK or path.startswith("/") or ".." in path.split("/"):
+        return ""
+    return account.forge.file(commit, path, line)
+
+
+def _find_first_line(message: str) -> str:
+    return next((line for line in message.splitlines() if line.strip()), "no message")
+
+
+def _list_places(account: FeatureAccount) -> list[tuple[str, str]]:
+    """Return the id and the title of every part that the page may have."""
     places = [("criteria", "Criteria"), ("progress", "Progress")]
-    places += [(anchor(work), work.name) for work in account.works] if several else _parts(account.works[0])
-    there = [tag("a", name, href=f"#{place}") for place, name in places if f' id="{place}"' in sections]
-    return tag("nav", *there, aria_label="On this page")
+    if len(account.works) > 1:
+        return [*places, *((_name_anchor(work), work.name) for work in account.works)]
+    titles = ("Checks", "Integrity", "Iterations", "Changes")
+    return [*places, *((_name_anchor(account.works[0], title.lower()), title) for title in titles)]
 
 
-def _parts(work: WorkAccount) -> list[tuple[str, str]]:
-    parts = (("checks", "Checks"), ("integrity", "Integrity"), ("iterations", "Iterations"), ("changes", "Changes"))
-    return [(anchor(work, part), name) for part, name in parts]
+def _list_checks(steps: Sequence[IterationRecord]) -> dict[str, str]:
+    """Return the titles of the checks that ran, by name."""
+    return {finding.check: finding.title for step in steps for finding in step.look.findings}
 
 
-def _sections(account: FeatureAccount, bounds: Bounds) -> list[Markup | None]:
-    if len(account.works) == 1:
-        work = account.works[0]
-        first = tag("section", tag("h2", "Criteria"), criteria(account, work, bounds), id="criteria")
-        return [first, plots(account), *_of_work(account, work, bounds, "h2")]
-    first = tag("section", tag("h2", "Criteria"), matrix(account, bounds), id="criteria")
-    return [first, plots(account), *(_agent(account, work, bounds) for work in account.works)]
+def _list_concerns(work: WorkAccount) -> list[tuple[Concern, IterationRecord, bool]]:
+    """Return the concerns of all iterations, where each was last seen, and whether it is gone since."""
+    latest = {(c.rule, c.key) for c in work.last.look.concerns} if work.last else set()
+    seen = {(c.rule, c.key): (c, step) for step in work.steps for c in step.look.concerns}
+    return [(concern, step, key not in latest) for key, (concern, step) in seen.items()]
 
 
-def _agent(account: FeatureAccount, work: WorkAccount, bounds: Bounds) -> Markup:
-    """Everything about one agent of several."""
-    commit = joined([" at ", Links(account, work).commit(work.commit)]) if work.commit else None
-    return tag(
-        "section",
-        tag("h2", work.name, " ", badge(work.standing)),
-        tag("p", tag("code", work.branch or "no branch yet"), commit, class_="how"),
-        tag("p", words.of_one(work)) if work.history.runs else None,
-        tag("h3", "Criteria"),
-        criteria(account, work, bounds),
-        *_of_work(account, work, bounds, "h3"),
-        id=anchor(work),
-        class_="agent",
-    )
-
-
-def _of_work(account: FeatureAccount, work: WorkAccount, bounds: Bounds, level: str) -> list[Markup | None]:
-    """The parts about one work, each under its heading; those that have nothing to say are left out."""
-    parts: list[tuple[str, str, Markup | None]] = [
-        ("checks", "Checks", strip(work, bounds)),
-        ("integrity", "Integrity", remains.integrity(account, work, bounds)),
-        ("iterations", "Iterations", iterations(account, work, bounds) if work.steps else None),
-        ("changes", "Changes", remains.changes(account, work, bounds)),
-        ("runs", "Runs", remains.runs(work)),
-        ("said", "Warnings and parked work", remains.said(work, bounds)),
-        ("log", "Log", remains.log(work, bounds)),
+def _list_notices(work: WorkAccount) -> list[tuple[str, str]]:
+    """Return warnings, what was saved aside and what could not be read, each with the ref that holds it."""
+    vacuous = words.list_vacuous(work)
+    warnings = dict.fromkeys(notice.text for notice in work.history.notices if notice.level == "warning")
+    return [
+        *((text, "") for text in warnings if text not in vacuous),
+        *((f"Saved aside: {parked.what}", parked.ref) for parked in work.history.parked),
+        *((f"Not read: {text}", "") for text in work.unread),
     ]
-    return [tag("section", tag(level, name), inside, id=anchor(work, key)) for key, name, inside in parts if inside]
 
 
-def _foot(account: FeatureAccount) -> Markup:
-    """Where the facts are from."""
-    base = Links(account, account.works[0]).commit(account.base) if account.base else "unknown"
-    unpushed = account.forge and not all(work.pushed for work in account.works if work.steps)
-    links = " Links to commits work once the branch is pushed." if unpushed else ""
-    return tag(
-        "footer",
-        tag(
-            "p",
-            f"Written by aigon at {format_timestamp(account.written)} UTC from its own journals. Base: ",
-            base,
-            f".{links}",
-        ),
-    )
+def _rank_changes(work: WorkAccount) -> list[tuple[FileChange, float, float]]:
+    """Return the changed files, the largest change first, each with the two lengths of its bar."""
+    sizes = [(change, max(change.added, 0), max(change.removed, 0)) for change in work.changes]
+    sizes.sort(key=lambda size: -(size[1] + size[2]))
+    most = max((added + removed for _, added, removed in sizes), default=0) or 1
+    return [(change, round(_BAR * a / most, 1), round(_BAR * r / most, 1)) for change, a, r in sizes]

@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 
-from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
+from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount, count_changed_lines, seconds_between
 from aigon.journal.attempt import describe_checks
-from aigon.journal.history import IterationRecord
-from aigon.journal.spending import describe_spend
+from aigon.journal.history import IterationRecord, RunRecord
+from aigon.journal.spending import describe_spend, format_cost
 from aigon.model.candidates import format_run_command
+from aigon.model.changes import ConcernLevel
 from aigon.model.checks import CheckStatus, Finding
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, describe_outcome, describe_success
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
-from aigon.text.amounts import format_count
+from aigon.text.amounts import format_count, format_duration, format_timestamp
 
 STANDINGS = {
     "met": ("✓", "Proven"),
@@ -25,7 +26,7 @@ STANDINGS = {
     "broken_off": ("!", "Broken off"),
     "not_started": ("–", "Not started"),
 }
-"""A sign and a word for how a work stands."""
+"""A sign and a word for how a work ended."""
 CHECKS: dict[CheckStatus, tuple[str, str]] = {
     "pass": ("✓", "pass"),
     "fail": ("✗", "fail"),
@@ -33,10 +34,17 @@ CHECKS: dict[CheckStatus, tuple[str, str]] = {
     "skipped": ("–", "skip"),
 }
 VERDICTS: dict[VerdictStatus, tuple[str, str]] = {
-    "met": ("✓", "proven"),
-    "unmet": ("✗", "open"),
-    "unclear": ("?", "unclear"),
+    "met": ("✓", "passed"),
+    "unmet": ("✗", "failed"),
+    "unclear": ("?", "needs review"),
 }
+NOT_ASSESSED = "not assessed"
+CONCERNS: dict[ConcernLevel, tuple[str, str]] = {
+    "restore": ("!", "put back"),
+    "review": ("?", "to review"),
+    "note": ("·", "noted"),
+}
+CHANGES = {"A": "added", "D": "deleted", "M": "changed", "T": "type changed"}
 _METHODS = {
     "verify": "by its command, which has to exit with 0",
     "metric": "by the number that its command prints",
@@ -48,98 +56,113 @@ _METHODS = {
 }
 
 
-def lead(account: FeatureAccount) -> str:
-    """The outcome in one sentence."""
+def describe_outcomes(account: FeatureAccount) -> str:
+    """Return how all works ended, in one sentence."""
     if len(account.works) == 1:
-        return of_one(account.works[0])
-    proven, works = account.proven, format_count(len(account.works), "agent")
+        return describe_work(account.works[0])
+    works = format_count(len(account.works), "agent")
     running = sum(work.running for work in account.works)
     still = f"; {format_count(running, 'loop')} still running" if running else ""
-    if not proven:
+    if not account.proven:
         best = account.shown_first
-        return f"None of {works} has proven it: the furthest is {best.name} with {score(best)} criteria{still}."
-    names = ", ".join(work.name for work in proven)
-    return f"{len(proven)} of {works} proved every criterion: {names}{still}."
+        return f"None of {works} has proven it: the furthest is {best.name} with {format_score(best)} criteria{still}."
+    names = ", ".join(work.name for work in account.proven)
+    return f"{len(account.proven)} of {works} proved every criterion: {names}{still}."
 
 
-def of_one(work: WorkAccount) -> str:
-    """How one work ended, in a sentence."""
-    outcome, after = work.history.outcome, format_count(iterations(work), "iteration")
+def describe_work(work: WorkAccount) -> str:
+    """Return how one work ended, in a sentence."""
+    outcome, after = work.history.outcome, format_count(_count_iterations(work), "iteration")
     if work.running and not work.steps:
-        return "A loop has begun and looks at the base."
+        return "A loop has started and is assessing the baseline."
     if work.running:
-        return f"A loop is working on it: {score(work)} criteria are proven after {after}."
+        return f"A loop is working on it: {format_score(work)} criteria passed after {after}."
     if isinstance(outcome, Met):
         caveats = "".join(f"; {caveat}" for caveat in outcome.caveats)
         return f"{describe_success(outcome)}, after {after}{caveats}."
     why = describe_outcome(outcome).rstrip(".") if outcome else "The last run broke off without an outcome"
-    return f"{why}. {score(work)} criteria are proven after {after}."
+    return f"{why}. {format_score(work)} criteria passed after {after}."
 
 
-def taking(account: FeatureAccount) -> tuple[str, WorkAccount | None, str]:
-    """What to do now: in words, which work is meant (None for no single one), and the command."""
-    name, proven = account.feature.name_for_people, account.proven
+def recommend(account: FeatureAccount) -> tuple[str, WorkAccount | None, str]:
+    """Return what to do now, the work that it is about (None for no single one), and the command."""
+    name, proven, proposed = account.feature.name_for_people, account.proven, _find_winner(account)
     if account.feature.stage == "done":
         return "It is done already.", None, ""
     if len(proven) == 1:
         label = f" {proven[0].label}" if proven[0].label else ""
         into = f", to merge it into {account.target}" if account.target else ""
         return f"Take this branch{into}:", proven[0], f"aigon feature-done {name}{label}"
-    if proven and (work := _proposed(account)):
-        return "Take this branch, the comparison says:", work, f"aigon feature-done {name} {work.label}"
+    if proposed:
+        return "Take this branch, the comparison says:", proposed, f"aigon feature-done {name} {proposed.label}"
     if proven:
         return "Compare those that proved it:", None, f"aigon feature-eval {name}"
-    best = account.shown_first
     if any(work.running for work in account.works):
         return "Not ready to merge yet. Follow it with:", None, f"aigon feature-status {name}"
+    best = account.shown_first
     return "Not ready to merge. Continue with:", best, format_run_command(name, best.label)
 
 
-def _proposed(account: FeatureAccount) -> WorkAccount | None:
-    found = account.proposed
-    return next((w for w in account.proven if found and found.kind == "winner" and w.label == found.label), None)
+def list_reasons(account: FeatureAccount) -> tuple[str, ...]:
+    """Return why the comparison proposes its winner; none if that no longer holds."""
+    return account.proposed.reasons if account.proposed and _find_winner(account) else ()
 
 
-def reasons(account: FeatureAccount) -> tuple[str, ...]:
-    """Why the comparison says so; none where it was not made, or is about something else by now."""
-    return account.proposed.reasons if account.proposed and _proposed(account) else ()
+def _find_winner(account: FeatureAccount) -> WorkAccount | None:
+    proposed = account.proposed
+    if proposed is None or proposed.kind != "winner":
+        return None
+    return next((work for work in account.proven if work.label == proposed.label), None)
 
 
-def score(work: WorkAccount) -> str:
-    """`5 of 7`."""
-    return f"{work.proven} of {work.total}"
+def list_facts(work: WorkAccount) -> list[tuple[str, str]]:
+    """Return the numbers that count, by name."""
+    changes = f"{format_lines(*count_changed_lines(work.changes))} in {format_count(len(work.changes), 'file')}"
+    used, runs = _count_iterations(work), work.history.runs
+    limit = runs[0].started.max_iterations if len(runs) == 1 else 0  # a resume counts anew
+    return [
+        ("Criteria", f"{format_score(work)} passed"),
+        ("Checks", describe_checks(work.findings).replace(" checks", "", 1)),
+        ("Cost", _describe_cost(work)),
+        ("Time", format_duration(work.seconds)),
+        ("Iterations", f"{used} of at most {limit}" if limit and used <= limit else str(used)),
+        ("Changes", changes if work.changes else "none"),
+    ]
 
 
-def iterations(work: WorkAccount) -> int:
-    """Iterations of the last run and its resumes; the look at the base is none."""
-    return sum(step.number > 0 for step in work.steps)
-
-
-def checks(work: WorkAccount) -> str:
-    """`4 of 4 green`, or that none ran."""
-    return describe_checks(work.findings).replace(" checks", "", 1)
-
-
-def cost(work: WorkAccount) -> str:
-    """What all runs cost, and how well that is known."""
+def _describe_cost(work: WorkAccount) -> str:
+    """Return what all runs cost, and how well that is known."""
     history = work.history
     known = history.statuses - {"unknown"}
     if not history.statuses and not history.spend.usd:
         return "nothing spent"
     if not known or (history.spend.unknown and not history.spend.usd):
         return "unknown"
-    how = "reported" if known == {"reported"} else "estimated" if known == {"estimated"} else "partly estimated"
-    return f"{describe_spend(history.spend)} ({how})"
+    return f"{describe_spend(history.spend)} ({next(iter(known)) if len(known) == 1 else 'partly estimated'})"
 
 
-def passing(work: WorkAccount) -> tuple[str, ...]:
+def _count_iterations(work: WorkAccount) -> int:
+    return sum(step.number > 0 for step in work.steps)
+
+
+def format_score(work: WorkAccount) -> str:
+    """Return `5 of 7`."""
+    return f"{work.proven} of {work.total}"
+
+
+def format_lines(added: int, removed: int) -> str:
+    """Return `+12 −3`; git counts no lines of a binary file."""
+    return "binary" if added < 0 or removed < 0 else f"+{added:,} −{removed:,}"
+
+
+def list_vacuous(work: WorkAccount) -> tuple[str, ...]:
     """Return the warnings about criteria that passed before anything was built."""
     if not work.last:
         return ()
-    return describe_passing([_as_decided(work, item) for item in work.items], work.last.look.passed_at_base)
+    return describe_passing([_bind_check(work, item) for item in work.items], work.last.look.passed_at_base)
 
 
-def _as_decided(work: WorkAccount, item: CriterionItem) -> CriterionItem:
+def _bind_check(work: WorkAccount, item: CriterionItem) -> CriterionItem:
     """Return the criterion with the check that a run bound it to; the spec alone does not tell."""
     verdict = work.verdict(item.number)
     if item.kind == "judge" and verdict and verdict.method.startswith("check:"):
@@ -147,29 +170,42 @@ def _as_decided(work: WorkAccount, item: CriterionItem) -> CriterionItem:
     return item
 
 
-def decided(verdict: Verdict | None) -> str:
-    """How a criterion was decided."""
+def describe_method(verdict: Verdict | None) -> str:
+    """Return how a criterion was decided."""
     if verdict is None:
-        return "not looked at yet"
+        return NOT_ASSESSED
     if verdict.method.startswith("check:"):
         return f"by the check {verdict.method.removeprefix('check:')}"
     return _METHODS.get(verdict.method, f"by {verdict.method}")
 
 
-def command_of(work: WorkAccount, number: int, verdict: Verdict | None) -> Finding | None:
-    """What decided a criterion by running: its own command, or the check that it is bound to."""
+def find_deciding_command(work: WorkAccount, number: int, verdict: Verdict | None) -> Finding | None:
+    """Return the finding that decided a criterion: of its own command, or of the check that it is bound to."""
     if work.last is None or verdict is None:
         return None
-    own = next((found for found in work.last.asked if found.check == f"criterion-{number}"), None)
+    findings = {finding.check: finding for finding in reversed((*work.findings, *work.last.asked))}
     bound = verdict.method.removeprefix("check:") if verdict.method.startswith("check:") else ""
-    return own or next((found for found in work.findings if bound and found.check == bound), None)
+    return findings.get(f"criterion-{number}") or findings.get(bound)
 
 
-def turn_end(turn: Turn) -> str:
-    """How a turn ended."""
-    return turn.end.replace("_", " ") + (f", exit code {turn.exit_code}" if turn.exit_code else "")
+def describe_turn(turn: Turn) -> str:
+    """Return who worked, how the turn ended, how long it took and what it cost."""
+    model = f" with {turn.model}" if turn.model else ""
+    end = turn.end.replace("_", " ") + (f", exit code {turn.exit_code}" if turn.exit_code else "")
+    usage = turn.usage
+    tokens = f", {usage.input + usage.cached:,} tokens in and {usage.output:,} out" if usage else ""
+    price = f"cost {format_cost(turn.cost, turn.cost_status)}"
+    return f"{turn.agent}{model}: {end} after {format_duration(turn.duration)}, {price}{tokens}"
 
 
-def title_of(step: IterationRecord) -> str:
-    """`Iteration 2`, or the base."""
-    return f"Iteration {step.number}" if step.number else "The base"
+def describe_run(run: RunRecord) -> str:
+    """Return when a run began, how long it took and how it ended."""
+    verb = "resumed" if run.started.resumed else "started"
+    end = describe_outcome(run.finished.outcome) if run.finished else "no outcome recorded"
+    took = format_duration(seconds_between(run.started.at, run.heard))
+    return f"{format_timestamp(run.started.at)} {verb}, {took}: {end}"
+
+
+def name_step(step: IterationRecord) -> str:
+    """Return `Iteration 2`, or `The baseline`."""
+    return f"Iteration {step.number}" if step.number else "The baseline"

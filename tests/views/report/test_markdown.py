@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from aigon.views.report.markdown import markdown, plain
+from aigon.views.report.markdown import escape_line, render_markdown
 from tests.views.report.accounts import hostile, one, three
 
 ONE = """\
@@ -19,21 +19,21 @@ Take this branch, to merge it into main: `feature-42-dark-mode` at \
 
 | Criteria | Checks | Cost | Time | Iterations | Changes |
 | --- | --- | --- | --- | --- | --- |
-| 2 of 2 proven | 2 of 2 green | \\$0.40 (reported) | 30m 00s | 2 of at most 5 | +20 −2 in 2 files |
+| 2 of 2 passed | 2 of 2 green | \\$0.40 (reported) | 30m 00s | 2 of at most 5 | +20 −2 in 2 files |
 """
 
 
 def test_it_begins_with_the_outcome_what_to_take_and_the_numbers() -> None:
-    assert markdown(one()).startswith(ONE)
+    assert render_markdown(one()).startswith(ONE)
 
 
 def test_of_several_agents_there_is_a_row_each() -> None:
-    text = markdown(three())
-    assert "| cc | ✓ Proven | 2 of 2 proven |" in text and "| cx | ■ Stopped short | 1 of 2 proven |" in text
+    text = render_markdown(three())
+    assert "| cc | ✓ Proven | 2 of 2 passed |" in text and "| cx | ■ Stopped short | 1 of 2 passed |" in text
 
 
 def test_nobody_is_mentioned_and_nothing_is_linked() -> None:
-    said = plain("thanks @ada see https://evil.example www.evil.example #12 GH-3 [x](y) <b> a_b_ a@b.example")
+    said = escape_line("thanks @ada see https://evil.example www.evil.example #12 GH-3 [x](y) <b> a_b_ a@b.example")
     assert not re.search(r"@\w|://|www\.|(?<!\\)#|#\d|GH-|(?<!\\)[\[<](?!!--)|(?<!\\)_", said)
 
 
@@ -46,7 +46,7 @@ WORDS = st.sampled_from(
 @given(st.lists(st.one_of(WORDS, st.text(max_size=6)), min_size=1, max_size=6))
 def test_whatever_stands_in_any_field_no_element_and_no_link_comes_of_it(parts: list[str]) -> None:
     word = "".join(parts)
-    tokens = MarkdownIt("commonmark").enable("table").parse(markdown(hostile(lambda field: f"{word} {field}")))
+    tokens = MarkdownIt("commonmark").enable("table").parse(render_markdown(hostile(lambda field: f"{word} {field}")))
     inline = [child for token in tokens for child in token.children or ()]
     links = [str(child.attrs["href"]) for child in inline if child.type == "link_open"]
     assert all(link.startswith("https://github.com/ada/tea/") for link in links)
