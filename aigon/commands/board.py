@@ -12,7 +12,7 @@ from aigon.commands.common import answer, json_option
 @click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not just the newest.")
 @json_option
 def command(everything: bool, as_json: bool) -> int:
-    """Show the features as cards in columns by stage: criteria proven, running loops, how the last run ended.
+    """Show the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
 
     Each feature is shown by the branch that it is worked on, whichever branch is checked out. Proven is what aigon saw
     at its last look; ticked, where no run has looked, is what boxes claim. A loop that is running does not notice; in a

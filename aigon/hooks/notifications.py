@@ -124,7 +124,7 @@ def build_document(event: RunFinished, state: State) -> dict[str, object]:
     total = started.criteria_total if started else 0
     feature = started.feature_id if started else ""
     slug = started.slug if started else ""
-    tally = f"exit code {event.exit_code}, {met} of {total} criteria proven, {describe_spend(state.spend)}"
+    tally = f"exit code {event.exit_code}, {met} of {total} criteria passed, {describe_spend(state.spend)}"
     return {
         "schema_version": SCHEMA_VERSION,
         "text": fold(f"aigon, feature {feature} {slug}: {describe_outcome(event.outcome)} ({tally})", MAX_TEXT_CHARS),

@@ -43,10 +43,10 @@ def count_passed_checks(results: Sequence[CheckResult]) -> tuple[int, int]:
 
 
 def describe_checks(results: Sequence[CheckResult]) -> str:
-    """Count the project's own checks, and name those of aigon's that failed: `2 of 3 checks green, Git red`."""
+    """Count the project's own checks, and name those of aigon's that failed: `2 of 3 checks passed, Git red`."""
     green, total = count_passed_checks(results)
     skipped = sum(result.check not in OWN_ROLES and result.status == "skipped" for result in results)
-    words = [f"{green} of {total} checks green" if total else "no check ran"]
+    words = [f"{green} of {total} checks passed" if total else "no check ran"]
     words += [f"{skipped} skipped"] if skipped else []
     words += [f"{r.title} red" for r in results if r.check in OWN_ROLES and r.status in ("fail", "error")]
     return ", ".join(words)

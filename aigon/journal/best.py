@@ -91,17 +91,17 @@ def name_assessment(look: IterationFinished) -> str:
 
 
 def describe_progress(look: IterationFinished, base: IterationFinished | None = None) -> str:
-    """Return `3 of 4 proven`, and what speaks against it."""
+    """Return `3 of 4 passed`, and what speaks against it."""
     against = [f"{count_reviews(look)} to review"] if count_reviews(look) else []
     against += [f"{format_count(gone, 'regression')} from the base"] if (gone := count_regressions(look, base)) else []
-    return ", ".join([f"{count_passed_criteria(look)} of {len(look.verdicts)} proven", *against])
+    return ", ".join([f"{count_passed_criteria(look)} of {len(look.verdicts)} passed", *against])
 
 
 def explain_better(look: IterationFinished, other: IterationFinished, base: IterationFinished | None) -> str:
     """Return why `look` is better than the later `other`, by the first thing that tells them apart."""
     mine, theirs = rate_assessment(look, base), rate_assessment(other, base)
     if mine == theirs:
-        return "nothing more was proven after it"
+        return "no more criteria passed after it"
     at = next(number for number in range(len(mine)) if mine[number] != theirs[number])
     if at < 2:
         return f"{name_assessment(other)} has {describe_progress(other, base)}"

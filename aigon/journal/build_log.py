@@ -72,7 +72,7 @@ def render_row(attempt: Attempt) -> str:
             "{}/{}".format(*count_passed_checks(attempt.checks)) if attempt.judged else "",
             _tests(attempt.checks),
             f"{attempt.proven}/{attempt.criteria}" if attempt.judged else "",
-            ("better" if attempt.better else "no better" if attempt.judged else "not looked at") if turned else "",
+            ("better" if attempt.better else "no better" if attempt.judged else "not assessed") if turned else "",
             _cost(attempt) if turned else "",
         )
     )

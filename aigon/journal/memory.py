@@ -34,18 +34,17 @@ def render_section(attempt: Attempt) -> str:
 
 def render_line(attempt: Attempt) -> str:
     """Return the same in one line."""
-    reached = f"proven {attempt.proven} of {attempt.criteria}, {describe_checks(attempt.checks)}"
+    reached = f"passed {attempt.proven} of {attempt.criteria} criteria, {describe_checks(attempt.checks)}"
     parts = [describe_changes(attempt, 3), reached] if attempt.judged else [describe_ending(attempt)]
-    parts += (
-        [f"red: {_join_first([code_span(check.title, 40) for check in attempt.failing], 4)}"] if attempt.failing else []
-    )
+    failing = [code_span(check.title, 40) for check in attempt.failing]
+    parts += [f"failed: {_join_first(failing, 4)}"] if failing else []
     parts += [f"open: {_join_first([str(each.criterion) for each in attempt.open], 10)}"] if attempt.open else []
     return "; ".join([*parts, *_describe_repeats(attempt)])
 
 
 def _describe_progress(attempt: Attempt) -> str:
     if not attempt.judged:
-        return "not looked at"
+        return "not assessed"
     if attempt.better:
         return "better than before"
     return "no better than before" if attempt.score == attempt.best else "worse than the best before"
@@ -108,7 +107,7 @@ def _describe_result(attempt: Attempt) -> str:
         [f"{tests} test{'' if tests == 1 else 's'} passed"] if any(check.counts for check in attempt.checks) else []
     )
     return ", ".join(
-        [f"{attempt.proven} of {attempt.criteria} criteria proven", describe_checks(attempt.checks), *passed]
+        [f"{attempt.proven} of {attempt.criteria} criteria passed", describe_checks(attempt.checks), *passed]
     )
 
 

@@ -33,7 +33,7 @@ _LEVELS = (
 
 
 REASON = 500
-"""Characters of the reason for which a criterion is open: it may name some failing tests."""
+"""Characters of the reason for which a criterion failed: it may name some failing tests."""
 
 
 def render_feedback(
@@ -116,8 +116,8 @@ def _open_criteria(spec: Spec, verdicts: Sequence[Verdict]) -> str:
     by_number = {v.criterion: v for v in verdicts}
     lines = [_criterion(c, by_number.get(c.number)) for c in spec.criteria if not _met(by_number.get(c.number))]
     if not lines:
-        return "Every acceptance criterion is proven."
-    title = f"Acceptance criteria not proven: {len(lines)} of {len(spec.criteria)}."
+        return "Every acceptance criterion passes."
+    title = f"Acceptance criteria not passed: {len(lines)} of {len(spec.criteria)}."
     return f"{title}\n{code_block(chr(10).join(lines))}"
 
 
@@ -127,7 +127,7 @@ def _met(verdict: Verdict | None) -> bool:
 
 def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
     status = VERDICT_WORDS[verdict.status if verdict else "unclear"]
-    reason = (verdict.reason or verdict.evidence) if verdict else "not looked at"
+    reason = (verdict.reason or verdict.evidence) if verdict else "not assessed"
     return f"{criterion.number}. {fold(criterion.text)}\n   {status}: {fold(reason, REASON) or 'no reason given'}"
 
 

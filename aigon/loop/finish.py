@@ -120,7 +120,7 @@ def _facts(
     waited: float,
 ) -> str:
     met = sum(_met(c, by_number) for c in spec.criteria)
-    facts = [f"{met} of {len(spec.criteria)} criteria proven", describe_checks(findings)]
+    facts = [f"{met} of {len(spec.criteria)} criteria passed", describe_checks(findings)]
     facts += [format_count(iterations, "iteration")] if iterations else []
     facts += [describe_spend(spend)]
     facts += [] if elapsed is None else [format_duration(elapsed)]
@@ -133,8 +133,8 @@ def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
 
 
 def _open(criterion: Criterion, verdict: Verdict | None) -> str:
-    reason = fold(verdict.reason or verdict.evidence) if verdict else "not looked at"
-    doubt = "unclear: " if verdict and verdict.status == "unclear" else ""
+    reason = fold(verdict.reason or verdict.evidence) if verdict else "not assessed"
+    doubt = "needs review: " if verdict and verdict.status == "unclear" else ""
     return f"[ ] {criterion.number}. {_cut(fold(criterion.text), 50)}: {doubt}{reason or 'no reason given'}"
 
 

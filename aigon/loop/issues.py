@@ -128,7 +128,7 @@ def _of_criteria(verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> 
         verdict = known.get(number)
         if verdict and verdict.status == "met":
             continue
-        why = (fold(verdict.reason or verdict.evidence) or "no reason given") if verdict else "not looked at"
+        why = (fold(verdict.reason or verdict.evidence) or "no reason given") if verdict else "not assessed"
         doing = "Have a person decide" if verdict and verdict.method == "human" else "Prove"
         text = fold(texts.get(number, ""), 120)
         said = f"{text} ({why})" if text else why

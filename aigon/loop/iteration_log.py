@@ -136,9 +136,9 @@ def _criteria(criteria: Iterable[Criterion], verdicts: Iterable[Verdict]) -> lis
 def _criterion(criterion: Criterion, verdict: Verdict | None) -> str:
     text = fold(criterion.text)
     if verdict is None:
-        return f"- [ ] {text} (not looked at)"
+        return f"- [ ] {text} (not assessed)"
     if verdict.status == "met":
         proof = fold(": ".join(part for part in (verdict.method.replace(":", " "), verdict.evidence) if part))
         return f"- [x] {text} ({proof})"
     reason = fold(verdict.reason or verdict.evidence) or "no reason given"
-    return f"- [ ] {text} ({reason if verdict.status == 'unmet' else f'unclear: {reason}'})"
+    return f"- [ ] {text} ({reason if verdict.status == 'unmet' else f'needs review: {reason}'})"

@@ -117,7 +117,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _criteria(criteria: Sequence[Criterion], verdicts: Sequence[Verdict], checks: Sequence[Check], judge: str) -> str:
     standing = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
     lines = [
-        f"{c.number}. [{standing.get(c.number, 'not looked at')}] {fold(c.text, 1000)}\n"
+        f"{c.number}. [{standing.get(c.number, 'not assessed')}] {fold(c.text, 1000)}\n"
         f"   decided by: {describe_decision(c, checks, judge)}"
         for c in criteria
     ]

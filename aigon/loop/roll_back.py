@@ -77,7 +77,7 @@ def find_better(state: State) -> IterationFinished | None:
 
 
 def describe_target(look: IterationFinished, state: State) -> str:
-    """`iteration 2 (3 of 4 proven, 1a2b3c4d5e6f)`."""
+    """`iteration 2 (3 of 4 passed, 1a2b3c4d5e6f)`."""
     return f"{best.name_assessment(look)} ({best.describe_progress(look, state.base)}, {look.checkpoint[:12]})"
 
 

@@ -11,7 +11,7 @@ from aigon.text.amounts import list_criteria
 
 CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
 VerdictStatus = Literal["met", "unmet", "unclear"]
-VERDICT_WORDS: Mapping[str, str] = {"met": "proven", "unmet": "open", "unclear": "unclear"}
+VERDICT_WORDS: Mapping[str, str] = {"met": "passed", "unmet": "failed", "unclear": "needs review"}
 """What people and agents read for a verdict."""
 
 
@@ -132,8 +132,8 @@ def _judge_promise(
     red = [f.title for f in concerned if f.status != "pass"]
     open_ = [] if roles else [v.criterion for v in verdicts if v.status != "met"]
     without = [role for role in roles if role not in {f.role for f in concerned}]
-    why = [f"not green: {', '.join(red)}"] if red else []
-    why += [f"not proven: {list_criteria(open_)}"] if open_ else []
+    why = [f"failed: {', '.join(red)}"] if red else []
+    why += [f"not passed: {list_criteria(open_)}"] if open_ else []
     why += [f"there is no check of the role {', '.join(without)}"] if without else []
     return Promise(phrase, not why, "; ".join(why))
 

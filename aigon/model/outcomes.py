@@ -101,7 +101,7 @@ def get_exit_code(outcome: Outcome) -> Exit:
 
 def describe_success(outcome: Met) -> str:
     """Return what a success claims, without checks that were left out."""
-    checks = "" if VALIDATION_SKIPPED in outcome.caveats else " and the checks are green"
+    checks = "" if VALIDATION_SKIPPED in outcome.caveats else " and the checks pass"
     return f"Every criterion is proven{checks}"
 
 

@@ -173,7 +173,7 @@ def _items(spec: Spec, look: IterationFinished, what: str) -> list[DecisionItem]
         return [DecisionItem(0, c.rule, c.what, c.key, _about(c)) for c in _concerns(look, what)]
     criterion = next(each for each in spec.criteria if each.number == int(what))
     verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
-    known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
+    known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not assessed yet"
     return [DecisionItem(criterion.number, "", criterion.text, look.content, known)]
 
 

@@ -101,19 +101,19 @@ def _criteria(card: Card) -> Text:
     """Return what is proven; without an assessment only what the boxes claim."""
     if card.proven is not None and card.total is not None:
         whole = card.total > 0 and card.proven == card.total
-        return Text(f"{card.proven}/{card.total} proven", style="green" if whole else "cyan")
+        return Text(f"{card.proven}/{card.total} passed", style="green" if whole else "cyan")
     ticked = f", {card.ticked} ticked" if card.ticked else ""
     return Text(f"{format_count(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
 
 
 def _all_proven(lanes: Sequence[CardLane]) -> Text:
-    """`cc 2/4, cx 3/4 proven`."""
+    """`cc 2/4, cx 3/4 passed`."""
     text = Text()
     for number, lane in enumerate(lanes):
         whole = lane.total > 0 and lane.proven == lane.total
         text.append(", " if number else "")
         text.append(f"{fold(lane.label, 40)} {lane.proven}/{lane.total}", style="green" if whole else "cyan")
-    return text.append(" proven")
+    return text.append(" passed")
 
 
 def _lane(lane: CardLane) -> Iterator[Text]:

@@ -208,7 +208,7 @@ def _explain_end(run: RunStatus, state: State, indent: str) -> Iterator[str]:
         back = f"went back to {_name_iteration(went['number'])}"
         yield f"{indent}{back}; what came after it ({undone}) is parked as {went['ref']}"
     if best := run.best:
-        far = f"{best['criteria_met']} of {best['criteria_total']} proven"
+        far = f"{best['criteria_met']} of {best['criteria_total']} passed"
         yield f"{indent}best checkpoint: {_name_iteration(best['number'])} ({str(best['checkpoint'])[:12]}), {far}"
 
 
@@ -230,7 +230,7 @@ def _render_candidate(row: FeatureStatus, lane: CandidateStatus) -> Iterator[str
     if state:
         yield from _explain_end(lane.run, state, indent)
         if open_ := [str(c["number"]) for c in state["criteria"] if c["verdict"] != "met"]:
-            yield f"{indent}not proven: {', '.join(open_)}"
+            yield f"{indent}not passed: {', '.join(open_)}"
     yield f"{indent}branch: {who.branch}"
     yield f"{indent}worktree: {who.path}{'' if lane.there else ' (missing)'}"
     if state:

@@ -221,7 +221,7 @@ def render_report(report: ValidationReport, width: int = 0) -> str:
     passed = look.passed_at_base if look.adds_nothing else ()
     lines += describe_passing(report.plan.prepared.spec.criteria, passed)
     proven = sum(v.status == "met" for v in look.verdicts)
-    return "\n".join([*lines, f"{proven} of {len(look.verdicts)} criteria proven. {_describe_end(report.outcome)}."])
+    return "\n".join([*lines, f"{proven} of {len(look.verdicts)} criteria passed. {_describe_end(report.outcome)}."])
 
 
 def _describe_end(outcome: Outcome) -> str:

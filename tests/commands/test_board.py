@@ -53,7 +53,7 @@ def test_before_a_run_ticks_are_claims_and_after_one_the_last_look_counts(lab: L
     after = features(lab)["42"]
     assert (after["criteria"]["proven"], after["criteria"]["total"]) == (1, 3)
     assert (after["running"], after["last"]["status"], after["last"]["iteration"]) == (False, "stopped", 1)
-    assert "1/3 proven" in lab.aigon("board").out
+    assert "1/3 passed" in lab.aigon("board").out
 
 
 def test_a_loop_that_runs_is_shown_from_everywhere_and_one_that_was_killed_is_not(lab: Lab, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit_and_a_pipe_neither(lab: Lab)
     for columns in (60, 80, 140):
         on_a_terminal = play(["-c", code], {"HOME": str(lab.home)}, columns=columns, lines=40)
         assert on_a_terminal.exit_code == 0 and COLOUR.search(on_a_terminal.text)
-        assert "1/1 proven" in "\n".join(on_a_terminal.screen.shown())
+        assert "1/1 passed" in "\n".join(on_a_terminal.screen.shown())
     assert not COLOUR.search(play(["-c", code], {"HOME": str(lab.home), "NO_COLOR": "1"}, lines=40).text)
     assert "\x1b" not in lab.aigon("board").out
 
@@ -223,7 +223,7 @@ def test_a_feature_with_several_agents_stands_there_once_with_each_of_them(lab: 
     assert card["problem"] == "loop-state-42-gg.json cannot be read; aigon doctor --repair fixes it"
     assert features(lab)["43"]["candidates"] == []
     said = " ".join(lab.aigon("board").out.replace("│", " ").split())
-    assert "cc 2/4, cx 4/4 proven" in said and "aigon feature-implement 42 --resume --agent cc" in said
+    assert "cc 2/4, cx 4/4 passed" in said and "aigon feature-implement 42 --resume --agent cc" in said
     worktree = tmp_path / "linked"
     lab.git("worktree", "add", "-q", str(worktree), "-b", "feature-42-cc-dark-mode")
     assert len(features(lab, worktree)["42"]["candidates"]) == 2
@@ -240,7 +240,7 @@ def test_a_loop_in_a_worktree_of_its_own_is_shown_as_that_agents(lab: Lab) -> No
         (lane,) = card["candidates"]
         assert (card["running"], lane["label"], lane["working"]["iteration"], lane["ended"]) == (True, "mine", 1, None)
         said = " ".join(lab.aigon("board").out.replace("│", " ").split())
-        assert "mine 0/1 proven mine running: iteration 1 of 5, since" in said
+        assert "mine 0/1 passed mine running: iteration 1 of 5, since" in said
         (row,) = lab.aigon("feature-status", "42", "--json").json["features"]
         assert [(each["status"], each["running"]) for each in row["candidates"]] == [("running", True)]
         os.kill(process.pid, signal.SIGKILL)

@@ -43,8 +43,8 @@ TEXT = """\
 Feature 42: Dark mode
 
                     cc             gg             cx
-Criteria proven     2 of 2         2 of 2         1 of 2
-Checks green        pass           pass           pass
+Criteria passed     2 of 2         2 of 2         1 of 2
+Checks passed       pass           pass           pass
 Integrity clean     pass           pass           FAIL
 Base's tests kept   pass           pass           pass
 Run ended as proven pass           pass           FAIL
@@ -84,7 +84,7 @@ Not known
 Proposed: cc
   - cc passes every gate, and is ahead of the others that do; files outside the
     area decided
-  - cx does not pass the gates: Criteria proven: 1 of 2 proven; Integrity clean:
+  - cx does not pass the gates: Criteria passed: 1 of 2 passed; Integrity clean:
     a person has to look at special-cases: calc.py:3 answers what the tests ask
   - gg fell behind cc at files outside the area: 1, not 0
   - to look at: cc fails 1 of the new tests of gg
@@ -112,7 +112,7 @@ def test_four_fit_beside_each_other_in_80_columns_and_more_stand_below() -> None
     some = build_evaluation(SUBJECT, [entry(label, agent=label) for label in labels])
     lines = render_evaluation(some, "").splitlines()
     assert max(map(len, lines)) <= 80
-    assert sum(line.startswith("Criteria proven") for line in lines) == 2
+    assert sum(line.startswith("Criteria passed") for line in lines) == 2
     head = next(line for line in lines if line.startswith(" " * 20))
     assert len(set(head.split())) == 4, "labels that are cut can still be told apart"
 

@@ -89,13 +89,13 @@ def test_it_is_said_what_tells_two_looks_apart() -> None:
     base = look(0, 0, lint("pass"))
     assert (
         describe_progress(look(2, 3, lint("fail"), reviews=1), base)
-        == "3 of 4 proven, 1 to review, 1 regression from the base"
+        == "3 of 4 passed, 1 to review, 1 regression from the base"
     )
-    assert explain_better(look(2, 3), look(4, 1), None) == "iteration 4 has 1 of 4 proven"
+    assert explain_better(look(2, 3), look(4, 1), None) == "iteration 4 has 1 of 4 passed"
     assert explain_better(look(1, 1, lint("pass")), look(2, 1, lint("fail")), None) == (
         "iteration 2 has 0 checks green instead of 1"
     )
-    assert explain_better(look(1, 1), look(2, 1), None) == "nothing more was proven after it"
+    assert explain_better(look(1, 1), look(2, 1), None) == "no more criteria passed after it"
 
 
 # the state of a run whose branch went back
@@ -103,7 +103,7 @@ def test_it_is_said_what_tells_two_looks_apart() -> None:
 
 def back(number: int, last: int) -> RolledBack:
     ref = f"refs/aigon/parked/feature-42/run-{last}-after-best"
-    return RolledBack("t", number, str(number) * 40, str(last) * 40, ref, "3 of 4 proven there")
+    return RolledBack("t", number, str(number) * 40, str(last) * 40, ref, "3 of 4 passed there")
 
 
 def told(*met: int) -> list[Event]:

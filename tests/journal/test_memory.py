@@ -28,11 +28,11 @@ SECTION = """\
 
 - Turn: `claude` (`opus`, rung 2 of 2), failed (exit code 2) after 1m 00s
 - Changed: 2 files (+10 -2): `src/a.py` (new, +10 -2), `logo.png` (binary)
-- Came to: 0 of 2 criteria proven, 0 of 1 checks green, 13 tests passed
+- Came to: 0 of 2 criteria passed, 0 of 1 checks passed, 13 tests passed
 - Failed: `Tests`: `2 failed`
   - `AssertionError: 6 != 5` in `a`, 2 times
-- Criterion 1, open: `exit code 1`
-- Criterion 2, open: `exit code 1`
+- Criterion 1, failed: `exit code 1`
+- Criterion 2, failed: `exit code 1`
 - Came back: 1 failure of `Tests`, gone in between: `a`
 - Again: the same failure as on the base
 - Undone by aigon: `HEAD had left the branch x; it was put back`

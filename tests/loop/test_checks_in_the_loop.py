@@ -108,7 +108,7 @@ def test_failures_of_the_base_are_told_as_such_and_a_new_one_is_not(lab: Lab) ->
     )
     assert "base" in old and "base" not in new, (old, new)
     assert all(f"{name}1 trouble" in second for name in ("old", "new"))
-    assert "not proven" in second and "it is done" in second
+    assert "not passed" in second and "it is done" in second
     assert "Validation script (old) never passed, not even before the first turn. Run it: " in ran.out
     assert "known_failures: [old]" in ran.out and "(new) never passed" not in ran.out and "aigon doctor" in ran.out
 
@@ -313,4 +313,4 @@ def test_a_criterion_that_names_a_command_is_decided_by_the_check_that_runs_it(l
     lab.agent("touch done.txt")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 4, ran.out + ran.err
-    assert "criterion 1 proven" in ran.out and "criterion 2 proven" in ran.out
+    assert "criterion 1 passed" in ran.out and "criterion 2 passed" in ran.out

@@ -128,7 +128,7 @@ def test_where_nobody_passes_the_gates_there_is_no_winner(lab: Lab) -> None:
     quick(lab, one="touch a", two="touch b")
     ran = lab.aigon(*EVAL, "--no-cross-checks", "--no-commit")
     assert ran.code == 3, ran.out + ran.err
-    assert "Nobody: no candidate passes every gate" in ran.out and "0 of 1 proven" in ran.out
+    assert "Nobody: no candidate passes every gate" in ran.out and "0 of 1 passed" in ran.out
     assert not lab.path(PAGE).exists() and "Not written: --no-commit" in ran.out
 
 

@@ -79,12 +79,12 @@ a.c:3: error
 make: *** [all] Error 1
 ```
 
-Acceptance criteria not proven: 2 of 3.
+Acceptance criteria not passed: 2 of 3.
 ```text
 2. Lint is clean
-   open: lint is red
+   failed: lint is red
 3. Messages read well
-   unclear: no judge answered
+   needs review: no judge answered
 ```
 
 Put back by aigon after the last turn:
@@ -177,7 +177,7 @@ def test_over_budget_the_examples_are_shortened_before_groups_are_left_out() -> 
     assert "north is wrong" in least
     assert "south" not in least
     assert "Left out here: 2 lines of examples, 4 groups of failures." in least
-    assert "2. Lint is clean\n   open: lint is red" in least
+    assert "2. Lint is clean\n   failed: lint is red" in least
 
 
 def test_of_unread_output_the_end_stays_longest() -> None:
@@ -206,7 +206,7 @@ def test_when_nothing_is_open_it_says_so() -> None:
     proven = [replace(v, status="met") for v in VERDICTS]
     green = Finding("tests", "tests", "Tests", "pass", "15/15 passed")
     text = render_feedback(SPEC_42, [green], proven, [], [], None, [], "")
-    assert text == "Failing checks: 0 of 1.\n\nEvery acceptance criterion is proven.\n"
+    assert text == "Failing checks: 0 of 1.\n\nEvery acceptance criterion passes.\n"
 
 
 HOSTILE = st.tuples(

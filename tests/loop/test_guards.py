@@ -68,7 +68,7 @@ def test_an_agent_that_changes_no_file_is_the_reason_that_is_given(lab: Lab) -> 
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 3, ran.out + ran.err
     assert lab.state()["stop_reason"].endswith("repeated-error: the agent changed no file in 3 turns")
-    assert "iteration 1 of 5 finished: no files changed, 0 of 1 criteria proven, no check ran" in ran.out
+    assert "iteration 1 of 5 finished: no files changed, 0 of 1 criteria passed, no check ran" in ran.out
     assert lab.subjects()[-3:] == [
         f"chore(feature-42): iteration {number}: no files changed, 0/1 criteria proven" for number in (1, 2, 3)
     ]

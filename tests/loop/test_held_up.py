@@ -294,7 +294,7 @@ def test_promises_are_written_down_as_kept_or_broken_and_end_nothing(open_featur
         [("ALL_DONE", True)],
     ]
     log = lab.read("docs/specs/features/logs/feature-42-dark-mode-log.md")
-    assert "- Promise `ALL_DONE`: broken (not proven: criterion 1)" in log
+    assert "- Promise `ALL_DONE`: broken (not passed: criterion 1)" in log
     assert "- Promise `ALL_DONE`: kept" in log
 
 

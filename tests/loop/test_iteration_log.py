@@ -90,8 +90,8 @@ GOLDEN = """\
 ### Acceptance Criteria Status
 - [x] `todo add` stores the item (verify: exit 0)
 - [ ] Feature X works correctly (tests pass, but the build fails)
-- [ ] Messages read well (unclear: no judge answered)
-- [ ] The owner agrees (not looked at)
+- [ ] Messages read well (needs review: no judge answered)
+- [ ] The owner agrees (not assessed)
 ### Issues Found
 1. Build: `ImportError: no module named x` (`src/a.py:3`)
 2. Build: `ImportError: no module named x`
@@ -99,7 +99,7 @@ GOLDEN = """\
 4. Lint: ruff is not installed
 5. Criterion 2: Feature X works correctly (tests pass, but the build fails)
 6. Criterion 3: Messages read well (no judge answered)
-7. Criterion 4: The owner agrees (not looked at)
+7. Criterion 4: The owner agrees (not assessed)
 ### Next Iteration Plan
 - Fix `ImportError: no module named x` in `src/a.py:3`
 - Fix `ImportError: no module named x` (Build)

@@ -44,7 +44,7 @@ def test_a_run_leaves_steps_scratchpad_and_build_log_and_tells_its_failures(lab:
 
     failures = lab.aigon("feature-status", "42", "--failures").out
     assert "2 failures in 3 attempts" in failures and "came 2 times: attempts 1, 2" in failures
-    assert "mine" in failures and "criterion 1 open" in failures
+    assert "mine" in failures and "criterion 1 failed" in failures
     found = lab.aigon("feature-status", "42", "--failures", "--json").json
     assert [(f["attempt"], f["iteration"], f["agent"], f["times"]) for f in found["failures"]] == [
         (1, 1, "mine", 2), (2, 2, "mine", 2),

@@ -90,7 +90,7 @@ def test_by_default_the_branch_stays_and_the_summary_names_what_was_better(lab: 
     assert parked(lab) == [] and named(lab, "rolled_back") == []
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
     second = checkpoints(lab)[2]
-    assert f"The best checkpoint is iteration 2 (3 of 4 proven, {second[:12]})" in " ".join(ran.out.split())
+    assert f"The best checkpoint is iteration 2 (3 of 4 passed, {second[:12]})" in " ".join(ran.out.split())
     state = lab.state()
     assert (state["best"]["number"], state["best"]["checkpoint"], state["best"]["criteria_met"]) == (2, second, 3)
     assert (state["iteration"], state["criteria_met"], state["rolled_back"]) == (4, 1, None)
@@ -124,7 +124,7 @@ def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) ->
 def test_a_person_at_a_terminal_is_asked_and_decides(lab: Lab, answer: bytes) -> None:
     ready(lab)
     code, text = answer_in_terminal(lab, answer, *LOOP, "--max-iterations", "4", "--on-partial", "ask")
-    assert code == 3 and "The best checkpoint is iteration 2 (3 of 4 proven" in " ".join(text.split())
+    assert code == 3 and "The best checkpoint is iteration 2 (3 of 4 passed" in " ".join(text.split())
     there = 2 if answer == b"y\n" else 4
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[there] and len(parked(lab)) == (there == 2)
     lab.sound()
@@ -144,8 +144,8 @@ def test_the_branch_goes_back_to_the_best_checkpoint_and_the_rest_is_parked(lab:
     assert lab.read("work.txt") == "second\n" and lab.path("two.txt").exists() and not lab.path("more.txt").exists()
     assert lab.boxes() == "xxx " and lab.read(LOG).count("\n## Iteration ") == 2
     flat = " ".join(ran.out.split())
-    assert f"went back to iteration 2 (3 of 4 proven); iterations 3 and 4 are parked as {ref}" in flat
-    assert "back to iteration 2 (" in flat and "iteration 4 has 1 of 4 proven" in flat and "3 of 4 criteria" in flat
+    assert f"went back to iteration 2 (3 of 4 passed); iterations 3 and 4 are parked as {ref}" in flat
+    assert "back to iteration 2 (" in flat and "iteration 4 has 1 of 4 passed" in flat and "3 of 4 criteria" in flat
     assert events(lab)[-1]["event"] == "run_finished" and events(lab)[-1]["commit"] == found[2]
     lab.sound()
 
@@ -186,7 +186,7 @@ def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -
 def test_where_nothing_was_proven_it_goes_back_to_where_the_run_began(lab: Lab) -> None:
     ready(lab, 'echo "$AIGON_ITERATION" > work.txt', "never <!-- verify: false -->")
     ran = ok(lab.aigon(*LOOP, "--max-iterations", "2", *BACK), 3)
-    assert "went back to the base (0 of 1 proven); iterations 1 and 2 are parked" in " ".join(ran.out.split())
+    assert "went back to the base (0 of 1 passed); iterations 1 and 2 are parked" in " ".join(ran.out.split())
     base = lab.state()["base_commit"]
     assert lab.git("rev-parse", "HEAD") == base and not lab.path("work.txt").exists()
     assert lab.git("show", f"{parked(lab)[0]}:work.txt") == "2"

@@ -92,8 +92,8 @@ def test_the_whole_spec_is_in_the_prompt_as_data() -> None:
 
 def test_each_criterion_says_where_it_stands_and_what_decides_it() -> None:
     assert (
-        "1. [proven] `todo add` stores the item\n   decided by: runs `pytest tests/test_add.py`, must exit 0\n"
-        "2. [open] All tests pass\n   decided by: check `tests` must be green\n"
+        "1. [passed] `todo add` stores the item\n   decided by: runs `pytest tests/test_add.py`, must exit 0\n"
+        "2. [failed] All tests pass\n   decided by: check `tests` must be green\n"
     ) in prompted()
 
 

@@ -35,7 +35,7 @@ def test_a_page_is_written_where_git_does_not_see_it(lab: Lab) -> None:
     page = lab.read(PAGE)
     for words in (
         "Dark mode",
-        "2 of 2 proven",
+        "2 of 2 passed",
         "feature-42-dark-mode",
         "aigon feature-done 42",
         "second &amp; &lt;last&gt;",

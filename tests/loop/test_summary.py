@@ -39,11 +39,11 @@ STOPPED = Stopped("iterations", "the limit of 2 iterations is reached")
 NEXT = "aigon feature-implement 42 --resume"
 GOLDEN = """\
 Stopped by the guard iterations: the limit of 2 iterations is reached
-1 of 4 criteria proven · 1 of 2 checks green · $1.20 and 1 call of unknown cost · 12m 02s
+1 of 4 criteria passed · 1 of 2 checks passed · $1.20 and 1 call of unknown cost · 12m 02s
 Not proven (3)
   [ ] 2. Lint is clean: lint is red
-  [ ] 3. Messages read well: unclear: no judge answered
-  [ ] 4. The owner agrees: not looked at
+  [ ] 3. Messages read well: needs review: no judge answered
+  [ ] 4. The owner agrees: not assessed
 Red checks (1)
   Lint: 2 problems
 Proven (1)
@@ -99,14 +99,14 @@ def test_a_run_that_never_looked_says_so() -> None:
         elapsed=None,
     )
     assert text == (
-        "Refused: the tree is dirty\n0 of 0 criteria proven · no check ran · nothing spent\nNext: git stash\n"
+        "Refused: the tree is dirty\n0 of 0 criteria passed · no check ran · nothing spent\nNext: git stash\n"
     )
 
 
 def test_success_has_nothing_open() -> None:
     proven = tuple(Verdict(n, "met", "approval") for n in range(1, 5))
     text = reported(Met(("2 known failures",)), verdicts=proven)
-    assert text.startswith("Every criterion is proven and the checks are green; 2 known failures\n4 of 4 criteria")
+    assert text.startswith("Every criterion is proven and the checks pass; 2 known failures\n4 of 4 criteria")
     assert "Not proven" not in text and "agent.log" not in text
     assert "  [x] 4. The owner agrees (approval)\n" in text
 
@@ -125,7 +125,7 @@ def test_a_long_reason_takes_two_lines_and_the_next_command_stays_whole() -> Non
     command = "aigon feature-implement " + "x" * 200
     lines = reported(Stopped("stall", "word " * 100), next_command=command).splitlines()
     assert lines[1].endswith(" …")
-    assert lines[2].startswith("1 of 4 criteria proven")
+    assert lines[2].startswith("1 of 4 criteria passed")
     assert lines[-1] == f"Next: {command}"
 
 

@@ -27,7 +27,7 @@ def test_it_writes_nothing_whatever_it_finds(lab: Lab) -> None:
     red = lab.aigon("feature-validate", "42", "--verbose")
     assert red.code == 3, red.out + red.err
     assert everything(lab.root, lab.home) == before
-    assert "0 of 2 criteria proven" in red.out
+    assert "0 of 2 criteria passed" in red.out
     head, row, *details = red.out[red.out.index("Check ") :].splitlines()[:6]
     assert head.split() == ["Check", "Role", "Result", "Time", "Cache"]
     assert row.split()[:3] == ["tests", "tests", "fail"] and row.endswith("run")
@@ -36,7 +36,7 @@ def test_it_writes_nothing_whatever_it_finds(lab: Lab) -> None:
     lab.write("done.txt", "")
     green = lab.aigon("feature-validate", "42")
     assert green.code == 0, green.out + green.err
-    assert "2 of 2 criteria proven" in green.out
+    assert "2 of 2 criteria passed" in green.out
     assert everything(lab.root, lab.home).keys() - before.keys() == {str(lab.path("done.txt"))}
 
 
@@ -67,7 +67,7 @@ def test_as_data_it_is_one_document_and_people_read_along_elsewhere(lab: Lab) ->
         (2, "unmet", "metric"),
     ]
     assert "it is 7, wanted >= 8" in document["criteria"][1]["reason"]
-    assert "criterion 2 open: it is quick" in ran.err
+    assert "criterion 2 failed: it is quick" in ran.err
 
 
 def test_it_needs_neither_a_commit_nor_a_branch(lab: Lab) -> None:

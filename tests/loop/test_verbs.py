@@ -369,7 +369,7 @@ def test_the_status_of_a_feature_before_during_and_after_a_run(lab: Lab) -> None
     assert lab.aigon("feature-implement", "42", "--loop").code == 4
     text = lab.aigon("feature-status", "42").out
     assert "[needs a human, 1/2 criteria, iteration 1]" in text and f"branch: {BRANCH}" in text
-    assert "[x] 1 proven" in text and "[ ] 2 unclear: a person decides" in text
+    assert "[x] 1 passed" in text and "[ ] 2 needs review: a person decides" in text
     (row,) = document(lab.aigon("feature-status", "42", "--json"))["features"]
     assert (row["id"], row["stage"], row["running"], row["state"]["status"]) == (
         "42",

@@ -17,7 +17,7 @@ from aigon.model.outcomes import (
 )
 
 ALL: list[tuple[Outcome, str, int, str]] = [
-    (Met(), "met", 0, "Every criterion is proven and the checks are green"),
+    (Met(), "met", 0, "Every criterion is proven and the checks pass"),
     (NeedsHuman((2,), "criteria 2 wait"), "needs_human", 4, "Needs a human: criteria 2 wait"),
     (Stopped("stall", "no progress"), "stopped", 3, "Stopped by the guard stall: no progress"),
     (Stopped("cost", "spent", Exit.SPENT), "stopped", 5, "Stopped by the guard cost: spent"),
@@ -38,7 +38,7 @@ def test_an_outcome_has_one_status_word_one_exit_code_and_one_sentence(
 
 
 def test_what_a_proof_left_out_is_said_with_it() -> None:
-    assert describe_outcome(Met(iteration=2)) == "Every criterion is proven and the checks are green on iteration 2"
+    assert describe_outcome(Met(iteration=2)) == "Every criterion is proven and the checks pass on iteration 2"
     said = describe_outcome(Met(("validation skipped", "known failure: Lint (2 problems)")))
     assert said.startswith("Every criterion is proven; ")
     assert said.endswith("; validation skipped; known failure: Lint (2 problems)")

@@ -45,12 +45,12 @@ def test_phrases_are_taken_once_and_one_is_there_by_default() -> None:
 @pytest.mark.parametrize(
     ("phrase", "kept", "why"),
     [
-        ("COMPLETE", False, "not green: Ruff; not proven: criterion 1"),
+        ("COMPLETE", False, "failed: Ruff; not passed: criterion 1"),
         ("TESTS_PASS", True, ""),
-        ("LINT", False, "not green: Ruff"),
-        ("TESTS_AND_LINT", False, "not green: Ruff"),
+        ("LINT", False, "failed: Ruff"),
+        ("TESTS_AND_LINT", False, "failed: Ruff"),
         ("tests-and-types", False, "there is no check of the role types"),
-        ("CONTEST", False, "not green: Ruff; not proven: criterion 1"),
+        ("CONTEST", False, "failed: Ruff; not passed: criterion 1"),
     ],
 )
 def test_a_phrase_is_judged_by_every_role_that_it_names(phrase: str, kept: bool, why: str) -> None:

@@ -21,7 +21,7 @@ def show(kind: Kind, lab: Lab) -> tuple[str, str]:
     knows(kind, lab.aigon("init", "--json", "--no-commands"))
     if kind.config:
         lab.config(**kind.config)
-    lab.spec("the checks are green <!-- verify: true -->")
+    lab.spec("the checks pass <!-- verify: true -->")
     lab.commit("set up")
     green = looked(lab, PROVEN, kind.green_finds)
     for name, content in kind.red.items():

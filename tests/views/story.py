@@ -128,7 +128,7 @@ def story(count: int = len(TEXTS)) -> list[Event]:
         *turn(3, 160, cost=0.2),
         *look(3, 222, (green, clean, replace(types, status="pass", summary="no problems")), count, count),
         MoneySpent(at(229), 3, "judge", 0.01, "estimated"),
-        RunFinished(at(230), Met(), "met", 0, "Every criterion is proven and the checks are green", COMMITS[3], 3),
+        RunFinished(at(230), Met(), "met", 0, "Every criterion is proven and the checks pass", COMMITS[3], 3),
     ]
 
 

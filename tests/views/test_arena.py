@@ -65,7 +65,7 @@ def test_a_line_per_notable_event_has_the_label_in_a_column_of_its_own() -> None
     assert told[0][9:] == "feature 42 multiply: 3 agents, 2 at a time: --parallel 2; $5.00 for all together"
     assert [line[9:] for line in told[1:5]] == [
         "cx       feature 42 multiply started: claude on feature-42-multiply, 5 criteria, at most 5 iterations",
-        "cx       base: 0 of 5 criteria proven, 1 of 3 checks green",
+        "cx       base: 0 of 5 criteria passed, 1 of 3 checks passed",
         "cx       iteration 1 of 5: claude is working with sonnet, rung 1 of 2",
         "cx       claude finished after 1m 00s, cost $0.21 (reported)",
     ]
@@ -173,10 +173,12 @@ def test_a_terminal_shows_a_line_per_agent_that_changes_in_place() -> None:
     assert shown[0] == "feature 42: multiply · 3 agents, 2 at a time: --parallel 2"
     assert re.fullmatch(r"0:0\d · \$0\.21 · \$5\.00 for all together", shown[1])
     assert shown[2].startswith("Ctrl+C: each finishes its iteration")
-    assert shown[4] == "  agent    iteration  proven  red  time  cost   now"
-    assert re.fullmatch(r"▸ cc-opus  1/5        0/5     0    0:0\d  \$0\.21  checks: Tests, 0:0\d", shown[5])
-    assert re.fullmatch(r"▸ cx       1/5        0/5     0    0:0\d  -      waiting for codex, 1:01:\d\d left", shown[6])
-    assert shown[7] == "· gg       -          -       0    0:00  -      queued"
+    assert shown[4] == "  agent    iteration  passed  failed  time  cost   now"
+    assert re.fullmatch(r"▸ cc-opus  1/5        0/5     0       0:0\d  \$0\.21  checks: Tests, 0:0\d", shown[5])
+    assert re.fullmatch(
+        r"▸ cx       1/5        0/5     0       0:0\d  -      waiting for codex, 1:01:\d\d left", shown[6]
+    )
+    assert shown[7] == "· gg       -          -       0       0:00  -      queued"
     assert shown[9].startswith("! cx: waiting for codex until") and COLOUR.search(played.text)
 
 
@@ -197,16 +199,16 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 def test_a_narrow_terminal_leaves_time_and_cost_out() -> None:
     shown = drawn(staged(run_started(), IterationStarted("", 1, "codex", "", 0, 1, 0)), width=60)
     assert shown[5:8] == [
-        "  agent    iteration  proven  red  now",
-        "· cc-opus  -          -       0    queued",
-        "▸ cx       1/5        0/5     0    codex is working, 0:00",
+        "  agent    iteration  passed  failed  now",
+        "· cc-opus  -          -       0       queued",
+        "▸ cx       1/5        0/5     0       codex is working, 0:00",
     ]
 
 
 def test_red_checks_are_counted_and_what_runs_is_named() -> None:
     red = CheckFinished("", 1, finding("tests", "fail", "13/15 passed"))
     runs = (CheckStarted("", 1, "lint", "Lint"), CheckStarted("", 1, "criterion-2", "own command"))
-    assert "1    0:00  -     checks: Lint, criterion 2, 0:00" in drawn(staged(run_started(), red, *runs))[6]
+    assert "1       0:00  -     checks: Lint, criterion 2, 0:00" in drawn(staged(run_started(), red, *runs))[6]
 
 
 def test_how_each_ended_stays_in_its_line() -> None:
@@ -230,7 +232,7 @@ def test_a_run_that_has_said_its_end_shows_it_before_its_process_is_gone() -> No
 def test_a_resumed_run_shows_what_it_came_to_before() -> None:
     before = replace(LANES[1], finished=3, iterations=3, met=2, total=5, spend=Spend(1.5, 1))
     told = build_arena_scene(PLAN, [before], 0.0)
-    assert "cx     -          2/5     0    0:00  $1.50 + unknown" in drawn(told)[5]
+    assert "cx     -          2/5     0       0:00  $1.50 + unknown" in drawn(told)[5]
     told = told.start("cx", 0.0).apply("cx", run_started(resumed=True), 0.0)
     assert "2/5" in drawn(told)[5] and "taking up the run" in drawn(told)[5]
 

@@ -72,9 +72,9 @@ def said(*cards: Card) -> str:
 
 def test_a_card_says_what_is_proven_who_works_and_how_it_ended() -> None:
     working, ended = board()[2].cards[0], board()[5].cards[0]
-    assert f"3/5 proven running: claude, iteration 2 of 5, since {NOW[11:16]}" in said(working)
-    assert f"0/2 proven stopped: stall: x, {NOW[11:16]}" in said(ended)
-    assert f"5/5 proven proven, {NOW[11:16]}" in said(board()[4].cards[0])
+    assert f"3/5 passed running: claude, iteration 2 of 5, since {NOW[11:16]}" in said(working)
+    assert f"0/2 passed stopped: stall: x, {NOW[11:16]}" in said(ended)
+    assert f"5/5 passed proven, {NOW[11:16]}" in said(board()[4].cards[0])
     assert "loop-state-43.json cannot be read" in said(board()[3].cards[0])
 
 
@@ -90,7 +90,7 @@ def arena() -> Card:
 
 def test_each_of_several_agents_has_its_count_and_its_line() -> None:
     text = said(arena())
-    assert "cc 2/4, cx-o5 4/4, gg 0/4 proven" in text
+    assert "cc 2/4, cx-o5 4/4, gg 0/4 passed" in text
     assert f"cc running: iteration 3 of 5, since {NOW[11:16]} cx-o5: proven, {NOW[11:16]}" in text
     assert "gg: broken off, " in text
     assert shown([Column("in-progress", (arena(),))], 40).splitlines()[-1] == (

@@ -39,22 +39,22 @@ Lint: running
 ❌ Lint: 1 problem (0.2s)
 Type check: running
 ✅ Type check: no problems (cached)
-criterion 1 open: `multiply(2, 3)` returns 6 (exit code 1)
-criterion 2 open: Multiplying by zero gives zero, whatever the other factor (exit code 1)
-criterion 3 open: Negative factors keep the rule of signs (exit code 1)
-criterion 4 open: All tests pass (exit code 1)
-criterion 5 open: Lint is clean (exit code 1)
-base: 0 of 5 criteria proven, 1 of 3 checks green
+criterion 1 failed: `multiply(2, 3)` returns 6 (exit code 1)
+criterion 2 failed: Multiplying by zero gives zero, whatever the other factor (exit code 1)
+criterion 3 failed: Negative factors keep the rule of signs (exit code 1)
+criterion 4 failed: All tests pass (exit code 1)
+criterion 5 failed: Lint is clean (exit code 1)
+base: 0 of 5 criteria passed, 1 of 3 checks passed
 iteration 1 of 5: claude is working with sonnet, rung 1 of 2
 claude finished after 1m 00s, cost $0.21 (reported)
 """
 
 LAST_LINES = """\
-criterion 5 proven: Lint is clean
+criterion 5 passed: Lint is clean
 checkpoint 3c4d5e6 on feature-42-multiply
-iteration 3 of 5 finished: 5 of 5 criteria proven, 3 of 3 checks green
+iteration 3 of 5 finished: 5 of 5 criteria passed, 3 of 3 checks passed
 judge: cost $0.01 (estimated)
-exit code 0: Every criterion is proven and the checks are green
+exit code 0: Every criterion is proven and the checks pass
 """
 
 
@@ -147,7 +147,7 @@ def test_how_a_turn_ended_is_said(turn: Turn, text: str) -> None:
 
 def test_verdicts_warnings_and_what_was_parked_are_said() -> None:
     unclear = CriterionJudged(at(0), 1, Verdict(3, "unclear", "judge", reason="no answer"), "It is pretty")
-    assert said(unclear) == "criterion 3 unclear: It is pretty (no answer)"
+    assert said(unclear) == "criterion 3 needs review: It is pretty (no answer)"
     assert said(Notice(at(0), "disk is low", "warning")) == "warning: disk is low"
     assert said(SavedAside(at(0), 1, "refs/aigon/parked/1", "abcdef123", "a spec edit")) == (
         "parked a spec edit as abcdef1 under refs/aigon/parked/1"
@@ -184,7 +184,7 @@ def test_the_command_of_a_criterion_has_no_line_but_its_verdict() -> None:
     started = CheckStarted(at(0), 1, "criterion-2", "Validation script (criterion-2)")
     red = replace(finding("tests", "fail", "exit code 1"), check="criterion-2", title=started.title)
     judged = CriterionJudged(at(0), 1, Verdict(2, "unmet", "verify", reason="exit code 1"), "It works")
-    assert written(started, CheckFinished(at(0), 1, red), judged) == ["criterion 2 open: It works (exit code 1)\n"]
+    assert written(started, CheckFinished(at(0), 1, red), judged) == ["criterion 2 failed: It works (exit code 1)\n"]
 
 
 def test_a_stream_without_unicode_gets_question_marks_and_no_error() -> None:

@@ -85,7 +85,7 @@ def test_a_check_runs_while_another_is_red_and_the_criteria_keep_their_boxes() -
     assert re.search(r"^  ✗ Tests          2\.1s  13/15 passed$", played.last_running, re.M)
     assert re.search(r"^  ▸ Lint           0:0\d  running$", played.last_running, re.M)
     assert "  · Type check           waiting (was: mypy is not used here)" in played.last_running
-    assert "2 of 5 criteria proven\n  [x] 1 `multiply(2, 3)` returns 6\n  [x] 2 " in played.last_running
+    assert "2 of 5 criteria passed\n  [x] 1 `multiply(2, 3)` returns 6\n  [x] 2 " in played.last_running
     assert "  [ ] 3 Negative factors keep the rule of signs · exit code 1\n" in played.last_running
     assert "! parked an edit of the spec as 9f8e7d6" in played.last_running
 
@@ -113,12 +113,12 @@ def test_forty_criteria_fit_a_small_narrow_terminal_open_ones_first() -> None:
     last_look = upto(lambda event: isinstance(event, IterationFinished) and event.number == 2, 40)
     played = play(last_look, columns=60, lines=24)
     lines = played.last_running.splitlines()
-    heading = lines.index("39 of 40 criteria proven")
+    heading = lines.index("39 of 40 criteria passed")
     assert lines[heading + 1 : heading + 3] == [
         "  [ ] 40 Lint is clean · exit code 1",
         "  [x] 1 `multiply(2, 3)` returns 6",
     ]
-    assert re.search(r"^  and \d\d more proven$", played.last_running, re.M)
+    assert re.search(r"^  and \d\d more passed$", played.last_running, re.M)
     assert "iteration 2 of 5 · rung 2 of 2 · 0:0" in lines[1] and "$0.21 + unknown" in lines[1]
     assert len(lines) <= 22
 
@@ -209,7 +209,7 @@ def test_too_many_checks_show_what_runs_and_what_is_red() -> None:
 
 def test_a_terminal_of_a_few_lines_gets_counts_instead_of_lists() -> None:
     lines = drawn(scene(story()[:-1]), Page(80, 8))
-    assert lines[3] == "5 of 5 criteria proven · 3 of 3 checks green" and len(lines) <= 6
+    assert lines[3] == "5 of 5 criteria passed · 3 of 3 checks passed" and len(lines) <= 6
 
 
 def test_text_of_others_cannot_steer_the_terminal() -> None:
@@ -279,7 +279,7 @@ def test_a_look_drops_checks_that_are_gone_and_takes_back_ticks() -> None:
         last, findings=last.findings[:1], verdicts=tuple(replace(v, status="unclear") for v in last.verdicts)
     )
     lines = drawn(scene([*events[:-1], none]))
-    assert "0 of 5 criteria proven" in lines and "  [?] 1 `multiply(2, 3)` returns 6" in lines
+    assert "0 of 5 criteria passed" in lines and "  [?] 1 `multiply(2, 3)` returns 6" in lines
     assert not any("Lint  " in line for line in lines)
 
 

@@ -47,7 +47,7 @@ BEST = {"number": 2, "checkpoint": "1a2b3c4d5e6f7890", "criteria_met": 3, "crite
 
 def test_the_best_checkpoint_is_named_where_the_branch_does_not_stand_there(tmp_path: Path) -> None:
     shown = row(tmp_path, state(best=BEST))
-    assert "      best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 proven" in render_status([shown], detailed=True)
+    assert "      best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 passed" in render_status([shown], detailed=True)
     features: Any = build_status_document([shown])["features"]
     (there,) = features
     assert there["best"] == BEST and there["candidates"] == []
@@ -93,8 +93,8 @@ def test_an_arena_is_one_line_in_the_list_and_each_agent_in_detail(tmp_path: Pat
           worktree: {tmp_path}/trees/cc
           log: docs/specs/features/logs/feature-42-cc-dark-mode-log.md
       cx  (codex:o5, arena): broken off, 2/4 criteria, iteration 3
-          best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 proven
-          not proven: 3, 4
+          best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 passed
+          not passed: 3, 4
           branch: feature-42-cx-dark-mode
           worktree: {tmp_path}/trees/cx
           log: docs/specs/features/logs/feature-42-cx-dark-mode-log.md

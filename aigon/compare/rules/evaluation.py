@@ -11,7 +11,7 @@ from aigon.text.amounts import format_timestamp
 
 TITLES: Mapping[str, str] = {
     "gates": "the gates",
-    "criteria": "criteria proven",
+    "criteria": "criteria passed",
     **{measure.key: measure.title.lower() for measure in MEASURES},
 }
 """What the keys at which a candidate can fall are called."""

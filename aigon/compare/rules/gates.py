@@ -44,7 +44,7 @@ _Judged = tuple[GateResult, str]
 def _stale(entry: CandidateFacts) -> _Judged | None:
     # If the branch is not what was assessed, nothing that was found holds for it.
     if entry.look is None:
-        return "unknown", "not looked at yet"
+        return "unknown", "not assessed yet"
     if not entry.tip:
         return "unknown", "its branch is gone"
     return None if entry.fresh else ("unknown", "the branch has changed since it was looked at")
@@ -72,7 +72,7 @@ def _checks(entry: CandidateFacts) -> _Judged:
         # A feature may be decided by the commands of its criteria alone.
         return _alone(entry)
     known = f", and {len(red)} known to be red" if red else ""
-    return "pass", f"{len(found) - len(red)} of {len(found)} green{known}"
+    return "pass", f"{len(found) - len(red)} of {len(found)} passed{known}"
 
 
 def _alone(entry: CandidateFacts) -> _Judged:
@@ -96,7 +96,7 @@ def _integrity(entry: CandidateFacts) -> _Judged:
 
 def _criteria(entry: CandidateFacts) -> _Judged:
     total = entry.criteria if entry.criteria is not None else len(entry.look.verdicts if entry.look else ())
-    said = f"{entry.proven} of {total} proven"
+    said = f"{entry.proven} of {total} passed"
     if not total:
         return "unknown", "there are no criteria"
     return ("pass" if entry.proven == total else "fail"), said
@@ -125,8 +125,8 @@ def _findings(entry: CandidateFacts) -> Sequence[Finding]:
 
 
 _GATES: tuple[tuple[str, str, Callable[[CandidateFacts], _Judged]], ...] = (
-    ("criteria", "Criteria proven", _criteria),
-    ("checks", "Checks green", _checks),
+    ("criteria", "Criteria passed", _criteria),
+    ("checks", "Checks passed", _checks),
     ("integrity", "Integrity clean", _integrity),
     ("base-tests", "Base's tests kept", _base_tests),
     ("outcome", "Run ended as proven", _ended),

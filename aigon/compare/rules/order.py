@@ -139,7 +139,7 @@ def _find_best(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts],
 
 
 def _compare_gates(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    """Keep those with the best gates. Unless these pass, keep only those with most criteria proven."""
+    """Keep those with the best gates. Unless these pass, keep only those with most criteria passed."""
     gates = {entry.label: combine_gates(entry) for entry in entries}
     top = min(gates.values(), key=lambda result: RANKS[result])
     remaining = [entry for entry in entries if gates[entry.label] == top]

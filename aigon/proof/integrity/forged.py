@@ -22,7 +22,7 @@ _LOG = re.compile(
 _SPEC = re.compile(r"(^|/)feature-(\d+-)?[^/]{1,200}\.md$")
 _RESULTS = re.compile(
     r"^#+ (?:Iteration \d+|Iteration log|Validation Results|Acceptance Criteria Status)|\bAigon-\w+:"
-    r"|\bcriteria proven\b"
+    r"|\bcriteria (?:proven|passed)\b"
     r"|\"(?:verdicts?|status|outcome)\"\s*:\s*\"?(?:met|Met|proven)|\"kind\"\s*:\s*\"(?:RunEnded"
     r"|IterationFinished)",
     re.MULTILINE,

@@ -27,7 +27,7 @@ _TIME_WIDTH = 8
 _TITLE_WIDTH = 24
 _LABEL_WIDTH = 20
 _HINT = "Ctrl+C: each finishes its iteration. Twice: all stop now. --resume continues."
-_HEAD = ("agent", "iteration", "proven", "red", "time", "cost")
+_HEAD = ("agent", "iteration", "passed", "failed", "time", "cost")
 _NARROW = 76
 """Columns below which time and cost of each lane are left out: what it does now says more."""
 _CHECK_MARKS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "error": ("✗", "red"), "skipped": ("-", "yellow")}
@@ -149,7 +149,7 @@ def _draw_criteria(scene: Scene, room: int, now: float) -> list[Text]:
     hidden = ordered[room - 1 :]
     met = sum(_find_status(scene, criterion) == "met" for criterion in hidden)
     unmet = len(hidden) - met
-    what = f": {unmet} open, {met} proven" if met and unmet else " proven" if met else " open"
+    what = f": {unmet} open, {met} passed" if met and unmet else " passed" if met else " open"
     shown = [_draw_criterion(scene, criterion, now) for criterion in ordered[: room - 1]]
     return [Text(_count_proven(scene)), *shown, Text(f"  and {len(hidden)} more{what}", style="dim")]
 
@@ -172,7 +172,7 @@ def _find_status(scene: Scene, criterion: Criterion) -> str:
 
 def _count_proven(scene: Scene) -> str:
     met = sum(_find_status(scene, criterion) == "met" for criterion in scene.criteria)
-    return f"{met} of {len(scene.criteria)} criteria proven"
+    return f"{met} of {len(scene.criteria)} criteria passed"
 
 
 def _draw_arena_header(arena: ArenaScene, now: float) -> list[Text]:

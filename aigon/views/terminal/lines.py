@@ -254,7 +254,7 @@ def _describe_start(event: RunStarted, place: IterationCount) -> str:
 
 def _describe_iteration(event: IterationFinished, place: IterationCount) -> str:
     met = sum(verdict.status == "met" for verdict in event.verdicts)
-    results = f"{met} of {len(event.verdicts)} criteria proven, {describe_checks(event.findings)}"
+    results = f"{met} of {len(event.verdicts)} criteria passed, {describe_checks(event.findings)}"
     if not event.number:
         return f"base: {results}"
     if place.is_earlier:
@@ -314,7 +314,7 @@ def describe_wait(event: Waiting) -> str:
 
 
 def describe_rollback(event: RolledBack) -> str:
-    """`back to iteration 2 (1a2b3c4): 3 of 4 proven there; iteration 4 has 2 of 4 proven`."""
+    """`back to iteration 2 (1a2b3c4): 3 of 4 passed there; iteration 4 has 2 of 4 passed`."""
     to = f"iteration {event.number}" if event.number else "the base"
     return f"back to {to} ({event.commit[:7]}): {event.why}"
 

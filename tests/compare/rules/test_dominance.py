@@ -57,7 +57,7 @@ def test_a_gate_that_is_not_passed_is_a_weakness_and_the_only_one_to_pass_a_stre
 
 def test_what_is_not_known_is_neither_strength_nor_weakness_but_at_a_gate() -> None:
     (_, nothing) = list_strengths((entry("aa"), NOTHING))
-    assert nothing.strengths == () and all("not known (not looked at yet)" in each for each in nothing.weaknesses)
+    assert nothing.strengths == () and all("not known (not assessed yet)" in each for each in nothing.weaknesses)
 
 
 def test_one_alone_is_compared_with_nobody() -> None:

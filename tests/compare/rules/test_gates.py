@@ -28,7 +28,7 @@ def test_who_has_proven_everything_passes_every_gate() -> None:
 
 def test_criteria_are_counted_and_all_of_them_have_to_be_proven() -> None:
     found = gate(entry(look=looked(met=1, of=3), criteria=3), "criteria")
-    assert (found.result, found.why) == ("fail", "1 of 3 proven")
+    assert (found.result, found.why) == ("fail", "1 of 3 passed")
 
 
 def test_a_criterion_that_the_last_look_did_not_decide_is_not_proven() -> None:
@@ -128,7 +128,7 @@ def test_a_base_without_tests_has_none_to_lose() -> None:
     [
         (entry(tip="c" * 40), "has changed since it was looked at"),
         (entry(tip=""), "its branch is gone"),
-        (entry(look=None), "not looked at yet"),
+        (entry(look=None), "not assessed yet"),
     ],
 )
 def test_where_the_last_look_is_not_about_the_branch_no_gate_is_known(one: CandidateFacts, why: str) -> None:

@@ -22,7 +22,7 @@ def test_the_first_that_passes_wins_and_the_key_that_decided_is_said() -> None:
     found = proposed(entry("aa", changed=change(90)), entry("bb"), entry("cc", look=looked(met=1)))
     assert (found.kind, found.winner, found.decided_by) == ("winner", "bb", "source")
     assert any("aa fell behind bb at source diff: 90 lines, not 10 lines" in reason for reason in found.reasons)
-    assert any("cc does not pass the gates: Criteria proven: 1 of 2 proven" in reason for reason in found.reasons)
+    assert any("cc does not pass the gates: Criteria passed: 1 of 2 passed" in reason for reason in found.reasons)
 
 
 def test_the_only_one_that_passes_wins_by_the_gates() -> None:
@@ -37,7 +37,7 @@ def test_one_alone_wins_if_it_passes() -> None:
 @pytest.mark.parametrize(
     "worse",
     [{"outcome": STOPPED}, {"outcome": None}, {"concerns": (REVIEW,)}, {"tip": "c" * 40}, {"look": None}],
-    ids=["stopped", "broken off", "a review", "changed", "not looked at"],
+    ids=["stopped", "broken off", "a review", "changed", "not assessed"],
 )
 def test_where_nobody_passes_there_is_no_winner(worse: dict[str, Any]) -> None:
     found = proposed(entry("aa", **worse), entry("bb", **worse))

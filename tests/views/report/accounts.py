@@ -47,7 +47,7 @@ def ended(outcome: Outcome, minute: int) -> RunFinished:
 
 
 def iterations(met: list[int], *, cost: float = 0.2, said: str = "Done!") -> list[Event]:
-    """A base that has `met[0]` criteria proven, and an iteration for each further number."""
+    """A base that has `met[0]` criteria passed, and an iteration for each further number."""
     events: list[Event] = [looked(0, red("test_a", "test_b"), GREEN, met=met[0], checkpoint="")]
     for number, proven in enumerate(met[1:], 1):
         found = red("test_a") if proven < 2 else replace(red(), status="pass", summary="15 passed")

@@ -12,14 +12,14 @@ from tests.views.report.accounts import hostile, one, three
 ONE = """\
 ## Feature 42: Dark mode
 
-**✓ Proven.** Every criterion is proven and the checks are green, after 2 iterations.
+**✓ Proven.** Every criterion is proven and the checks pass, after 2 iterations.
 
 Take this branch, to merge it into main: `feature-42-dark-mode` at \
 [02020202](https://github.com/ada/tea/commit/0202020202020202020202020202020202020202) (`aigon feature-done 42`)
 
 | Criteria | Checks | Cost | Time | Iterations | Changes |
 | --- | --- | --- | --- | --- | --- |
-| 2 of 2 passed | 2 of 2 green | \\$0.40 (reported) | 30m 00s | 2 of at most 5 | +20 −2 in 2 files |
+| 2 of 2 passed | 2 of 2 passed | \\$0.40 (reported) | 30m 00s | 2 of at most 5 | +20 −2 in 2 files |
 """
 
 

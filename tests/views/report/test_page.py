@@ -56,9 +56,9 @@ def test_the_first_screen_says_how_it_ended_what_to_take_and_what_it_cost() -> N
     first = text[: text.index("Criteria Progress Checks")]
     for words in (
         "Feature 42 Dark mode",
-        "✓ Proven Every criterion is proven and the checks are green, after 2 iterations.",
+        "✓ Proven Every criterion is proven and the checks pass, after 2 iterations.",
         "Take this branch, to merge it into main: feature-42-dark-mode at 02020202 aigon feature-done 42",
-        "Criteria 2 of 2 passed Checks 2 of 2 green Cost $0.40 (reported) Time 30m 00s Iterations 2 of at most 5",
+        "Criteria 2 of 2 passed Checks 2 of 2 passed Cost $0.40 (reported) Time 30m 00s Iterations 2 of at most 5",
         "Changes +20 −2 in 2 files",
     ):
         assert words in first
