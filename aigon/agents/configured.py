@@ -4,12 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents.adapters import check_reader, find_type, load_types
+from aigon.agents.adapters import find_type, load_types, parse_type
 from aigon.config.loading import ReadFile, get_user_file, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.files.resources import find_agent_types
-from aigon.model import agent_types
 from aigon.model.agent_types import AgentType
 from aigon.model.candidates import (
     RequestedAgent,
@@ -77,7 +76,7 @@ def _read_project_type(name: str, read: ReadFile) -> AgentType | None:
         file = f"{OWN}/{name}.{suffix}"
         content = read(file) if "/" not in name else None
         if content is not None:
-            return check_reader(agent_types.read_agent_type(name, content, file), file)
+            return parse_type(name, content, file)
     return None
 
 

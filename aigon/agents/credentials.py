@@ -9,6 +9,8 @@ from aigon.model.agent_types import AgentType, Credentials
 from aigon.model.turns import Agent
 from aigon.secrets.redaction import holds_secret, is_credential
 
+API_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+"""Of the API of Anthropic; the key goes before the token, as in its SDK."""
 _OFF = ("", "0", "false", "no", "off")
 _MODEL = "model:"
 _SHOWN = 8
@@ -16,6 +18,11 @@ LARGEST_LOGIN = 1024 * 1024
 """Bytes of such a file that are looked into."""
 _EXPIRES = ("expiresAt", "expires_at", "expiry_date", "expires")
 _REFRESHES = ("refreshToken", "refresh_token", "refresh")
+
+
+def has_api_key(env: Mapping[str, str]) -> bool:
+    """Whether a key of Anthropic's API is set. One is a person's word that the API may be paid."""
+    return any(env.get(key, "").strip() for key in API_KEYS)
 
 
 def filter_environment(env: Mapping[str, str], agent: Agent, kind: AgentType) -> dict[str, str]:

@@ -110,7 +110,7 @@ def _agent_settings(settings: JudgeSettings, agent: Agent | None, find: FindProg
     of = adapter_for(agent)
     given |= {"agent": agent.adapter, "env": filter_environment(settings.env, asked, of.kind)}
     given |= {"model": agent.model or agent.name, "alone": bool(of.kind.judge and of.kind.judge.alone)}
-    if not of.can_consult:
+    if of.kind.judge is None:
         return AgentJudgeSettings(**given, missing=_explain_no_judge_use(agent))
     missing = of.explain_unready(asked, find, settings.env)
     return AgentJudgeSettings(

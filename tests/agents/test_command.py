@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import command
+from aigon.agents.adapters import find_adapter
 from aigon.model.turns import Agent, FindProgram, ProgramExit, Usage
 from tests.agents.turns import PROMPT, Place, place, play, program
+
+command = find_adapter("command")
 
 
 @pytest.fixture

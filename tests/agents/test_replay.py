@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.adapters import replay
+from aigon.agents.adapters import find_adapter
 from aigon.model.turns import Agent, ProgramExit
 from tests.agents.turns import Place, place, play
+
+replay = find_adapter("replay")
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 An agent type is a YAML file. Shipped ones are in `templates/agents/`; that of a plug-in is beside its module. A
 project's own in `.aigon/agents/` and a person's own in the folder `agents` beside their configuration replace a shipped
-one of their name. What an adapter module may have stands in `aigon.model.turns`.
+one of their name. `aigon.model.turns` lists what an adapter module may have.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -54,15 +55,10 @@ class Adapter:
         own = getattr(self.module, "find_credentials", None)
         return tuple(own(agent, env)) if own else ()
 
-    @property
-    def can_consult(self) -> bool:
-        """Whether it can answer a question without tools that change anything."""
-        return self.kind.judge is not None
-
     def build_consultation(self, agent: Agent) -> Launch:
         """Return the command line that answers the question on standard input."""
         own = getattr(self.module, "build_consultation", None)
-        launch: Launch = own(self.kind, agent) if own else _program.build_consultation(self.kind, agent)
+        launch: Launch = (own or _program.build_consultation)(self.kind, agent)
         return launch
 
     def read_consultation(self, agent: Agent, exited: ProgramExit) -> JudgeAnswer:
@@ -75,8 +71,11 @@ def load_types(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
 
     A plug-in that cannot be loaded is left out. Raises AigonError (exit 2) for a malformed type.
     """
-    files = _plugin_files() | find_agent_types()
-    for folder in folders:
+    files: dict[str, Path] = {}
+    for name in READERS.plugins():
+        with suppress(AigonError):
+            files[name] = _find_plugin_file(name)
+    for folder in (None, *folders):
         files |= find_agent_types(folder)
     return {name: _read_type(name, file) for name, file in sorted(files.items())}
 
@@ -84,15 +83,16 @@ def load_types(folders: Iterable[Path] = ()) -> dict[str, AgentType]:
 def find_type(name: str, folders: Iterable[Path] = ()) -> AgentType:
     """Return the agent type with this name or alias. Raises a usage error that lists the known ones."""
     every = tuple(folders)
-    shipped = (*(find_agent_types(folder) for folder in every[::-1]), find_agent_types())
-    if file := next((files[name] for files in shipped if name in files), None):
-        return _read_type(name, file)
+    for folder in (*every[::-1], None):
+        if file := find_agent_types(folder).get(name):
+            return _read_type(name, file)
     if name in READERS.plugins():
-        return _read_type(name, _plugin_file(name))
+        return _read_type(name, _find_plugin_file(name))
     known = load_types(every)
-    if found := next((one for one in known.values() if name in one.aliases), None):
-        return found
-    near = get_close_matches(name, (*known, *(alias for one in known.values() for alias in one.aliases)), n=1)
+    aliases = {alias: kind for kind in reversed(known.values()) for alias in kind.aliases}
+    if name in aliases:
+        return aliases[name]
+    near = get_close_matches(name, (*known, *aliases), n=1)
     meant = f"Did you mean {near[0]}? " if near else ""
     raise usage(f"There is no agent called {name!r}", hint=f"{meant}Known: {', '.join(known)}")
 
@@ -107,37 +107,27 @@ def adapter_for(agent: Agent) -> Adapter:
     return _load_adapter(agent.kind or find_type(agent.adapter))
 
 
-def check_reader(found: AgentType, file: str) -> AgentType:
-    """Return `found` if a module reads its output. Raises AigonError (exit 2) that names `file`."""
-    if found.reads in READERS.builtins() or found.reads in READERS.plugins():
-        return found
-    what = f"There is no reader of an agent's output called {found.reads!r}"
-    raise usage(what, where=f"{file}: reads", hint=READERS.suggest(found.reads))
-
-
 def _load_adapter(kind: AgentType) -> Adapter:
     return Adapter(kind, READERS.load(kind.reads))
 
 
+def parse_type(name: str, content: bytes, file: str) -> AgentType:
+    """Return the type in a YAML document. Raises AigonError (exit 2) if it is malformed or no module reads it."""
+    kind = agent_types.read_agent_type(name, content, file)
+    if kind.reads in READERS.names():
+        return kind
+    what = f"There is no reader of an agent's output called {kind.reads!r}"
+    raise usage(what, where=f"{file}: reads", hint=READERS.suggest(kind.reads))
+
+
 @cache
 def _read_type(name: str, file: Path) -> AgentType:
-    return check_reader(agent_types.read_agent_type(name, read_document(file), str(file)), str(file))
+    return parse_type(name, read_document(file), str(file))
 
 
-def _plugin_files() -> dict[str, Path]:
-    files = {}
-    for name in READERS.plugins():
-        try:
-            files[name] = _plugin_file(name)
-        except AigonError:
-            continue
-    return files
-
-
-def _plugin_file(name: str) -> Path:
+def _find_plugin_file(name: str) -> Path:
     """Return the YAML file beside the module of a plug-in. Raises AigonError (exit 2) if either cannot be loaded."""
-    module = READERS.load(name)
-    file = Path(module.__file__).with_name(f"{name}.yaml")
+    file = Path(READERS.load(name).__file__).with_name(f"{name}.yaml")
     if not file.is_file():
         raise usage(f"The plug-in agent {name!r} has no {file.name} beside its module", where=str(file))
     return file

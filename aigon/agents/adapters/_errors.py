@@ -6,51 +6,15 @@ releases) and from the documented errors of the APIs behind them.
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from collections.abc import Mapping
 
 from aigon.agents.adapters._program import last_words
 from aigon.agents.adapters._records import text_at
+from aigon.agents.adapters._reset_times import find_reset_time, parse_retry_after
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 
-_NOT_USAGE = r"(?!(?:rate|context|token|input|output|turn|message|size)s?\b)"
-"""Limits of a minute, of a model or of one reply are no usage limits."""
-FARTHEST = 366 * 86_400.0
-"""Seconds from now that a time to wait for is believed; nothing that a program tells of is farther away."""
-SHORTEST = 60.0
-"""Seconds in such a header from which on it says something: for less a program waits by itself."""
-_RESET_WORD = r"(?:again|retry|resets?|available|until)"
-_EPOCH = re.compile(r"(?:\||\b(?:resets?|until)(?:[ _]at)?\W{1,4})(\d{10})(\d{3})?\b", re.I)
-_SPANS = re.compile(
-    rf"(?:\b{_RESET_WORD}\s+(?:in|after)\s+|retryDelay\W{{1,5}})((?:\d+(?:\.\d+)?\s*[a-z]+[ ,]*(?:and )?)+)", re.I
-)
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(w|d|h|m(?!s|o)|s)[a-z]*", re.I)
-_SECONDS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
-_DATE = re.compile(
-    rf"\b{_RESET_WORD}\b\D{{0,12}}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?", re.I
-)
-_CLOCK = re.compile(
-    rf"\b{_RESET_WORD}(?: again)?(?: (?:at|on))?\s+"
-    r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,? (?:at )?)?"
-    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?"
-    r"(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?\s*(?P<half>[AP]M\b)?(?:\s*\(?(?P<zone>[A-Z][\w+-]*(?:/[\w+-]+)*))?",
-    re.I,
-)
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LONGEST_DETAIL = 500
 """Characters of a message that are kept."""
-_API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
-_END_WORDS: Mapping[TurnEnd, str] = {
-    "usage_limit": "usage limit",
-    "overloaded": "overloaded",
-    "unavailable": "no connection",
-    "bad_credentials": "bad credentials",
-    "refused": "refused",
-}
-_DEEPEST = 4
-_LONGEST_MESSAGE = 20_000
 STATUSES: Mapping[str, int] = {
     "BadRequestError": 400,
     "AuthenticationError": 401,
@@ -62,10 +26,23 @@ STATUSES: Mapping[str, int] = {
     "ServiceUnavailableError": 503,
     "Timeout": 504,
 }
-"""What each stands for. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
+"""HTTP statuses by exception. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
+_NAMED_ENDS: Mapping[str, TurnEnd] = {"ContentPolicyViolationError": "refused", "BudgetExceededError": "usage_limit"}
 TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")
 """Requests that ended so cost nothing."""
-_PREFIX = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
+END_WORDS: Mapping[TurnEnd, str] = {
+    "usage_limit": "usage limit",
+    "overloaded": "overloaded",
+    "unavailable": "no connection",
+    "bad_credentials": "bad credentials",
+    "refused": "refused",
+}
+_DEEPEST = 4
+_LONGEST_MESSAGE = 20_000
+_API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
+_EXCEPTION_NAMES = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
+_NOT_USAGE = r"(?!(?:rate|context|token|input|output|turn|message|size)s?\b)"
+"""Limits of a minute, of a model or of one reply are no usage limits."""
 
 
 def _any_of(*patterns: str) -> "re.Pattern[str]":
@@ -156,109 +133,20 @@ STATUS = _any_of(
 """An HTTP status inside of a message."""
 
 
-def find_reset_time(message: str, now: float) -> float | None:
-    """Return when the limit in `message` ends, in seconds since the epoch; None if it does not say.
-
-    `now`, in seconds since the epoch, is when it was said; 0 if that is not known: then only a full date helps.
-    """
-    found = (read(message, now) for read in _READERS)
-    then = next((one for one in found if one is not None), None)
-    return then if then is not None and _is_believable(then, now) else None
-
-
-def parse_retry_after(header: str, now: float) -> float | None:
-    """Return the same by the value of a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3)."""
-    from email.utils import parsedate_to_datetime
-
-    try:
-        then = (
-            now + float(header)
-            if re.fullmatch(r"\d{1,9}(\.\d+)?", header)
-            else parsedate_to_datetime(header).timestamp()
-        )
-    except (ValueError, OverflowError, TypeError):
-        return None
-    return then if now and then >= now + SHORTEST and _is_believable(then, now) else None
-
-
-def _is_believable(then: float, now: float) -> bool:
-    return now <= then <= now + FARTHEST if now else then > 0
-
-
-def _epoch_time(message: str, _now: float) -> float | None:
-    found = _EPOCH.search(message)
-    return float(found[1]) if found else None
-
-
-def _date_time(message: str, _now: float) -> float | None:
-    """Without a zone it is UTC: a server wrote it."""
-    found = _DATE.search(message)
-    if found is None:
-        return None
-    zone = (found[2] or "Z").upper().replace("UTC", "+00:00").replace("Z", "+00:00")
-    try:
-        return datetime.fromisoformat(f"{found[1]}{zone}").timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _span_time(message: str, now: float) -> float | None:
-    found = _SPANS.search(message)
-    seconds = sum(float(number) * _SECONDS[unit.lower()] for number, unit in _SPAN.findall(found[1])) if found else 0.0
-    return now + seconds if seconds and now else None
-
-
-def _clock_time(message: str, now: float) -> float | None:
-    """Return the next time that a clock shows this: in the zone that is named, else in that of this machine."""
-    found = _CLOCK.search(message)
-    if found is None or not now or not (found["minute"] or found["half"]):
-        return None
-    try:
-        here = datetime.fromtimestamp(now, _find_zone(found["zone"] or "")).astimezone(_find_zone(found["zone"] or ""))
-        return _next_time(found, here).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _next_time(found: "re.Match[str]", here: datetime) -> datetime:
-    hour = int(found["hour"]) % 12 + 12 * (found["half"].upper() == "PM") if found["half"] else int(found["hour"])
-    then = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
-    if found["month"]:
-        month = _MONTHS.index(found["month"].lower()) + 1
-        then = then.replace(month=month, day=int(found["day"]), year=int(found["year"] or then.year))
-        return then if then > here or found["year"] else then.replace(year=then.year + 1)
-    if found["weekday"]:
-        then += timedelta(days=(_DAYS.index(found["weekday"].lower()) - then.weekday()) % 7)
-    return then if then > here else then + timedelta(days=7 if found["weekday"] else 1)
-
-
-def _find_zone(name: str) -> tzinfo | None:
-    from zoneinfo import ZoneInfo
-
-    if name.upper() in ("UTC", "GMT"):
-        return UTC
-    try:
-        return ZoneInfo(name) if "/" in name else None
-    except (KeyError, ValueError, OSError):
-        return None
-
-
-_READERS: tuple[Callable[[str, float], float | None], ...] = (_epoch_time, _date_time, _span_time, _clock_time)
-
-
 def classify_error(message: str, status: int = 0) -> TurnEnd:
-    """How a turn ended that ended with this message; `status` is the HTTP status where the program tells it apart."""
+    """Return how a turn ended that ended with this message; `status` is the HTTP status if the program names it."""
     status = status or find_status(message)
-    unsaid = status in (0, 400)  # some say 400 for a bad key (Gemini)
     if LIMIT.search(message) or status == 402:
         return "usage_limit"
+    # GitHub says 403 for its rate limits.
     if status == 429 or 500 <= status <= 599 or (status in (0, 403) and BUSY.search(message)):
-        return "overloaded"  # GitHub says 403 for its rate limits
+        return "overloaded"
     if not status and UNREACHABLE.search(message):
         return "unavailable"
     if REFUSED.search(message):
         return "refused"
-    if status in (401, 403) or (unsaid and CREDENTIALS.search(message)):
+    # Some say 400 for a bad key (Gemini).
+    if status in (401, 403) or (status in (0, 400) and CREDENTIALS.search(message)):
         return "bad_credentials"
     return "failed"
 
@@ -270,18 +158,17 @@ def find_status(message: str) -> int:
 
 
 def read_error(message: str, status: int = 0, *, now: float = 0.0, retry_after: str = "") -> TurnReport:
-    """What is seen of a turn that an error ended. `now`, in seconds since the epoch, is when the program said it.
+    """Return the report of a turn that an error ended at `now`, in seconds since the epoch.
 
-    `message` may be JSON of an API, or hold it. `retry_after` is the header of that name, where it is passed on.
+    `message` may be JSON of an API, or hold it. `retry_after` is the header of that name, if it is passed on.
     """
-    said = " ".join(unwrap_message(message).split()) or "no message"
+    text = " ".join(unwrap_message(message).split()) or "no message"
     message = message[:_LONGEST_MESSAGE]
     end, status = classify_error(message, status), status or find_status(message)
-    word = _END_WORDS.get(end, "")
-    numbered = f"{word or 'error'} ({status})" if status else word
-    detail = f"{numbered}: {said}" if numbered else said
+    word = END_WORDS.get(end, "")
+    prefix = f"{word or 'error'} ({status})" if status else word
     when = (find_reset_time(message, now) or parse_retry_after(retry_after, now)) if end in TEMPORARY_ENDS else None
-    return TurnReport(end=end, detail=detail[:LONGEST_DETAIL], resets_at=when)
+    return TurnReport(end, (f"{prefix}: {text}" if prefix else text)[:LONGEST_DETAIL], resets_at=when)
 
 
 def unwrap_message(message: str) -> str:
@@ -299,23 +186,20 @@ def unwrap_message(message: str) -> str:
 def read_stderr(exited: ProgramExit) -> TurnReport:
     """Return what a program complained of that ended, or met its deadline, before its agent said anything.
 
-    For use only where the agent got no word in: what it says, and what its tools print, is never looked at.
+    Only then may standard error be read: what the agent says, and what its tools print, is never looked at.
     """
     if not exited.timed_out and (not exited.exit_code or exited.exit_code < 0):
         return TurnReport()
-    words = last_words(exited.stderr, 2 * LONGEST_DETAIL)
-    seen = read_error(words, now=exited.ended)
-    return TurnReport() if seen.end == "failed" else seen
+    report = read_error(last_words(exited.stderr, 2 * LONGEST_DETAIL), now=exited.ended)
+    return TurnReport() if report.end == "failed" else report
 
 
 def read_exception(name: str, message: str, now: float) -> TurnReport:
     """Return what an exception says of the turn that it ended at `now`, in seconds since the epoch."""
-    text = _PREFIX.sub("", " ".join(message.split()))
+    text = _EXCEPTION_NAMES.sub("", " ".join(message.split()))
     status = next((status for known, status in STATUSES.items() if name.endswith(known)), 0)
     if not status and not message.startswith("litellm."):
-        return TurnReport(end="failed", detail=f"{name}: {text}"[:LONGEST_DETAIL])
-    if name == "ContentPolicyViolationError":
-        return TurnReport(end="refused", detail=f"refused: {text}"[:LONGEST_DETAIL])
-    if name == "BudgetExceededError":
-        return TurnReport(end="usage_limit", detail=f"usage limit: {text}"[:LONGEST_DETAIL])
+        return TurnReport("failed", f"{name}: {text}"[:LONGEST_DETAIL])
+    if end := _NAMED_ENDS.get(name):
+        return TurnReport(end, f"{END_WORDS[end]}: {text}"[:LONGEST_DETAIL])
     return read_error(text, status, now=now)

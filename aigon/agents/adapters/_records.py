@@ -2,63 +2,45 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
+from aigon.model.turns import Usage
+
 LONGEST_LINE = 8 * 1024 * 1024
-"""Bytes of the longest line that is read; a longer one is no record that is needed here."""
+"""Bytes of the longest line that is read; no record that is needed here is longer."""
 LONGEST_DOCUMENT = 1024 * 1024
-"""Bytes of the end of an output in which a document over several lines is looked for."""
+"""Bytes at the end of an output in which a document over several lines is looked for."""
 LARGEST_COUNT = 10**15
-"""A count above this is no count of anything that a turn could have used."""
+"""No turn could have used more of anything."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TRIES = 50
 _GAP = re.compile(rb"^\[\.\.\. \d+ bytes left out \.\.\.\]\r?$", re.M)
-
-Record = Mapping[str, Any]
-MOST_TOOLS = 200
-"""Uses of tools that are kept of a turn."""
-MOST_DENIED = 20
-"""Denied permissions that are kept of a turn, each once."""
 _LONGEST_USE = 200
 _TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", "filename", "url", "pattern", "query")
+
+Record = Mapping[str, Any]
 
 
 def parse_records(output: bytes) -> list[Record]:
     """Return every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
-    found = [one for line in output.split(b"\n") for one in _objects(_parse(line))]
+    found = [record for line in output.split(b"\n") for record in _objects(_parse(line))]
     return found or _objects(_parse(output))
 
 
 def parse_last_document(output: bytes) -> Record:
-    """Return the last JSON object that begins a line, over one line or many, whatever follows it; empty without one."""
+    """Return the last JSON object that begins a line, whatever follows it; empty if there is none."""
     text = output[-LONGEST_DOCUMENT:].decode("utf-8", "replace")
-    starts = [match.start() for match in re.finditer(r"^\{", text, re.M)][-_TRIES:]
-    found = (_objects(_parse_beginning(text[start:])) for start in reversed(starts))
-    return next((one[0] for one in found if one), {})
-
-
-def _parse_beginning(text: str) -> object:
-    try:
-        value, end = json.JSONDecoder().raw_decode(text)
-        return make_storable(value, text[:end])
-    except (ValueError, RecursionError):
-        return None
-
-
-def filter_type(found: Sequence[Record], *types: str) -> list[Record]:
-    """Return the records whose `type` is one of these."""
-    return [one for one in found if one.get("type") in types]
-
-
-def is_cut(output: bytes) -> bool:
-    """Whether aigon left out the middle of a long output (`aigon/process/capture.py` says so in a line of its own)."""
-    return _GAP.search(output) is not None
-
-
-def _objects(value: object) -> list[Record]:
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    for match in [*re.finditer(r"^\{", text, re.M)][: -_TRIES - 1 : -1]:
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, match.start())
+            found = _objects(make_storable(value, text[match.start() : end]))
+        except (ValueError, RecursionError):
+            continue
+        if found:
+            return found[0]
+    return {}
 
 
 def _parse(text: bytes) -> object:
@@ -73,14 +55,30 @@ def _parse(text: bytes) -> object:
         return None
 
 
-def make_storable(value: object, text: str) -> object:
-    """Return `value`, read from `text`, with a question mark for half a surrogate pair.
+def _objects(value: object) -> list[Record]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
 
-    JSON can spell one, and no file can hold it.
-    """
+
+def make_storable(value: object, text: str) -> object:
+    """Return `value`, read from `text`, with a question mark for half a surrogate pair: no file can hold one."""
     if not _SURROGATE.search(text):
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def is_cut(output: bytes) -> bool:
+    """Whether aigon left out the middle of a long output (`aigon/process/capture.py` marks the gap with a line)."""
+    return _GAP.search(output) is not None
+
+
+def filter_type(records: Sequence[Record], *types: str) -> list[Record]:
+    """Return the records whose `type` is one of these."""
+    return [record for record in records if record.get("type") in types]
+
+
+def last_record(records: Sequence[Record], *types: str) -> Record:
+    """Return the last record of one of these types; empty if there is none."""
+    return next(iter(filter_type(records, *types)[::-1]), {})
 
 
 def value_at(record: object, *path: str) -> object:
@@ -89,7 +87,7 @@ def value_at(record: object, *path: str) -> object:
 
 
 def list_at(record: object, *path: str) -> list[object]:
-    """Return the list there, an empty one for anything else."""
+    """Return the list there; an empty one for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, list) else []
 
@@ -100,28 +98,55 @@ def objects_at(record: object, *path: str) -> list[Record]:
 
 
 def text_at(record: object, *path: str) -> str:
-    """Return the text there, an empty one for anything else."""
+    """Return the text there; an empty one for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, str) else ""
 
 
+def first_text(records: Iterable[object], *path: str) -> str:
+    """Return the first text at `path` that is not blank."""
+    return next((text for record in records if (text := text_at(record, *path).strip())), "")
+
+
+def last_text(records: Sequence[object], *path: str) -> str:
+    """Return the last text at `path` that is not blank."""
+    return first_text(records[::-1], *path)
+
+
+def join_texts(parts: Iterable[object]) -> str:
+    """Return the texts of a message's parts, a line each."""
+    return "\n".join(filter(None, (text_at(part, "text") for part in parts))).strip()
+
+
 def count_at(record: object, *path: str) -> int:
-    """Return the count there, 0 for anything else."""
+    """Return the count there; 0 for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else 0
 
 
+def sum_usage(
+    counts: Iterable[object], input: str, output: str, cached: str, *, input_holds_cached: bool = True
+) -> Usage | None:
+    """Return the sum of the token counts in these objects; None if there is no object.
+
+    Each name is one key or several, which are added; a key may lead into nested objects: `cache.read`.
+    """
+    objects = [one for one in counts if isinstance(one, Mapping)]
+    if not objects:
+        return None
+
+    def total(keys: str) -> int:
+        return sum(count_at(one, *key.split(".")) for one in objects for key in keys.split())
+
+    build = Usage.of_whole if input_holds_cached else Usage
+    return build(total(input), total(output), total(cached))
+
+
 def describe_use(name: object, given: object = None) -> str:
-    """`NAME: what it was used on`, in one line of at most 200 characters; the name alone where that is unknown."""
+    """Return `NAME: what it was used on` in a line of at most 200 characters; the name alone if that is unknown."""
     named = " ".join(name.split()) if isinstance(name, str) and name.strip() else "a tool"
-    used_on = _describe_input(given)
+    if isinstance(given, Mapping):
+        given = next((given[key] for key in _TOLD_BY if given.get(key)), "")
+        given = " ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+    used_on = given if isinstance(given, str) else ""
     return (f"{named}: {' '.join(used_on.split())}" if used_on else named)[:_LONGEST_USE]
-
-
-def _describe_input(given: object) -> str:
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, Mapping):
-        return ""
-    found = next((given[key] for key in _TOLD_BY if given.get(key)), "")
-    return " ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)

@@ -8,13 +8,17 @@ import re
 from dataclasses import dataclass, field, replace
 
 from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error
-from aigon.agents.adapters._program import last_words, parse_dollars
+from aigon.agents.adapters._program import get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
+    filter_type,
+    join_texts,
+    list_at,
     objects_at,
     parse_records,
+    sum_usage,
     text_at,
     value_at,
 )
@@ -55,10 +59,9 @@ class ClaudeRecords:
                 self.model = model
             case {"type": "assistant"}:
                 blocks = objects_at(record, "message", "content")
-                self.last_text = "\n".join(filter(None, (text_at(b, "text") for b in blocks))) or self.last_text
-                self.tools += [
-                    describe_use(b.get("name"), b.get("input")) for b in blocks if b.get("type") == "tool_use"
-                ]
+                self.last_text = join_texts(blocks) or self.last_text
+                uses = filter_type(blocks, "tool_use")
+                self.tools += [describe_use(use.get("name"), use.get("input")) for use in uses]
 
     @property
     def last_words(self) -> str:
@@ -66,16 +69,10 @@ class ClaudeRecords:
         return text_at(self.result, "result") or self.last_text
 
     @property
-    def reason(self) -> str:
-        """Why the session ended. Older versions give no reason."""
-        return text_at(self.result, "terminal_reason")
-
-    @property
     def message(self) -> str:
         """The message of the error that ended the session."""
-        errors = self.result.get("errors")
-        texts = [one for one in errors if isinstance(one, str) and one] if isinstance(errors, list) else []
-        return "; ".join(texts) or self.last_words or "no message"
+        errors = [error for error in list_at(self.result, "errors") if isinstance(error, str) and error]
+        return "; ".join(errors) or self.last_words or "no message"
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
@@ -93,7 +90,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         session=records.session,
         usage=_sum_usage(records.result),
         cost=cost,
-        cost_status="unknown" if cost is None else "estimated",
+        cost_status=get_cost_status(cost, "estimated"),
         denied=tuple(describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials),
         tools=tuple(records.tools),
     )
@@ -101,16 +98,19 @@ def read_output(exited: ProgramExit) -> TurnReport:
 
 def _read_end(records: ClaudeRecords, exited: ProgramExit) -> TurnReport:
     """Return how the session ended. What the agent says is no evidence: only the message of an API error counts."""
-    if records.result.get("is_error") is not True and records.reason in ("", "completed"):
+    reason = text_at(records.result, "terminal_reason")  # older versions give none
+    if records.result.get("is_error") is not True and reason in ("", "completed"):
         stops = count_at(records.result, "safety_stops")
         return TurnReport("finished", f"the model's safeguards stopped {stops} of its replies" if stops else "")
-    if records.reason not in ("", "api_error"):
-        return TurnReport("failed", f"{records.reason.replace('_', ' ')}: {records.message}"[:LONGEST_DETAIL])
+    if reason not in ("", "api_error"):
+        return TurnReport("failed", f"{reason.replace('_', ' ')}: {records.message}"[:LONGEST_DETAIL])
     status = count_at(records.result, "api_error_status")
     if status == 429 and (limit := _read_rejection(records)):
         return limit
-    found = read_error(records.message, status, now=exited.ended)
-    return found if found.end != "failed" else replace(found, detail=f"api error: {records.message}"[:LONGEST_DETAIL])
+    report = read_error(records.message, status, now=exited.ended)
+    if report.end != "failed":
+        return report
+    return replace(report, detail=f"api error: {records.message}"[:LONGEST_DETAIL])
 
 
 def _read_without_result(records: ClaudeRecords, exited: ProgramExit) -> TurnReport:
@@ -118,9 +118,9 @@ def _read_without_result(records: ClaudeRecords, exited: ProgramExit) -> TurnRep
 
     Records quote files and tools. Only what stands outside of them is the program's own word.
     """
-    plain = last_words(exited.stderr if records.any else exited.stdout + b"\n" + exited.stderr)
     if limit := _read_rejection(records):
         return limit
+    plain = last_words(exited.stderr if records.any else exited.stdout + b"\n" + exited.stderr)
     if spoken := _LIMIT.search(plain):
         return read_error(spoken[0], now=exited.ended)
     status = count_at(records.retrying, "error_status")
@@ -137,21 +137,13 @@ def _read_rejection(records: ClaudeRecords) -> TurnReport | None:
 
 
 def _sum_usage(result: Record) -> Usage | None:
-    """Return the tokens of all models: the record's `usage` alone lacks the request that ran into a budget."""
+    """Return the tokens of all models: the record's `usage` alone lacks the request that ran into a budget.
+
+    What was written to a cache was read by the model for the first time.
+    """
     models = value_at(result, "modelUsage")
     if isinstance(models, dict) and models:
-        return Usage.of_all(
-            _read_usage(one, "inputTokens", "cacheCreationInputTokens", "outputTokens", "cacheReadInputTokens")
-            for one in models.values()
-            if isinstance(one, dict)
-        )
-    plain = value_at(result, "usage")
-    names = ("input_tokens", "cache_creation_input_tokens", "output_tokens", "cache_read_input_tokens")
-    return _read_usage(plain, *names) if isinstance(plain, dict) else None
-
-
-def _read_usage(counts: Record, fresh: str, written: str, output: str, cached: str) -> Usage:
-    """Return the counts under these names. What was written to a cache was read by the model for the first time."""
-    return Usage(
-        count_at(counts, fresh) + count_at(counts, written), count_at(counts, output), count_at(counts, cached)
-    )
+        names = ("inputTokens cacheCreationInputTokens", "outputTokens", "cacheReadInputTokens")
+        return sum_usage(models.values(), *names, input_holds_cached=False) or Usage()
+    names = ("input_tokens cache_creation_input_tokens", "output_tokens", "cache_read_input_tokens")
+    return sum_usage([value_at(result, "usage")], *names, input_holds_cached=False)

@@ -7,8 +7,8 @@ The program may say more in a last line on standard output, which is all that is
     {"thought": "...", "next_action": "NEEDS_HUMAN", "reason": "criteria 2 and 3 contradict each other"}
 
 `end` may be usage_limit, overloaded, bad_credentials or refused, which waiting, another agent or a person has to
-resolve. `next_action` may be DONE, CONTINUE (both claim nothing: aigon looks for itself), FAILED or NEEDS_HUMAN.
-`tool_calls` are noted and never carried out: a command agent edits the files itself.
+resolve. `next_action` may be DONE, CONTINUE (both claim nothing: aigon assesses the tree itself), FAILED or
+NEEDS_HUMAN. `tool_calls` are noted and never carried out: a command agent edits the files itself.
 """
 
 import json
@@ -17,17 +17,19 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from aigon.agents.adapters._errors import LONGEST_DETAIL
 from aigon.agents.adapters._program import (
-    LAST_WORDS,
     build_environment,
-    describe_ending,
+    describe_own_ending,
     ending_from_action,
-    is_unspent,
+    explain_no_interpreter,
+    get_cost_status,
     last_words,
     parse_dollars,
+    parse_reported_usage,
 )
-from aigon.agents.adapters._records import describe_use
-from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnEnd, TurnRequest, Usage
+from aigon.agents.adapters._records import describe_use, list_at
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
 _REPORT_LINE = 65_536
@@ -50,52 +52,38 @@ def explain_unready(agent: Agent, find: FindProgram, _env: Mapping[str, str]) ->
     if not agent.command or not agent.command[0]:
         return f"The agent {agent.name} has no command. Give it one in .aigon/config.json: {_EXAMPLE}"
     program = agent.command[0]
-    expanded = os.path.expanduser(program)  # noqa: PTH111 - a user that does not exist must not raise
+    expanded = _expand_user(program)
     place = expanded if Path(expanded).is_absolute() else find(program)
     if place is None or not Path(place).is_file():
-        return _explain_missing(agent.name, program)
-    return _explain_not_runnable(Path(place), program)
-
-
-def _explain_missing(name: str, program: str) -> str:
-    if "/" not in program:
-        return f"The program {program} of the agent {name} is not on PATH. Install it, or give the path to it"
-    return (
-        f"The program {program} of the agent {name} was not found. A relative path starts at the main checkout; "
-        f"if the file is there, make it executable: chmod +x {program}"
-    )
-
-
-def _explain_not_runnable(place: Path, program: str) -> str:
+        if "/" not in program:
+            return f"The program {program} of the agent {agent.name} is not on PATH. Install it, or give the path to it"
+        return (
+            f"The program {program} of the agent {agent.name} was not found. A relative path starts at the main "
+            f"checkout; if the file is there, make it executable: chmod +x {program}"
+        )
     if not os.access(place, os.X_OK):
         return (
             f"{program} is not executable. Run chmod +x {program}, or name its interpreter in the command: "
             f'["bash", "{program}"]'
         )
-    return _explain_no_interpreter(place, program)
-
-
-def _explain_no_interpreter(place: Path, program: str) -> str:
-    """Return why the kernel cannot run a text file: its first line has to say with what."""
-    try:
-        with place.open("rb") as file:
-            head = file.read(512)
-    except OSError:
-        return ""  # executable but unreadable: the system decides
-    if head.startswith(b"#!") or b"\0" in head:
-        return ""
-    return f"{program} does not say what runs it. Begin it with a line such as #!/bin/sh"
+    return explain_no_interpreter(program, place)
 
 
 def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
-    """The configured command; a relative program is the one in the main checkout, not the agent's own copy of it."""
+    """Return the configured command; a relative program is the main checkout's, not the agent's own copy of it."""
     program, *arguments = agent.command
+    expanded = _expand_user(program)
     words = _fill_choices((*arguments, *agent.args), {"model": agent.model, "effort": agent.effort})
-    return Launch(argv=(_resolve_program(program, ask.checkout), *words), env=build_environment(agent, ask))
+    argv = (str(Path(ask.checkout, expanded)) if "/" in expanded else expanded, *words)
+    return Launch(argv=argv, env=build_environment(agent, ask))
+
+
+def _expand_user(program: str) -> str:
+    return os.path.expanduser(program)  # noqa: PTH111 - a user that does not exist must not raise
 
 
 def _fill_choices(words: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
-    """Fill `{model}` and `{effort}` in. `--model {model}` and `--model={model}` go where no model was chosen."""
+    """Fill `{model}` and `{effort}` in. `--model {model}` and `--model={model}` go if no model was chosen."""
     filled: list[str] = []
     for word in words:
         option, _, value = word.rpartition("=")
@@ -107,66 +95,44 @@ def _fill_choices(words: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
     return filled
 
 
-def _resolve_program(program: str, checkout: str) -> str:
-    expanded = os.path.expanduser(program)  # noqa: PTH111 - see ready
-    return str(Path(checkout, expanded)) if "/" in expanded else expanded
-
-
-def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn as it ended; the cost only if the program reported one."""
-    end, detail = describe_ending(exited)
-    report = _parse_report(exited.stdout)
-    said = last_words(exited.stdout)
-    cost = 0.0 if is_unspent(end, exited) else parse_dollars(report.get("cost_usd"))
-    told = str(report.get("end")) if end in ("finished", "failed") else ""
-    if told in _ENDS:
-        end, detail = _ENDS[told], " ".join(str(report.get("detail") or told.replace("_", " ")).split())[:500]
-    elif (action := str(report.get("next_action"))) in _ACTIONS:
+    end, detail = describe_own_ending(exited)
+    before, _, line = exited.stdout.rstrip().rpartition(b"\n")
+    report = _parse_report(line)
+    said, resets_at = last_words(exited.stdout), None
+    named, action = str(report.get("end")), str(report.get("next_action"))
+    if end and named in _ENDS:
+        end, resets_at = _ENDS[named], parse_dollars(report.get("resets_at"))
+        detail = " ".join(str(report.get("detail") or named.replace("_", " ")).split())[:LONGEST_DETAIL]
+    elif action in _ACTIONS:
         claimed, why, words = ending_from_action(action, *(str(report.get(key) or "") for key in ("thought", "reason")))
-        before = last_words(exited.stdout.rstrip().rpartition(b"\n")[0])
-        said = "\n\n".join(filter(None, (before, words)))[-LAST_WORDS:]
+        said = "\n\n".join(filter(None, (last_words(before), words)))
         if end == "finished":
             end, detail = claimed, " ".join(why.split())
-    return Turn(
-        number=ask.number,
-        agent=agent.name,
-        model=str(report.get("model") or agent.model),
-        end=end,
-        exit_code=exited.exit_code,
-        said=said,
-        detail=detail,
+    cost = parse_dollars(report.get("cost_usd"))
+    return TurnReport(
+        end,
+        detail,
+        said,
+        model=str(report.get("model") or ""),
+        usage=parse_reported_usage(report.get("usage")),
         cost=cost,
-        cost_status="unknown" if cost is None else "reported",
-        usage=_usage(report.get("usage")),
-        duration=exited.duration,
-        resets_at=parse_dollars(report.get("resets_at")) if told in _ENDS else None,
-        tools=_note_calls(report.get("tool_calls")),
+        cost_status=get_cost_status(cost),
+        resets_at=resets_at,
+        tools=tuple(map(_describe_call, list_at(report, "tool_calls")[:_CALLS])),
     )
 
 
-def _note_calls(calls: object) -> tuple[str, ...]:
-    """Note the tool calls of a structured reply: `create_invoice (asked for, not carried out)`."""
-    found = calls if isinstance(calls, list) else []
-    names = [call.get("tool") or call.get("name") if isinstance(call, dict) else call for call in found[:_CALLS]]
-    return tuple(f"{describe_use(name)[:160]} (asked for, not carried out)" for name in names)
-
-
-def _parse_report(stdout: bytes) -> dict[str, object]:
-    """Return the JSON object on the last line that is not empty; an empty one when there is none."""
-    line = stdout.rstrip().rpartition(b"\n")[2]
-    if len(line) > _REPORT_LINE:
-        return {}
+def _parse_report(line: bytes) -> dict[str, object]:
+    """Return the JSON object on the last line; an empty one if it is something else."""
     try:
-        found = json.loads(line)
+        found = json.loads(line) if len(line) <= _REPORT_LINE else {}
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def _usage(value: object) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    tokens = {name: value.get(name, 0) for name in ("input", "output", "cached")}
-    if not all(type(count) is int and count >= 0 for count in tokens.values()):
-        return None
-    return Usage(**tokens)
+def _describe_call(call: object) -> str:
+    name = call.get("tool") or call.get("name") if isinstance(call, dict) else call
+    return f"{describe_use(name)[:160]} (asked for, not carried out)"

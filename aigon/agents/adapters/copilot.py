@@ -9,12 +9,23 @@ import re
 from dataclasses import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._records import Record, count_at, describe_use, filter_type, parse_records, text_at, value_at
+from aigon.agents.adapters._records import (
+    Record,
+    count_at,
+    describe_use,
+    filter_type,
+    last_record,
+    last_text,
+    parse_records,
+    sum_usage,
+    text_at,
+    value_at,
+)
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
-"""HTTP statuses by type of error, for an error that does not tell its own."""
+"""HTTP statuses by type of error, for an error without one."""
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
@@ -24,26 +35,27 @@ def read_output(exited: ProgramExit) -> TurnReport:
     replies = filter_type(events, "assistant.message")
     uses = filter_type(events, "tool.execution_start")
     ends = filter_type(events, "tool.execution_complete")
-    refused = {text_at(one, "data", "toolCallId") for one in ends if text_at(one, "data", "error", "code") == "denied"}
+    denied = {text_at(one, "data", "toolCallId") for one in ends if text_at(one, "data", "error", "code") == "denied"}
     shares = _usage_by_model(report)
-    denied = [use for use in uses if text_at(use, "data", "toolCallId") in refused]
     return replace(
         _read_end(events, exited),
-        said=next((text for one in replies[::-1] if (text := text_at(one, "data", "content").strip())), ""),
-        model=next((text for one in replies[::-1] if (text := text_at(one, "data", "model"))), "")
-        or text_at(report, "currentModel"),
-        session=next((text_at(one, "sessionId") for one in filter_type(events, "result")[::-1]), ""),
+        said=last_text(replies, "data", "content"),
+        model=last_text(replies, "data", "model") or text_at(report, "currentModel"),
+        session=text_at(last_record(events, "result"), "sessionId"),
         usage=Usage.of_all(share.usage for share in shares) if shares else None,
         usage_by_model=shares,
-        denied=tuple(_describe_tool(use) for use in denied),
-        tools=tuple(_describe_tool(use) for use in uses),
+        denied=tuple(_describe_tool(use) for use in uses if text_at(use, "data", "toolCallId") in denied),
+        tools=tuple(map(_describe_tool, uses)),
     )
 
 
 def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
-    last = next(iter(filter_type(events, "session.error", "assistant.message")[::-1]), {})
-    code = next((one.get("exitCode") for one in filter_type(events, "result")[::-1]), None)
-    ended = _read_session_error(last, exited) if last.get("type") == "session.error" else None
+    last = last_record(events, "session.error", "assistant.message")
+    code = last_record(events, "result").get("exitCode")
+    ended = None
+    if last.get("type") == "session.error":
+        status = count_at(last, "data", "statusCode") or _STATUS.get(text_at(last, "data", "errorType"), 0)
+        ended = read_error(text_at(last, "data", "message"), status, now=exited.ended)
     if ended and not (code == 0 and ended.end == "failed"):
         return ended
     if not isinstance(code, int) or isinstance(code, bool):
@@ -51,11 +63,6 @@ def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
     if code:
         return TurnReport("failed", f"ended with exit code {code} and without an error")
     return TurnReport("finished", ended.detail if ended else "")
-
-
-def _read_session_error(event: Record, exited: ProgramExit) -> TurnReport:
-    status = count_at(event, "data", "statusCode") or _STATUS.get(text_at(event, "data", "errorType"), 0)
-    return read_error(text_at(event, "data", "message"), status, now=exited.ended)
 
 
 def _describe_tool(use: Record) -> str:
@@ -67,10 +74,10 @@ def _describe_tool(use: Record) -> str:
 
 def _usage_by_model(report: Record) -> tuple[ModelUsage, ...]:
     models = value_at(report, "modelMetrics")
-    told = models.items() if isinstance(models, dict) else ()
-    return tuple(ModelUsage(str(name), _usage(value_at(one, "usage"))) for name, one in told)
-
-
-def _usage(told: object) -> Usage:
-    whole, output = count_at(told, "inputTokens"), count_at(told, "outputTokens")
-    return Usage.of_whole(whole, output, count_at(told, "cacheReadTokens"))
+    return tuple(
+        ModelUsage(
+            str(name),
+            sum_usage([value_at(one, "usage")], "inputTokens", "outputTokens", "cacheReadTokens") or Usage(),
+        )
+        for name, one in (models.items() if isinstance(models, dict) else ())
+    )

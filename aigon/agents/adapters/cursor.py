@@ -1,7 +1,7 @@
 """What Cursor's CLI prints with `--output-format stream-json`, as its documentation has it; it was never run here.
 
 One record per line, the last of type `result`. A run that fails ends early without one and says why on standard error.
-Nothing is said of tokens or of cost.
+It tells neither tokens nor cost.
 """
 
 import re
@@ -9,8 +9,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._program import LAST_WORDS
-from aigon.agents.adapters._records import Record, describe_use, filter_type, list_at, parse_records, text_at, value_at
+from aigon.agents.adapters._records import (
+    Record,
+    describe_use,
+    filter_type,
+    first_text,
+    join_texts,
+    last_record,
+    list_at,
+    parse_records,
+    text_at,
+    value_at,
+)
 from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import strip_escapes
 
@@ -21,23 +31,24 @@ _REFUSED = ("rejected", "permissionDenied")
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its records."""
-    found = parse_records(exited.stdout)
-    said = [_text(one) for one in filter_type(found, "assistant")]
-    result = next(iter(filter_type(found, "result")[::-1]), {})
-    calls = {text_at(one, "call_id") or repr(one): one for one in filter_type(found, "tool_call")}
+    records = parse_records(exited.stdout)
+    texts = [join_texts(list_at(one, "message", "content")) for one in filter_type(records, "assistant")]
+    result = last_record(records, "result")
+    by_id = {text_at(one, "call_id") or repr(one): one for one in filter_type(records, "tool_call")}
+    calls = [_read_call(one) for one in by_id.values()]
     return replace(
-        _read_end(result, bool(found), exited),
-        said=next((text for text in said[::-1] if text), text_at(result, "result"))[-LAST_WORDS:],
-        model=next((text_at(one, "model") for one in filter_type(found, "system")), ""),
-        session=next((text for one in found if (text := text_at(one, "session_id"))), ""),
-        denied=tuple(_describe_call(one) for one in calls.values() if _is_rejected(one)),
-        tools=tuple(_describe_call(one) for one in calls.values()),
+        _read_end(result, bool(records), exited),
+        said=next((text for text in texts[::-1] if text), text_at(result, "result")),
+        model=first_text(filter_type(records, "system"), "model"),
+        session=first_text(records, "session_id"),
+        denied=tuple(described for described, rejected in calls if rejected),
+        tools=tuple(described for described, _ in calls),
     )
 
 
 def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
     if result and not result.get("is_error"):
-        return TurnReport(end="finished")
+        return TurnReport("finished")
     if result:
         return read_error(text_at(result, "result"), now=exited.ended)
     error = _ERROR.search(strip_escapes(exited.stderr.decode("utf-8", "replace")))
@@ -46,30 +57,15 @@ def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
     return TurnReport() if begun else read_stderr(exited)
 
 
-def _text(record: Record) -> str:
-    parts = list_at(record, "message", "content")
-    return "\n".join(filter(None, (text_at(part, "text") for part in parts))).strip()
-
-
-def _call(record: Record) -> tuple[str, object]:
-    """Its name and what is known of it: `{"shellToolCall": {"args": ..., "result": ...}}`, `{"function": ...}`."""
-    call = value_at(record, "tool_call")
-    for name, inside in call.items() if isinstance(call, Mapping) else ():
-        if name == "function":
-            return text_at(inside, "name"), {
-                "args": value_at(inside, "arguments"),
-                "result": value_at(inside, "result"),
-            }
-        if str(name).endswith(_SUFFIX):
-            return str(name).removesuffix(_SUFFIX), inside
-    return "", None
-
-
-def _describe_call(record: Record) -> str:
-    name, call = _call(record)
-    return describe_use(name, value_at(call, "args"))
-
-
-def _is_rejected(record: Record) -> bool:
-    result = value_at(_call(record)[1], "result")
-    return isinstance(result, Mapping) and any(result.get(key) is not None for key in _REFUSED)
+def _read_call(record: Record) -> tuple[str, bool]:
+    """Describe a call and tell whether it was rejected: `{"shellToolCall": {"args": .., "result": ..}}`, `{"function":
+    {"name": .., "arguments": ..}}`."""
+    calls = value_at(record, "tool_call")
+    for key, call in calls.items() if isinstance(calls, Mapping) else ():
+        result = value_at(call, "result")
+        rejected = any(value_at(result, key) is not None for key in _REFUSED)
+        if key == "function":
+            return describe_use(text_at(call, "name"), value_at(call, "arguments")), rejected
+        if str(key).endswith(_SUFFIX):
+            return describe_use(str(key).removesuffix(_SUFFIX), value_at(call, "args")), rejected
+    return describe_use(""), False

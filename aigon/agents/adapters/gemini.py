@@ -6,7 +6,7 @@ it. An error of the API exits with its HTTP status modulo 256. `input_tokens` ho
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from aigon.agents.adapters._errors import LONGEST_DETAIL, find_status, read_error
@@ -16,9 +16,11 @@ from aigon.agents.adapters._records import (
     count_at,
     describe_use,
     filter_type,
+    last_record,
     list_at,
     parse_last_document,
     parse_records,
+    sum_usage,
     text_at,
     value_at,
 )
@@ -33,35 +35,18 @@ _ATTEMPT = re.compile(r"^Attempt \d+ failed.*", re.MULTILINE)
 _NOT_ALLOWED = ("denied by policy", "requires user confirmation")
 
 
-def _read_complaint(message: str, exited: ProgramExit) -> TurnReport:
-    """What is seen of a turn that ended with this error record; the exit code adds the status that it leaves out."""
-    status = find_status(message) or _BY_EXIT.get(exited.exit_code or 0, 0)
-    return read_error(message, status, now=exited.ended)
-
-
-def _read_silent_end(exited: ProgramExit) -> TurnReport:
-    """What is seen of a program that ended before its agent said anything: without a login, or still trying again."""
-    words = last_words(exited.stderr, 8 * LONGEST_DETAIL)
-    if exited.exit_code == _NO_LOGIN:
-        said = words.rpartition("\n")[2] or "no login"
-        return TurnReport(end="bad_credentials", detail=f"bad credentials: {said}"[:LONGEST_DETAIL])
-    if not (attempts := _ATTEMPT.findall(words)):
-        return TurnReport()
-    ended = read_error(attempts[-1], now=exited.ended)
-    return replace(ended, detail=f"ended while trying again: {ended.detail}"[:LONGEST_DETAIL])
-
-
-def _find_document(events: list[Record], exited: ProgramExit) -> Record:
-    """The document, empty where there is none: what stands on standard error counts only with nothing on the other."""
-    whole = next((one for one in events[::-1] if "session_id" in one and "type" not in one), {})
-    if whole or events:
-        return whole
-    told = parse_last_document(exited.stderr)
-    return told if "session_id" in told and "error" in told else {}
+def read_output(exited: ProgramExit) -> TurnReport:
+    """Return the turn by its events, or by its one document."""
+    events = parse_records(exited.stdout)
+    document = next((one for one in events[::-1] if "session_id" in one and "type" not in one), {})
+    if not events:
+        # The document on standard error counts only if nothing stands on the other.
+        told = parse_last_document(exited.stderr)
+        document = told if "session_id" in told and "error" in told else {}
+    return _read_document(document, exited) if document else _read_stream(events, exited)
 
 
 def _read_document(document: Record, exited: ProgramExit) -> TurnReport:
-    """Return the turn by its document."""
     used = value_at(document, "stats", "tools", "byName")
     names = used if isinstance(used, dict) else {}
     shares = _usage_by_model(document, _document_usage)
@@ -73,58 +58,26 @@ def _read_document(document: Record, exited: ProgramExit) -> TurnReport:
         usage=Usage.of_all(share.usage for share in shares) if isinstance(value_at(document, "stats"), dict) else None,
         usage_by_model=shares,
         denied=tuple(describe_use(name) for name, one in names.items() if count_at(one, "decisions", "reject")),
-        tools=tuple(describe_use(name) for name in names),
+        tools=tuple(map(describe_use, names)),
     )
 
 
 def _document_end(document: Record, exited: ProgramExit) -> TurnReport:
     if isinstance(document.get("error"), dict):
-        code = count_at(document, "error", "code")
-        message = text_at(document, "error", "message")
-        return _read_complaint(message, replace(exited, exit_code=code % 256) if code else exited)
+        code = count_at(document, "error", "code") % 256 or exited.exit_code
+        return _read_complaint(text_at(document, "error", "message"), code, exited)
     if "response" not in document:
         return TurnReport()
-    return TurnReport(
-        "finished", "; ".join(text for text in list_at(document, "warnings") if isinstance(text, str))[:500]
-    )
-
-
-def _usage_by_model(record: Record, usage: Callable[[object], Usage | None]) -> tuple[ModelUsage, ...]:
-    """Return what each model used, by the statistics of a record: the chosen one, and a small one that chose it."""
-    models = value_at(record, "stats", "models")
-    told = models.items() if isinstance(models, dict) else ()
-    return tuple(ModelUsage(str(name), found) for name, one in told if (found := usage(one)) and found != Usage())
-
-
-def _most_used_model(shares: Sequence[ModelUsage]) -> str:
-    """Return the model that used the most tokens; empty without any."""
-    return max(shares, key=_sum_tokens).model if shares else ""
-
-
-def _sum_tokens(share: ModelUsage) -> int:
-    return share.usage.input + share.usage.cached + share.usage.output
-
-
-def _document_usage(told: object) -> Usage | None:
-    tokens = value_at(told, "tokens")
-    if not isinstance(tokens, dict):
-        return None
-    cached = count_at(tokens, "cached")
-    fresh = max(0, count_at(tokens, "prompt") - cached) + count_at(tokens, "tool")
-    return Usage(fresh, count_at(tokens, "candidates") + count_at(tokens, "thoughts"), cached)
-
-
-def read_output(exited: ProgramExit) -> TurnReport:
-    """Return the turn by its events, or by its one document."""
-    events = parse_records(exited.stdout)
-    whole = _find_document(events, exited)
-    return _read_document(whole, exited) if whole else _read_stream(events, exited)
+    warnings = [text for text in list_at(document, "warnings") if isinstance(text, str)]
+    return TurnReport("finished", "; ".join(warnings)[:LONGEST_DETAIL])
 
 
 def _read_stream(events: list[Record], exited: ProgramExit) -> TurnReport:
     begun = next(iter(filter_type(events, "init")), {})
-    result = next(iter(filter_type(events, "result")[::-1]), {})
+    result = last_record(events, "result")
     uses = filter_type(events, "tool_use")
+    by_id = {text_at(use, "tool_id"): use for use in uses}
+    denied = [one for one in filter_type(events, "tool_result") if _is_denied(one)]
     shares = _usage_by_model(result, _stream_usage)
     return replace(
         _stream_end(events, result, exited),
@@ -133,8 +86,8 @@ def _read_stream(events: list[Record], exited: ProgramExit) -> TurnReport:
         session=text_at(begun, "session_id"),
         usage=_stream_usage(value_at(result, "stats")),
         usage_by_model=shares,
-        denied=_list_denied(events, uses),
-        tools=tuple(_describe_tool(use) for use in uses),
+        denied=tuple(_describe_tool(by_id.get(text_at(one, "tool_id"), {})) for one in denied),
+        tools=tuple(map(_describe_tool, uses)),
     )
 
 
@@ -142,25 +95,35 @@ def _stream_end(events: list[Record], result: Record, exited: ProgramExit) -> Tu
     if not result:
         spoken = any(text_at(one, "role") == "assistant" for one in filter_type(events, "message"))
         return TurnReport() if spoken or filter_type(events, "tool_use") else _read_silent_end(exited)
-    last = _last_error(events)
-    if text_at(result, "status") == "success":
-        failing = text_at(last, "severity") == "error"
-        return (
-            _read_complaint(text_at(last, "message"), exited)
-            if failing
-            else TurnReport("finished", text_at(last, "message"))
-        )
-    return _read_complaint(text_at(result, "error", "message") or text_at(last, "message"), exited)
+    last = last_record(events, "error", "message", "tool_use", "tool_result")
+    error = last if last.get("type") == "error" else {}  # what anything but the result followed was overcome
+    message = text_at(error, "message")
+    if text_at(result, "status") != "success":
+        return _read_complaint(text_at(result, "error", "message") or message, exited.exit_code, exited)
+    if text_at(error, "severity") == "error":
+        return _read_complaint(message, exited.exit_code, exited)
+    return TurnReport("finished", message)
 
 
-def _last_error(events: list[Record]) -> Record:
-    """Return the `error` event that nothing followed but the result: any other was overcome."""
-    last = next(iter(filter_type(events, "error", "message", "tool_use", "tool_result")[::-1]), {})
-    return last if last.get("type") == "error" else {}
+def _read_complaint(message: str, exit_code: int | None, exited: ProgramExit) -> TurnReport:
+    """Read the error that ended a turn; the exit code adds the status that its message leaves out."""
+    return read_error(message, find_status(message) or _BY_EXIT.get(exit_code or 0, 0), now=exited.ended)
+
+
+def _read_silent_end(exited: ProgramExit) -> TurnReport:
+    """Read how a program ended before its agent said anything: without a login, or still trying again."""
+    words = last_words(exited.stderr, 8 * LONGEST_DETAIL)
+    if exited.exit_code == _NO_LOGIN:
+        reason = words.rpartition("\n")[2] or "no login"
+        return TurnReport("bad_credentials", f"bad credentials: {reason}"[:LONGEST_DETAIL])
+    if not (attempts := _ATTEMPT.findall(words)):
+        return TurnReport()
+    report = read_error(attempts[-1], now=exited.ended)
+    return replace(report, detail=f"ended while trying again: {report.detail}"[:LONGEST_DETAIL])
 
 
 def _last_reply(events: list[Record]) -> str:
-    """Return the pieces of the last reply with text in it, put together."""
+    """Return the last reply with text in it, put together from its pieces."""
     replies = [""]
     for event in filter_type(events, "message", "tool_use", "tool_result"):
         if text_at(event, "role") == "assistant":
@@ -168,12 +131,6 @@ def _last_reply(events: list[Record]) -> str:
         elif replies[-1].strip():
             replies.append("")
     return next((reply for reply in replies[::-1] if reply.strip()), "").strip()
-
-
-def _list_denied(events: list[Record], uses: list[Record]) -> tuple[str, ...]:
-    by_id = {text_at(use, "tool_id"): use for use in uses}
-    failed = [one for one in filter_type(events, "tool_result") if _is_denied(one)]
-    return tuple(_describe_tool(by_id.get(text_at(one, "tool_id"), {})) for one in failed)
 
 
 def _is_denied(result: Record) -> bool:
@@ -185,10 +142,26 @@ def _describe_tool(use: Record) -> str:
     return describe_use(use.get("tool_name"), use.get("parameters"))
 
 
-def _stream_usage(told: object) -> Usage | None:
-    """`output_tokens` leave thoughts out, which are paid for like any other output; the total has them."""
-    if not isinstance(told, dict):
+def _usage_by_model(record: Record, read_usage: Callable[[object], Usage | None]) -> tuple[ModelUsage, ...]:
+    """Return what each model used, by the statistics of a record: the chosen one, and a small one that chose it."""
+    models = value_at(record, "stats", "models")
+    usages = {str(name): read_usage(one) for name, one in models.items()} if isinstance(models, dict) else {}
+    return tuple(ModelUsage(name, usage) for name, usage in usages.items() if usage and usage != Usage())
+
+
+def _most_used_model(shares: tuple[ModelUsage, ...]) -> str:
+    tokens = {share.model: share.usage.input + share.usage.cached + share.usage.output for share in shares}
+    return max(tokens, key=tokens.__getitem__, default="")
+
+
+def _document_usage(counts: object) -> Usage | None:
+    return sum_usage([value_at(counts, "tokens")], "prompt tool", "candidates thoughts", "cached")
+
+
+def _stream_usage(counts: object) -> Usage | None:
+    """Return the usage. `output_tokens` leave thoughts out, which cost like any other output; the total has them."""
+    if not isinstance(counts, dict):
         return None
-    whole, cached = count_at(told, "input_tokens"), count_at(told, "cached")
-    output = max(count_at(told, "output_tokens"), count_at(told, "total_tokens") - whole)
+    whole, cached = count_at(counts, "input_tokens"), count_at(counts, "cached")
+    output = max(count_at(counts, "output_tokens"), count_at(counts, "total_tokens") - whole)
     return Usage.of_whole(whole, output, cached)

@@ -10,18 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aigon.agents.adapters._errors import TURNED_AWAY, read_exception, read_stderr
-from aigon.agents.adapters._program import LAST_WORDS, parse_dollars
+from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
+    join_texts,
     list_at,
     make_storable,
     objects_at,
+    sum_usage,
     text_at,
     value_at,
 )
-from aigon.model.turns import ProgramExit, TurnReport, Usage
+from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import strip_escapes
 
 _BEGINS = re.compile(r'^[ \t]*"messages":[ \t]*\[', re.M)
@@ -39,27 +41,27 @@ _LIMITS = {
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its trajectory, or by the screen if there is none."""
-    document = parse_trajectory(exited.report)
+    document = _parse_trajectory(exited.report)
     info, messages = value_at(document, "info"), objects_at(document, "messages")
     if not isinstance(value_at(info, "model_stats"), Mapping):
         return _read_screen(exited)
-    usage, cost = _sum_usage(messages), parse_dollars(value_at(info, "model_stats", "instance_cost"))
-    if not cost and usage and (usage.input or usage.output or usage.cached):
-        cost = None  # what it says of a model whose price it does not know
+    counts = (value_at(message, "extra", "response", "usage") for message in messages)
+    told = [count for count in counts if count_at(count, "prompt_tokens")]
+    usage = sum_usage(told, "prompt_tokens", "completion_tokens", "prompt_tokens_details.cached_tokens")
+    cost = drop_free_cost(parse_dollars(value_at(info, "model_stats", "instance_cost")), usage)
     actions = [action for message in messages for action in list_at(message, "extra", "actions")]
-    texts = (_text(message) for message in messages[::-1])
     return replace(
         _trajectory_end(text_at(info, "exit_status"), messages, exited.ended),
-        said=next((text for text in texts if text), text_at(info, "submission"))[-LAST_WORDS:],
+        said=next((text for message in messages[::-1] if (text := _text(message))), text_at(info, "submission")),
         model=text_at(info, "config", "model", "model_name"),
         usage=usage,
         cost=cost,
-        cost_status="unknown" if cost is None else "reported",
+        cost_status=get_cost_status(cost),
         tools=tuple(describe_use("bash", action) for action in actions),
     )
 
 
-def parse_trajectory(report: bytes) -> object:
+def _parse_trajectory(report: bytes) -> object:
     """Return the document. It is written in place: a program that was killed, or a very long one, leaves a part."""
     text = report.decode("utf-8", "replace")
     try:
@@ -67,8 +69,10 @@ def parse_trajectory(report: bytes) -> object:
     except (ValueError, RecursionError):
         pass
     info, messages = _INFO.search(text), _BEGINS.search(text)
-    found = next(_parse_values(text, info.end()), None) if info else None
-    parts = {"info": found, "messages": list(_parse_values(text, messages.end())) if messages else []}
+    parts = {
+        "info": next(_parse_values(text, info.end()), None) if info else None,
+        "messages": list(_parse_values(text, messages.end())) if messages else [],
+    }
     try:
         return make_storable(parts, text)
     except (ValueError, RecursionError):
@@ -88,11 +92,11 @@ def _parse_values(text: str, place: int) -> Iterator[object]:
 
 def _trajectory_end(status: str, messages: Sequence[Record], now: float) -> TurnReport:
     if status == "Submitted":
-        return TurnReport(end="finished")
+        return TurnReport("finished")
     if not status:
         return TurnReport(detail="stopped in the middle of its work")
     if status in _LIMITS:
-        return TurnReport(end="failed", detail=_LIMITS[status])
+        return TurnReport("failed", _LIMITS[status])
     message = next((text_at(one, "content") for one in messages[::-1] if one.get("role") == "exit"), "")
     return read_exception(status, message, now)
 
@@ -100,21 +104,9 @@ def _trajectory_end(status: str, messages: Sequence[Record], now: float) -> Turn
 def _text(message: Record) -> str:
     """Return what the model said in a message. A reply that calls no tool stands beside the complaint about it."""
     if text_at(message, "role") == "assistant":
-        parts = (text_at(part, "text") for part in list_at(message, "content"))
-        return text_at(message, "content") or "\n".join(filter(None, parts))
+        return text_at(message, "content") or join_texts(list_at(message, "content"))
     answers = list_at(message, "extra", "response", "choices")
     return text_at(answers[0], "message", "content") if answers else ""
-
-
-def _sum_usage(messages: Sequence[Record]) -> Usage | None:
-    """Return the tokens of all calls. What was read from a cache is among the tokens of the prompt."""
-    counts = [value_at(message, "extra", "response", "usage") for message in messages]
-    counts = [one for one in counts if count_at(one, "prompt_tokens")]
-    if not counts:
-        return None
-    cached = sum(count_at(one, "prompt_tokens_details", "cached_tokens") for one in counts)
-    sent = sum(count_at(one, "prompt_tokens") for one in counts)
-    return Usage.of_whole(sent, sum(count_at(one, "completion_tokens") for one in counts), cached)
 
 
 def _read_screen(exited: ProgramExit) -> TurnReport:
@@ -125,10 +117,9 @@ def _read_screen(exited: ProgramExit) -> TurnReport:
         return read_stderr(exited)
     cost = max((float(step[1]) for step in steps), default=0.0)
     said = _NEXT.split(text[steps[-1].end() :], maxsplit=1)[0].strip() if steps else ""
-    ended = _screen_end(text, exited)
-    known = cost > 0 or (not steps and ended.end in TURNED_AWAY)
-    ended = replace(ended, said=said[-LAST_WORDS:])
-    return replace(ended, cost=cost, cost_status="reported") if known else ended
+    report = replace(_screen_end(text, exited), said=said)
+    known = cost > 0 or (not steps and report.end in TURNED_AWAY)
+    return replace(report, cost=cost, cost_status="reported") if known else report
 
 
 def _screen_end(text: str, exited: ProgramExit) -> TurnReport:
@@ -141,4 +132,4 @@ def _screen_end(text: str, exited: ProgramExit) -> TurnReport:
     if not saved or exited.exit_code:
         return TurnReport()
     limit = submitted.strip()
-    return TurnReport(end="failed", detail=limit) if limit in _LIMITS else TurnReport(end="finished")
+    return TurnReport("failed", limit) if limit in _LIMITS else TurnReport("finished")

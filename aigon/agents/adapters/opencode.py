@@ -11,18 +11,22 @@ from dataclasses import replace
 from datetime import datetime
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._program import parse_dollars
+from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
     filter_type,
+    first_text,
     is_cut,
+    last_record,
+    last_text,
     parse_records,
+    sum_usage,
     text_at,
     value_at,
 )
-from aigon.model.turns import CostStatus, ProgramExit, TurnEnd, TurnReport, Usage
+from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 
 _RETRIED = re.compile(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
 _REJECTED = ("The user rejected permission to use", "The user has specified a rule which prevents you")
@@ -37,32 +41,35 @@ _ENDS: dict[str, tuple[TurnEnd, str]] = {
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its events."""
     events = parse_records(exited.stdout)
-    steps = filter_type(events, "step_finish")
+    steps = [value_at(event, "part") for event in filter_type(events, "step_finish")]
     uses = filter_type(events, "tool_use")
-    cost = _cost(steps)
+    paid = [dollars for step in steps if (dollars := parse_dollars(value_at(step, "cost"))) is not None]
+    cost = parse_dollars(round(sum(paid), 9)) or None  # 0 is also what a model of unknown price costs
+    # What sub-agents spent is not told, and neither is what stood in the part of an output that was left out.
+    partly = is_cut(exited.stdout) or any(value_at(use, "part", "tool") == "task" for use in uses)
+    counts = [value_at(step, "tokens") or {} for step in steps]
     return replace(
         _read_end(events, exited),
-        said=next(
-            (text for one in filter_type(events, "text")[::-1] if (text := text_at(one, "part", "text").strip())), ""
-        ),
-        session=next((text for one in events if (text := text_at(one, "sessionID"))), ""),
-        usage=_usage(steps),
+        said=last_text(filter_type(events, "text"), "part", "text"),
+        session=first_text(events, "sessionID"),
+        usage=sum_usage(counts, "input cache.write", "output reasoning", "cache.read", input_holds_cached=False),
         cost=cost,
-        cost_status=_cost_status(cost, uses, exited),
+        cost_status=get_cost_status(cost, "estimated" if partly else "reported"),
         denied=tuple(_describe_tool(use) for use in uses if _is_rejected(use)),
-        tools=tuple(_describe_tool(use) for use in uses),
+        tools=tuple(map(_describe_tool, uses)),
     )
 
 
 def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
     if not events:
         return _read_retry(events, exited) if exited.timed_out else read_stderr(exited)
-    last = next(iter(filter_type(events, "step_start", "step_finish", "error")[::-1]), {})
+    last = last_record(events, "step_start", "step_finish", "error")
     if last.get("type") == "error":
         return _read_session_error(last, exited)
     reason = text_at(last, "part", "reason")
-    if reason == "tool-calls" and any(map(_is_rejected, _last_step_uses(events))):
-        return TurnReport(end="finished", detail="stopped at a denied permission")
+    begun = max((number for number, one in enumerate(events) if one.get("type") == "step_start"), default=0)
+    if reason == "tool-calls" and any(map(_is_rejected, filter_type(events[begun:], "tool_use"))):
+        return TurnReport("finished", "stopped at a denied permission")
     if reason in ("", "tool-calls"):
         return _read_retry(events, exited) if exited.timed_out else TurnReport()
     return TurnReport(*_ENDS.get(reason, ("finished", "")))
@@ -73,12 +80,12 @@ def _read_retry(events: list[Record], exited: ProgramExit) -> TurnReport:
 
     It tries only that again which may pass, so that such a request is at least an overload, whatever its message.
     """
-    logged = next(iter(list(_RETRIED.finditer(exited.stderr.decode("utf-8", "replace")))[-1:]), None)
+    logged = next(iter([*_RETRIED.finditer(exited.stderr.decode("utf-8", "replace"))][-1:]), None)
     latest = max((count_at(one, "timestamp") for one in events), default=0)
     if logged is None or _milliseconds(logged["at"]) < latest:
         return TurnReport()
-    found = read_error(logged["message"], now=exited.ended)
-    return replace(found, end="overloaded") if found.end == "failed" else found
+    report = read_error(logged["message"], now=exited.ended)
+    return replace(report, end="overloaded") if report.end == "failed" else report
 
 
 def _milliseconds(timestamp: str) -> float:
@@ -88,22 +95,18 @@ def _milliseconds(timestamp: str) -> float:
         return 0.0
 
 
-def _last_step_uses(events: list[Record]) -> list[Record]:
-    begun = max((number for number, one in enumerate(events) if one.get("type") == "step_start"), default=0)
-    return filter_type(events[begun:], "tool_use")
-
-
 def _read_session_error(event: Record, exited: ProgramExit) -> TurnReport:
-    """An error of a session: its kind in `name`, all else in `data`; what the provider answered in `responseBody`."""
+    """Read an error of a session: its kind in `name`, the rest in `data`, the provider's answer in `responseBody`."""
     name, data = text_at(event, "error", "name"), value_at(event, "error", "data")
     message = text_at(data, "message") or text_at(event, "error", "message") or name
     status = count_at(data, "statusCode") or (401 if name == "ProviderAuthError" else 0)
     wait = text_at(data, "responseHeaders", "retry-after")
     by_body = read_error(text_at(data, "responseBody"), status, now=exited.ended, retry_after=wait)
     by_message = read_error(message, status, now=exited.ended, retry_after=wait)
+    if by_body.end != "usage_limit":
+        return by_message
     # The body names limits (`GoUsageLimitError`) that the message has another word for.
-    return replace(by_message, end=by_body.end, resets_at=by_message.resets_at or by_body.resets_at) \
-        if by_body.end == "usage_limit" else by_message  # fmt: skip
+    return replace(by_message, end=by_body.end, resets_at=by_message.resets_at or by_body.resets_at)
 
 
 def _is_rejected(use: Record) -> bool:
@@ -113,27 +116,3 @@ def _is_rejected(use: Record) -> bool:
 
 def _describe_tool(use: Record) -> str:
     return describe_use(value_at(use, "part", "tool"), value_at(use, "part", "state", "input"))
-
-
-def _usage(steps: list[Record]) -> Usage | None:
-    if not steps:
-        return None
-
-    def total(*path: str) -> int:
-        return sum(count_at(step, "part", "tokens", *path) for step in steps)
-
-    return Usage(total("input") + total("cache", "write"), total("output") + total("reasoning"), total("cache", "read"))
-
-
-def _cost(steps: list[Record]) -> float | None:
-    """Return the US dollars of all steps; None for 0, which is also what a model of unknown price costs."""
-    told = [paid for step in steps if (paid := parse_dollars(value_at(step, "part", "cost"))) is not None]
-    return parse_dollars(round(sum(told), 9)) or None
-
-
-def _cost_status(cost: float | None, uses: list[Record], exited: ProgramExit) -> CostStatus:
-    """What sub-agents spent is not told, and neither is what stood in the part of an output that was left out."""
-    if cost is None:
-        return "unknown"
-    partly = is_cut(exited.stdout) or any(value_at(use, "part", "tool") == "task" for use in uses)
-    return "estimated" if partly else "reported"

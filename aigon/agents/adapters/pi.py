@@ -9,78 +9,84 @@ import re
 from dataclasses import replace
 
 from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error, read_stderr
-from aigon.agents.adapters._program import LAST_WORDS, last_words, parse_dollars
+from aigon.agents.adapters._program import drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
-    count_at,
     describe_use,
     filter_type,
+    first_text,
     is_cut,
+    join_texts,
     list_at,
+    objects_at,
     parse_records,
+    sum_usage,
     text_at,
     value_at,
 )
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
-_MESSAGES = ("message", "message_end", "agent_end")
 _HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by the messages of the model."""
-    found = parse_records(exited.report) or parse_records(exited.stdout)
-    replies = _list_replies(found)
-    texts = [text for reply in replies[::-1] if (text := _text(reply))]
-    usage, cost = (None, None) if _is_incomplete(exited, found) else (_usage(replies), _cost(replies))
+    records = parse_records(exited.report) or parse_records(exited.stdout)
+    replies = _list_replies(records)
+    parts = [objects_at(reply, "content") for reply in replies]
+    texts = [text for some in parts[::-1] if (text := join_texts(filter_type(some, "text")))]
+    calls = [part for some in parts for part in filter_type(some, "toolCall")]
+    usage = cost = None
+    if not _is_incomplete(exited, records):
+        # What was written to a cache was read by the model for the first time.
+        counts = (value_at(reply, "usage") for reply in replies)
+        usage = sum_usage(counts, "input cacheWrite", "output", "cacheRead", input_holds_cached=False)
+        cost = _cost(replies, usage)
     return replace(
         _read_end(replies, exited) if replies else read_stderr(exited),
-        said=(texts[0] if texts else "")[-LAST_WORDS:],
-        model=next((text_at(reply, "model") for reply in replies[::-1]), ""),
-        session=next((text_at(one, "id") for one in filter_type(found, "session")), ""),
+        said=next(iter(texts), ""),
+        model=text_at(replies[-1], "model") if replies else "",
+        session=first_text(filter_type(records, "session"), "id"),
         usage=usage,
         cost=cost,
-        cost_status="unknown" if cost is None else "reported",
-        tools=tuple(_describe_tool(part) for reply in replies for part in _parts(reply, "toolCall")),
+        cost_status=get_cost_status(cost),
+        tools=tuple(describe_use(call.get("name"), call.get("arguments")) for call in calls),
     )
 
 
-def _list_replies(found: list[Record]) -> list[Record]:
+def _list_replies(records: list[Record]) -> list[Record]:
     """Return the messages of the model, each once: a stream has them when they are whole, and all again at its end."""
-    each: dict[str, Record] = {}
-    for one in filter_type(found, *_MESSAGES):
-        for message in (one.get("message"), *list_at(one, "messages")):
+    replies: dict[str, Record] = {}
+    for record in filter_type(records, "message", "message_end", "agent_end"):
+        for message in (record.get("message"), *list_at(record, "messages")):
             if isinstance(message, dict) and message.get("role") == "assistant":
-                each.pop(name := _identify(message), None)  # the last place is the right one where a middle is left out
-                each[name] = message
-    return list(each.values())
+                # When it began and what the provider calls it name a message; all of it if it has neither.
+                name = value_at(message, "timestamp"), text_at(message, "responseId")
+                key = repr(name if any(name) else message)
+                replies.pop(key, None)  # the last place is the right one if a middle is left out
+                replies[key] = message
+    return list(replies.values())
 
 
-def _identify(message: Record) -> str:
-    """When it began and what the provider calls it; all of it where it has neither."""
-    named = value_at(message, "timestamp"), text_at(message, "responseId")
-    return repr(named if any(named) else message)
-
-
-def _is_incomplete(exited: ProgramExit, found: list[Record]) -> bool:
+def _is_incomplete(exited: ProgramExit, records: list[Record]) -> bool:
     """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
     if exited.report:
         return not exited.report.endswith(b"\n")
-    return is_cut(exited.stdout) and not filter_type(found, "agent_end")
+    return is_cut(exited.stdout) and not filter_type(records, "agent_end")
 
 
 def _read_end(replies: list[Record], exited: ProgramExit) -> TurnReport:
     match text_at(replies[-1], "stopReason"):
         case "stop":
-            return TurnReport(end="finished")
+            return TurnReport("finished")
         case "error":
             return _read_api_error(text_at(replies[-1], "errorMessage"), exited.ended)
         case "length":
-            return TurnReport(end="failed", detail="the last reply was cut off at the model's limit")
+            return TurnReport("failed", "the last reply was cut off at the model's limit")
         case "aborted":
-            return TurnReport(end="failed", detail="aborted")
+            return TurnReport("failed", "aborted")
     if exited.report and not exited.report.endswith(b"\n") and exited.exit_code == 0 and last_words(exited.stdout):
-        return TurnReport(end="finished")  # a file too long to be read to its end; without an answer it exits with 1
+        return TurnReport("finished")  # a file too long to be read to its end; without an answer pi exits with 1
     return TurnReport(detail="stopped in the middle of its work")
 
 
@@ -97,34 +103,9 @@ def _read_api_error(message: str, now: float) -> TurnReport:
     return read_error(told or http["body"][:LONGEST_DETAIL], int(http[1]), now=now)
 
 
-def _text(reply: Record) -> str:
-    return "\n".join(filter(None, (text_at(part, "text") for part in _parts(reply, "text")))).strip()
-
-
-def _parts(reply: Record, kind: str) -> list[object]:
-    return [part for part in list_at(reply, "content") if text_at(part, "type") == kind]
-
-
-def _describe_tool(part: object) -> str:
-    return describe_use(value_at(part, "name"), value_at(part, "arguments"))
-
-
-def _usage(replies: list[Record]) -> Usage | None:
-    """Of all messages together. What was written to a cache was read by the model for the first time."""
-    told = [reply for reply in replies if isinstance(reply.get("usage"), dict)]
-    if not told:
+def _cost(replies: list[Record], usage: Usage | None) -> float | None:
+    """Return the cost by pi's own table of prices; None for a model that has none there."""
+    costs = [parse_dollars(value_at(reply, "usage", "cost", "total")) for reply in replies]
+    if not costs or None in costs:
         return None
-
-    def total(key: str) -> int:
-        return sum(count_at(reply, "usage", key) for reply in told)
-
-    return Usage(total("input") + total("cacheWrite"), total("output"), total("cacheRead"))
-
-
-def _cost(replies: list[Record]) -> float | None:
-    """Return what it made of its own table of prices; unknown for a model that has none there."""
-    told = [parse_dollars(value_at(reply, "usage", "cost", "total")) for reply in replies]
-    usage = _usage(replies)
-    cost = parse_dollars(sum(one for one in told if one is not None))
-    spent = usage is not None and (usage.input or usage.output or usage.cached)
-    return None if not told or None in told or (spent and not cost) else cost
+    return drop_free_cost(parse_dollars(sum(cost for cost in costs if cost is not None)), usage)

@@ -5,7 +5,6 @@ the agent's words in an `assistant` record and as `error` in the result: only th
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,34 +12,39 @@ from aigon.agents.adapters import _program
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    count_at,
     describe_use,
     filter_type,
+    first_text,
+    last_record,
+    last_text,
     objects_at,
     parse_records,
+    sum_usage,
     text_at,
     value_at,
 )
 from aigon.model.agent_types import AgentType
-from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest, Usage
+from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its records."""
-    found = parse_records(exited.stdout)
-    result = next(iter(filter_type(found, "result")[::-1]), {})
-    replies = [one for one in filter_type(found, "assistant") if not one.get("parent_tool_use_id")]
+    records = parse_records(exited.stdout)
+    result = last_record(records, "result")
+    spoken = filter_type(records, "assistant")
+    replies = [one for one in spoken if not one.get("parent_tool_use_id")]
+    uses = [use for one in spoken for use in filter_type(objects_at(one, "message", "content"), "tool_use")]
     denials = objects_at(result, "permission_denials")
+    # The replies so far add up to what a session used that did not come to its end.
+    counts = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
     return replace(
         _read_end(result, replies, exited),
-        said=_last_text(result, replies),
-        model=next(
-            (text_at(one, "model") for one in filter_type(found, "system") if text_at(one, "subtype") == "init"), ""
-        ),
-        session=next((text for one in found[::-1] if (text := text_at(one, "session_id"))), ""),
-        usage=_usage(result, replies),
+        said=_last_reply(result, replies),
+        model=first_text([one for one in filter_type(records, "system") if one.get("subtype") == "init"], "model"),
+        session=last_text(records, "session_id"),
+        usage=sum_usage(counts, "input_tokens", "output_tokens", "cache_read_input_tokens"),
         denied=tuple(describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials),
-        tools=tuple(_tools(filter_type(found, "assistant"))),
+        tools=tuple(describe_use(use.get("name"), use.get("input")) for use in uses),
     )
 
 
@@ -48,55 +52,38 @@ def _read_end(result: Record, replies: list[Record], exited: ProgramExit) -> Tur
     if not result:
         return TurnReport() if replies else read_stderr(exited)
     if result.get("is_error") is False and text_at(result, "subtype") == "success":
-        return TurnReport(end="finished")
+        return TurnReport("finished")
     message = text_at(result, "error", "message") or text_at(result, "subtype").replace("_", " ")
     return read_error(message, now=exited.ended)
 
 
-def _last_text(result: Record, replies: list[Record]) -> str:
-    """Return the last text; what the program put there in place of the agent's words is none."""
+def _last_reply(result: Record, replies: list[Record]) -> str:
+    """Return the last text without the error that the program put there in place of the agent's words."""
+    if text := text_at(result, "result").strip():
+        return text
     error = text_at(result, "error", "message")
-    texts = ["".join(_texts(one)).strip() for one in replies]
-    texts = [text.removesuffix(error).strip() for text in texts]
-    return text_at(result, "result").strip() or next((text for text in texts[::-1] if text), "")
-
-
-def _texts(reply: Record) -> Iterator[str]:
-    return (text_at(block, "text") for block in filter_type(objects_at(reply, "message", "content"), "text"))
-
-
-def _tools(replies: list[Record]) -> Iterator[str]:
-    for reply in replies:
-        blocks = filter_type(objects_at(reply, "message", "content"), "tool_use")
-        yield from (describe_use(block.get("name"), block.get("input")) for block in blocks)
-
-
-def _usage(result: Record, replies: list[Record]) -> Usage | None:
-    """Of the whole session; what the replies so far add up to where it did not come to its end."""
-    told = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
-    if not any(isinstance(one, dict) for one in told):
-        return None
-    cached = sum(count_at(one, "cache_read_input_tokens") for one in told)
-    whole = sum(count_at(one, "input_tokens") for one in told)
-    return Usage.of_whole(whole, sum(count_at(one, "output_tokens") for one in told), cached)
+    parts = [filter_type(objects_at(reply, "message", "content"), "text") for reply in replies[::-1]]
+    texts = ("".join(text_at(part, "text") for part in some).strip().removesuffix(error).strip() for some in parts)
+    return next(filter(None, texts), "")
 
 
 def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
-    """The command line of one turn. Without settings of the person it does not take a key for a login (measured)."""
+    """Return the command line of one turn."""
     from aigon.agents.adapters import adapter_for
 
     return _with_login(agent, _program.build_launch(adapter_for(agent).kind, agent, ask))
 
 
 def build_consultation(kind: AgentType, agent: Agent) -> Launch:
-    """Return the command line of one question, with the same login."""
+    """Return the command line of one question."""
     return _with_login(agent, _program.build_consultation(kind, agent))
 
 
-def _with_login(agent: Agent, made: Launch) -> Launch:
+def _with_login(agent: Agent, launch: Launch) -> Launch:
+    """Name the login: without settings of the person, Qwen does not take a key for one (measured)."""
     env = {**os.environ, **agent.env}
-    chosen = any(word.split("=")[0] == "--auth-type" for word in made.argv)
+    chosen = any(word.split("=")[0] == "--auth-type" for word in launch.argv)
     settings = Path(env.get("QWEN_HOME") or Path.home() / ".qwen", "settings.json")
     if chosen or settings.exists() or not env.get("OPENAI_API_KEY"):
-        return made
-    return replace(made, argv=(*made.argv, "--auth-type", "openai"))
+        return launch
+    return replace(launch, argv=(*launch.argv, "--auth-type", "openai"))

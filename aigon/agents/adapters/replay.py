@@ -14,9 +14,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.agents.adapters import _player
-from aigon.agents.adapters._program import build_environment, describe_ending, last_words
-from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
+from aigon.agents.adapters import _player, _program
+from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnReport, TurnRequest
 
 
 def explain_unready(agent: Agent, _find: FindProgram, _env: Mapping[str, str]) -> str:
@@ -30,24 +29,13 @@ def explain_unready(agent: Agent, _find: FindProgram, _env: Mapping[str, str]) -
 
 
 def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
-    """The player, run by the interpreter that runs aigon; isolated, so that the workspace cannot change what runs."""
+    """Return the player, run by aigon's interpreter and isolated, so that the workspace cannot change what runs."""
     recording = str(Path(ask.checkout, agent.recording))
     argv = (sys.executable, "-I", str(Path(_player.__file__).resolve()), recording)
-    return Launch(argv=argv, env=build_environment(agent, ask), stdin="nothing")
+    return Launch(argv=argv, env=_program.build_environment(agent, ask), stdin="nothing")
 
 
-def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
+def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn as it ended. It cost nothing, and says so."""
-    end, detail = describe_ending(exited)
-    return Turn(
-        number=ask.number,
-        agent=agent.name,
-        model=agent.model,
-        end=end,
-        exit_code=exited.exit_code,
-        said=last_words(exited.stdout),
-        detail=detail,
-        cost=0.0,
-        cost_status="reported",
-        duration=exited.duration,
-    )
+    end, detail = _program.describe_own_ending(exited)
+    return TurnReport(end, detail, _program.last_words(exited.stdout), cost=0.0, cost_status="reported")
