@@ -1,15 +1,16 @@
-"""Programs that run side by side: their lines are read as they come, and none is waited for alone."""
+"""Programs that run beside this one: read line by line as they come, or started in the background."""
 
 import contextlib
 import os
 import select
 import signal
+import subprocess
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from aigon.process.capture import open_log
-from aigon.process.run import CHUNK, RunningProgram, start_piped, watch_exit
+from aigon.process.run import CHUNK, RunningProgram, watch_exit
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of a line. The largest event, an assessment with all its problems, takes a few hundred kilobytes; a longer line
@@ -18,6 +19,36 @@ LOG = 1024 * 1024
 """Bytes of standard error that go into its file."""
 TAIL = 4096
 """Bytes of standard error that are remembered, for its last words."""
+
+
+def start_piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> RunningProgram:
+    """Start a program in its own session with pipes for its three streams. Raises OSError.
+
+    The ends in this process are closed on exec: no other program that is started holds one open.
+    """
+    pipe = subprocess.PIPE
+    return subprocess.Popen(argv, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+
+
+def start_in_background(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> RunningProgram:
+    """Start a program in its own session that may outlive this process; its output goes to a file. Raises OSError.
+
+    A thread collects its exit, so that no zombie is left.
+    """
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+        )
+    threading.Thread(target=process.wait, daemon=True).start()
+    return process
+
+
+def collect_output(process: RunningProgram, timeout: float | None) -> tuple[bytes, bytes] | None:
+    """Return standard output and standard error of a piped program once it has exited; None after `timeout` seconds."""
+    try:
+        return process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 class LineSplitter:
@@ -53,7 +84,7 @@ class _ErrorLog:
     """Standard error: its beginning goes to a file, its end stays in memory."""
 
     def __init__(self, log: Path) -> None:
-        self._file: BinaryIO = open_log(log)
+        self._file = open_log(log)
         self._space = LOG
         self.tail = b""
 
@@ -75,18 +106,16 @@ class Child:
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
         """Start it, with standard error in the file `log`. Raises OSError."""
-        self._process: RunningProgram = start_piped(argv, cwd=cwd, env=env)
+        self._process = start_piped(argv, cwd=cwd, env=env)
+        stdin, out, err = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin and out and err, "all three are pipes"
         self._held = contextlib.ExitStack()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert stream is not None, "all three are pipes"
+        for stream in (stdin, out, err):
             self._held.enter_context(stream)
-        self._out, self._err = (
-            stream.fileno() for stream in (self._process.stdout, self._process.stderr) if stream is not None
-        )
-        self._exited = self._held.enter_context(watch_exit(self._process))
-        self._open = {self._out, self._err}
+        self._out, self._open = out.fileno(), {out.fileno(), err.fileno()}
         for fd in self._open:
             os.set_blocking(fd, False)
+        self._exited = self._held.enter_context(watch_exit(self._process))
         self._lines, self._errors = LineSplitter(), _ErrorLog(log)
 
     @property
@@ -106,7 +135,16 @@ class Child:
         """Return the lines of standard output that are complete now."""
         lines: list[bytes] = []
         for fd in self._open.intersection(ready):
-            lines += self._read(fd)
+            try:
+                chunk = os.read(fd, CHUNK)
+            except BlockingIOError:
+                continue
+            if not chunk:
+                self._open.discard(fd)
+            if fd == self._out:
+                lines += self._lines.feed(chunk)
+            else:
+                self._errors.feed(chunk)
         return lines
 
     def signal(self, number: signal.Signals) -> None:
@@ -121,18 +159,6 @@ class Child:
         self._errors.close()
         self._held.close()
         return lines, code, self._errors.tail.decode(errors="replace")
-
-    def _read(self, fd: int) -> list[bytes]:
-        try:
-            chunk = os.read(fd, CHUNK)
-        except BlockingIOError:
-            return []
-        if not chunk:
-            self._open.discard(fd)
-        if fd == self._out:
-            return self._lines.feed(chunk)
-        self._errors.feed(chunk)
-        return []
 
 
 def wait_for_ready(children: Iterable[Child], others: Iterable[int], seconds: float) -> set[int]:

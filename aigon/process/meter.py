@@ -166,17 +166,12 @@ def measure_processor_seconds() -> dict[int, float]:
     """Return the processor time of every living descendant, with that of children that it waited for."""
     if not Path("/proc/self/stat").exists():
         return _ask_psutil()
-    tick = os.sysconf("SC_CLK_TCK")
-    return {pid: ticks / tick for pid in list_descendants() if (ticks := _read_ticks(pid))}
-
-
-def _read_ticks(pid: int) -> int:
-    """Return utime + stime + cutime + cstime in ticks of the system; 0 if the process is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a plain read
-            return sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
-    except (OSError, ValueError):
-        return 0
+    tick, seconds = os.sysconf("SC_CLK_TCK"), {}
+    for pid in list_descendants():
+        with contextlib.suppress(OSError, ValueError):
+            fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            seconds[pid] = sum(map(int, fields[11:15])) / tick  # utime + stime + cutime + cstime
+    return seconds
 
 
 def _ask_psutil() -> dict[int, float]:

@@ -1,9 +1,8 @@
 """End what a program left behind, whatever it did to hide.
 
-Signalling a group misses children that called `setsid`. On Linux aigon is a child subreaper: it inherits them, and a
-sweep ends them. Elsewhere descendants are tracked while a program runs, and ended with their sessions. What an aigon
-that was killed left behind is found by its note (`aigon.process.running`) and by its mark in environments. A process
-that has dropped its mark, left its session and lost its parent is found only by the sweep and the watchdog.
+On Linux aigon is a child subreaper: it inherits what left its session and lost its parent, and a sweep ends that.
+Elsewhere descendants are tracked while a program runs. What a killed aigon left is found by its note
+(`aigon.process.running`) and by its mark in the environment of processes.
 """
 
 import contextlib
@@ -11,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +64,28 @@ def contain_descendants() -> Iterator[None]:
         adopt_orphans(adopt=False)
 
 
+def sweep() -> int:
+    """Kill and reap every descendant until none is left; return how many there were.
+
+    Call it only while no other program of aigon's runs: an orphan has no owner. A process that may not be killed, such
+    as one of another user, is not waited for beyond SWEEP_SECONDS.
+    """
+    ended: set[int] = set()
+    limit = time.monotonic() + SWEEP_SECONDS
+    while time.monotonic() < limit:
+        living = [pid for pid in list_descendants() if not is_zombie(pid)]
+        for pid in living:
+            _kill(pid)
+        ended.update(living)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:  # only waitpid knows for certain that no child is left
+            break
+        time.sleep(PAUSE_SECONDS)
+    return len(ended)
+
+
 def list_children(pid: int | str = "self") -> list[int]:
     """Return the direct children of all threads of a process; none if it is gone."""
     try:
@@ -90,28 +111,6 @@ def list_descendants() -> list[int]:
     return descendants
 
 
-def sweep() -> int:
-    """Kill and reap every descendant until none is left; return how many there were.
-
-    Call it only while no other program of aigon's runs: an orphan has no owner. A process that may not be killed, as
-    that of another user, is not waited for beyond SWEEP_SECONDS.
-    """
-    ended: set[int] = set()
-    limit = time.monotonic() + SWEEP_SECONDS
-    while time.monotonic() < limit:
-        living = [pid for pid in list_descendants() if not is_zombie(pid)]
-        for pid in living:
-            _kill(pid)
-        ended.update(living)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:  # only waitpid knows for certain that no child is left
-            break
-        time.sleep(PAUSE_SECONDS)
-    return len(ended)
-
-
 def is_zombie(pid: int) -> bool:
     """Whether a process is dead and waits to be collected: that is no survivor."""
     try:
@@ -127,19 +126,12 @@ def _kill(pid: int) -> None:
 
 def end_leftovers_of_run(run_id: str) -> int:
     """Kill the processes of a run whose aigon was killed, by AIGON_RUN in their environment; return how many."""
-
-    def find() -> set[StartedProcess]:
-        parents = _read_parents()
-        return _identify(_list_marked(parents, "AIGON_RUN", run_id) - _list_lineage(parents))
-
-    return len(_end_all(find, ENDING_STEPS[-1:]))
+    return len(_end_all(lambda: _find_marked("AIGON_RUN", run_id), ENDING_STEPS[-1:]))
 
 
 def end_marked_survivors(invocation: str) -> int:
     """Kill what carries the mark of an invocation that is still at work; return how many processes there were."""
-    me = StartedProcess(os.getpid(), read_start(os.getpid()))
-    about = Invocation(invocation, "", "", "", "", "", me, "")
-    return len(_end_all(lambda: set(find_survivors(about)), ENDING_STEPS[-1:]))
+    return len(_end_all(lambda: _find_marked("AIGON_INVOCATION", invocation, offspring=True), ENDING_STEPS[-1:]))
 
 
 def end_survivors(about: Invocation) -> int:
@@ -152,48 +144,25 @@ def find_survivors(about: Invocation) -> tuple[StartedProcess, ...]:
 
     Its own are those that its note names (by number and start), those with its mark, and all their descendants.
     """
+    sessions = {process.pid for process in about.sessions if is_alive(process)}
+    family = _find_marked("AIGON_INVOCATION", about.invocation, sessions, offspring=True)
+    return tuple(sorted(family, key=lambda process: process.pid))
+
+
+def _find_marked(name: str, value: str, more: Iterable[int] = (), *, offspring: bool = False) -> set[StartedProcess]:
+    """Return the processes with this variable in their environment, and `more`; also their `offspring` if wanted.
+
+    This process and its ancestors are left out. A process that hides its environment is not found.
+    """
     parents = _read_parents()
-    family = {process.pid for process in about.sessions if is_alive(process)}
-    family |= _list_marked(parents, "AIGON_INVOCATION", about.invocation)
-    while more := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= more
-    return tuple(sorted(_identify(family - _list_lineage(parents)), key=lambda process: process.pid))
-
-
-def _end_all(
-    find: Callable[[], set[StartedProcess]], steps: Iterable[tuple[signal.Signals, float]]
-) -> set[StartedProcess]:
-    """Send these signals in turn until nothing is found any more; return everything that was found."""
-    seen: set[StartedProcess] = set()
-    for number, seconds in steps:
-        limit = time.monotonic() + seconds
-        signalled: set[StartedProcess] = set()
-        while (living := find()) and time.monotonic() < limit:
-            seen |= living
-            _signal_each(living if number == signal.SIGKILL else living - signalled, number)
-            signalled |= living
-            time.sleep(SURVIVOR_PAUSE_SECONDS)
-    return seen
-
-
-def _signal_each(processes: Iterable[StartedProcess], number: signal.Signals) -> None:
-    """Signal these, and no process that has got the number of one since: a pidfd keeps to its process."""
-    for process in processes:
-        with contextlib.suppress(OSError):
-            if not hasattr(os, "pidfd_open"):
-                if is_alive(process):
-                    os.kill(process.pid, number)
-                continue
-            fd = os.pidfd_open(process.pid)
-            try:
-                if is_alive(process):
-                    signal.pidfd_send_signal(fd, number)
-            finally:
-                os.close(fd)
-
-
-def _identify(pids: Iterable[int]) -> set[StartedProcess]:
-    return {StartedProcess(pid, start) for pid in pids if (start := read_start(pid))}
+    family = {*more, *(pid for pid in parents if _read_variable(pid, name) == value)}
+    while offspring and (children := {pid for pid, parent in parents.items() if parent in family} - family):
+        family |= children
+    pid, lineage = os.getpid(), {0, 1}
+    while pid not in lineage:
+        lineage.add(pid)
+        pid = parents.get(pid, 0)
+    return {StartedProcess(pid, start) for pid in family - lineage if (start := read_start(pid))}
 
 
 def _read_parents() -> dict[int, int]:
@@ -210,35 +179,53 @@ def _read_parents() -> dict[int, int]:
     return parents
 
 
-def _list_marked(pids: Iterable[int], name: str, value: str) -> set[int]:
-    """Return the processes that have this variable in the environment that they were started with, as far as shown."""
+def _read_variable(pid: int, name: str) -> str | None:
+    """Return a variable of the environment that a process was started with, as far as the system shows it."""
     if sys.platform.startswith("linux"):
-        mark = f"{name}={value}".encode()
-        return {pid for pid in pids if mark in _read_environment(pid).split(b"\0")}
+        try:
+            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return None
+        entry = next((entry for entry in variables if entry.startswith(f"{name}=".encode())), b"")
+        return os.fsdecode(entry.partition(b"=")[2])
     import psutil
 
-    marked = set()
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            if psutil.Process(pid).environ().get(name) == value:
-                marked.add(pid)
-    return marked
-
-
-def _read_environment(pid: int) -> bytes:
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return b""
+        return psutil.Process(pid).environ().get(name)
+    except psutil.Error:
+        return None
 
 
-def _list_lineage(parents: Mapping[int, int]) -> set[int]:
-    """Return this process and its ancestors."""
-    pid, lineage = os.getpid(), {0, 1}
-    while pid not in lineage:
-        lineage.add(pid)
-        pid = parents.get(pid, 0)
-    return lineage
+def _end_all(
+    find: Callable[[], set[StartedProcess]], steps: Iterable[tuple[signal.Signals, float]]
+) -> set[StartedProcess]:
+    """Send these signals in turn until nothing is found any more; return everything that was found."""
+    ended: set[StartedProcess] = set()
+    for number, seconds in steps:
+        limit = time.monotonic() + seconds
+        signalled: set[StartedProcess] = set()
+        while (living := find()) and time.monotonic() < limit:
+            ended |= living
+            _signal_each(living if number == signal.SIGKILL else living - signalled, number)
+            signalled |= living
+            time.sleep(SURVIVOR_PAUSE_SECONDS)
+    return ended
+
+
+def _signal_each(processes: Iterable[StartedProcess], number: signal.Signals) -> None:
+    """Signal these, and no process that has got the number of one since: a pidfd keeps to its process."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            if not hasattr(os, "pidfd_open"):
+                if is_alive(process):
+                    os.kill(process.pid, number)
+                continue
+            fd = os.pidfd_open(process.pid)
+            try:
+                if is_alive(process):
+                    signal.pidfd_send_signal(fd, number)
+            finally:
+                os.close(fd)
 
 
 def read_command_line(pid: int) -> str:
@@ -282,14 +269,10 @@ class DescendantTracker:
         """Kill what was seen, and what is in one of its sessions now, once the program itself has ended."""
         import psutil
 
-        sessions = self.sessions - {os.getsid(0)}
-        others = {pid for pid in psutil.pids() if _read_session(pid) in sessions}
-        for pid in (others | {process.pid for process in self.seen if is_alive(process)}) - {os.getpid()}:
+        pids = {process.pid for process in self.seen if is_alive(process)}
+        for pid in psutil.pids():
+            with contextlib.suppress(OSError):
+                if os.getsid(pid) in self.sessions - {os.getsid(0)}:
+                    pids.add(pid)
+        for pid in pids - {os.getpid()}:
             _kill(pid)
-
-
-def _read_session(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return -1

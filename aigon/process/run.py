@@ -54,7 +54,7 @@ class _Deadline:
 
     steps: EndingSteps
     due: float | None
-    idle: IdleClock | None = None
+    idle: IdleClock | None
     silent: bool = False
     timed_out: bool = False
     killed: bool = False
@@ -63,12 +63,6 @@ class _Deadline:
         (number, seconds), self.steps = self.steps[0], self.steps[1:] or self.steps[-1:]
         signal_group(group, number)
         self.due, self.idle = time.monotonic() + seconds, None
-
-    @property
-    def milliseconds(self) -> float:
-        """How long to wait at most for output or the exit."""
-        remaining = POLL_SECONDS if self.due is None else min(POLL_SECONDS, self.due - time.monotonic())
-        return max(0.0, remaining * 1000)
 
 
 def signal_group(group: int, number: signal.Signals) -> None:
@@ -110,11 +104,8 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
         process.wait()
         if tracker:
             tracker.end()
-        for (
-            fd,
-            capture,
-        ) in captures.items():  # what is still in the pipes, and no more: a survivor may hold the other end
-            for _ in range(64):
+        for fd, capture in captures.items():
+            for _ in range(64):  # what is still in the pipe, and no more: a survivor may hold the other end
                 if not _read(fd, capture):
                     break
         out = [capture.close() for capture in captures.values()]
@@ -165,13 +156,14 @@ def _attend(
     tracker: orphans.DescendantTracker | None,
 ) -> None:
     """Drain until the leader has exited. It stays a zombie, so that its group can still be signalled."""
+    longest = orphans.TRACK_SECONDS if tracker else POLL_SECONDS
     with watch_exit(process) as exited:
         poll = select.poll()
         for fd in (exited, *captures, *([stop.fileno()] if stop else [])):
             poll.register(fd, select.POLLIN)
         while True:
-            timeout = waiting.milliseconds
-            ready = dict(poll.poll(min(timeout, orphans.TRACK_SECONDS * 1000) if tracker else timeout))
+            seconds = longest if waiting.due is None else min(longest, waiting.due - time.monotonic())
+            ready = dict(poll.poll(max(0.0, seconds) * 1000))
             if tracker:
                 tracker.look()
             for fd in captures.keys() & ready.keys():
@@ -181,21 +173,16 @@ def _attend(
                     waiting.idle.heard()
             if exited in ready:
                 return
-            _escalate_if_due(process.pid, waiting, stop, poll)
-
-
-def _escalate_if_due(group: int, waiting: _Deadline, stop: Stop | None, poll: "select.poll") -> None:
-    """Send the next signal if a deadline has passed or the run has to end at once."""
-    if stop and not waiting.killed and stop.look():
-        poll.unregister(stop.fileno())
-        waiting.killed, waiting.steps = True, AT_ONCE
-        waiting.escalate(group)
-    elif waiting.due is not None and time.monotonic() >= waiting.due:
-        waiting.timed_out = waiting.timed_out or not waiting.killed
-        waiting.escalate(group)
-    elif waiting.idle is not None and waiting.idle.over():
-        waiting.timed_out = waiting.silent = True
-        waiting.escalate(group)
+            if stop and not waiting.killed and stop.look():
+                poll.unregister(stop.fileno())
+                waiting.killed, waiting.steps = True, AT_ONCE
+                waiting.escalate(process.pid)
+            elif waiting.due is not None and time.monotonic() >= waiting.due:
+                waiting.timed_out = waiting.timed_out or not waiting.killed
+                waiting.escalate(process.pid)
+            elif waiting.idle is not None and waiting.idle.over():
+                waiting.timed_out = waiting.silent = True
+                waiting.escalate(process.pid)
 
 
 def _read(fd: int, capture: Capture) -> bool | None:
@@ -270,33 +257,3 @@ def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str],
         data = process.stdout.read(most)
         process.kill()
     return data
-
-
-def start_piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> RunningProgram:
-    """Start a program in its own session with pipes for its three streams. Raises OSError.
-
-    The ends in this process are closed on exec: no other program that is started holds one open.
-    """
-    pipe = subprocess.PIPE
-    return subprocess.Popen(argv, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
-
-
-_DETACHED = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-'
-"""The shell exits at once: what it started is then a child of init, or of a reaper above aigon."""
-
-
-def start_detached(argv: Sequence[str], *, stdin: int) -> bool:
-    """Start a program that is no descendant of this process and reads `stdin`; return whether it runs."""
-    try:
-        done = subprocess.run(
-            ["/bin/sh", "-c", _DETACHED, "sh", *argv],
-            stdin=stdin,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={},
-            cwd="/",
-            start_new_session=True,
-        )
-    except OSError:
-        return False
-    return done.returncode == 0

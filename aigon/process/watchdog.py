@@ -8,15 +8,17 @@ gone and the watchdog kills what it left. It starts before aigon adopts orphans,
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from aigon.process import run
 from aigon.process.running import RunningNote
 
+_DETACH_SCRIPT = 'exec 3<&0; "$@" <&3 3<&- & exec 3<&-'
+"""The shell exits at once: what it started is then a child of init, or of a reaper above aigon."""
 _WAIT_SCRIPT = r"""
 sessions=
 while IFS= read -r line; do
@@ -102,11 +104,27 @@ def run_watchdog(invocation: str, running: RunningNote | None = None) -> Iterato
 
 
 def _start_watchdog(invocation: str) -> int | None:
-    """Return the pipe to a new watchdog, None if it did not start."""
+    """Start a watchdog that is no descendant of this process; return the pipe to it, None if it did not start."""
+    argv = [
+        "/bin/sh",
+        "-c",
+        _DETACH_SCRIPT,
+        "sh",
+        "/bin/sh",
+        "-c",
+        _WAIT_SCRIPT,
+        sys.executable,
+        _END_SCRIPT,
+        invocation,
+    ]
+    null = subprocess.DEVNULL
     read, write = os.pipe()
     try:
-        if run.start_detached(["/bin/sh", "-c", _WAIT_SCRIPT, sys.executable, _END_SCRIPT, invocation], stdin=read):
+        done = subprocess.run(argv, stdin=read, stdout=null, stderr=null, env={}, cwd="/", start_new_session=True)
+        if done.returncode == 0:
             return write
+    except OSError:
+        pass
     finally:
         os.close(read)
     os.close(write)
