@@ -95,13 +95,16 @@ class FileProtection:
 
     def recall(self, note: bytes, but: Path) -> None:
         """Remember what `note` says about paths that are still protected, except those in `but`. Raises ValueError."""
-        self._now = now = self._places()
-        kept = {
-            path: FileState(_NOTED, m, base64.b64decode(d), frozenset(names))
-            for path, (m, d, names) in _parse_note(note)
-        }
-        known = {path for path in map(Path, kept) if path in now.files or {path, *path.parents} & {*now.folders}}
-        self._kept = {os.fspath(path): kept[os.fspath(path)] for path in known if not path.is_relative_to(but)}
+        self._now = self._places()
+        files, folders = set(self._now.files), set(self._now.folders)
+        document = json.loads(note)
+        if not isinstance(document, dict):
+            raise ValueError("no note")
+        self._kept = {}
+        for name, (mode, data, names) in document.items():
+            path = Path(name)
+            if (path in files or folders & {path, *path.parents}) and not path.is_relative_to(but):
+                self._kept[os.fspath(path)] = FileState(_NOTED, mode, base64.b64decode(data), frozenset(names))
 
     def put_back(self) -> tuple[FileEdit, ...]:
         """Restore what was remembered; return what had been changed, removed or added and was not accepted.
@@ -138,13 +141,14 @@ class FileProtection:
             self._kept[path] = there  # looked into: from here on its mark proves it, unless it is fresh itself
         elif kept.is_folder or place in self._now.folders:
             yield from self._restore_folder(place, kept)
-        else:
-            yield from self._restore_file(place, kept, there)
+        elif (detail := self._judge(place, kept, there)) is not None:
+            how: How = "added" if not kept.mode else "changed" if read_mark(path)[0] else "removed"
+            yield self._make_edit(place, how, detail, self._restore_file(place, kept, there))
 
     def _restore_folder(self, place: Path, kept: FileState) -> Iterator[FileEdit]:
         """Displace what replaced a folder, and new entries in it that are not accepted."""
-        found = read_mark(os.fspath(place))[0]
-        if found and not stat.S_ISDIR(found):
+        mode = read_mark(os.fspath(place))[0]
+        if mode and not stat.S_ISDIR(mode):
             yield self._make_edit(place, "changed" if kept.mode else "added", "", move_aside(place, self._displaced))
         if kept.is_folder and not place.is_dir():
             make_real_folders(place, self._find_root(place), self._displaced)
@@ -152,16 +156,9 @@ class FileProtection:
             place.chmod(stat.S_IMODE(kept.mode))
         for name in sorted(list_names(place) - kept.names if place.is_dir() else ()):
             new = _read_state(os.fspath(place / name), FileState(NOTHING))
-            said = self._opinion(place / name, None, new.data) if new and new.is_file else ""
-            if said is not None:
-                yield self._make_edit(place / name, "added", said, move_aside(place / name, self._displaced))
-
-    def _restore_file(self, place: Path, kept: FileState, there: FileState | None) -> Iterator[FileEdit]:
-        said = self._judge(place, kept, there)
-        if said is not None:
-            how: How
-            how = "added" if not kept.mode else "changed" if read_mark(os.fspath(place))[0] else "removed"
-            yield self._make_edit(place, how, said, self._restore(place, kept, there))
+            detail = self._opinion(place / name, None, new.data) if new and new.is_file else ""
+            if detail is not None:
+                yield self._make_edit(place / name, "added", detail, move_aside(place / name, self._displaced))
 
     def _judge(self, place: Path, kept: FileState, there: FileState | None) -> str | None:
         """Return the opinion on a change of content; links, mode bits and unreadable files are put back unasked."""
@@ -170,7 +167,7 @@ class FileProtection:
             return ""
         return self._opinion(place, kept.data if kept.mode else None, there.data if there.mode else None)
 
-    def _restore(self, place: Path, kept: FileState, there: FileState | None) -> Path | None:
+    def _restore_file(self, place: Path, kept: FileState, there: FileState | None) -> Path | None:
         """Restore a file; at every moment either the old or the new one exists. Return where the new one is now."""
         aside = None
         if not kept.mode:
@@ -194,16 +191,9 @@ class FileProtection:
         above = [root for root in self._now.roots if place.is_relative_to(root) and place != root]
         return max(above, key=lambda root: len(root.parts), default=place.parent)
 
-    def _make_edit(self, place: Path, how: How, said: str, aside: Path | None) -> FileEdit:
+    def _make_edit(self, place: Path, how: How, detail: str, aside: Path | None) -> FileEdit:
         root = self._find_root(place)
-        return FileEdit(place, os.fspath(place.relative_to(root.parent)), how, said, aside)
-
-
-def _parse_note(note: bytes) -> Iterator[tuple[str, tuple[int, str, list[str]]]]:
-    document = json.loads(note)
-    if not isinstance(document, dict):
-        raise ValueError("no note")
-    yield from document.items()
+        return FileEdit(place, os.fspath(place.relative_to(root.parent)), how, detail, aside)
 
 
 def _read_folder(folder: str, before: dict[str, FileState]) -> Iterator[tuple[str, FileState]]:

@@ -37,8 +37,9 @@ def watch_git_paths(
         files += [git.root / ".git", *(git.git_dir / name for name in _WORKTREE)]
     folders = [common / name for name in _FOLDERS] + [own / "hooks", *_find_outer_hooks(git, hooks_path)]
 
-    def found() -> ProtectedPaths:
-        others, modules, added = _list_worktree_dirs(git), tuple(_list_module_dirs(common / "modules")), more()
+    def list_paths() -> ProtectedPaths:
+        others = tuple(folder for folder in _list_subfolders(common / "worktrees") if folder != git.git_dir)
+        modules, added = tuple(_list_module_dirs(common / "modules")), more()
         return ProtectedPaths(
             (*roots, *added.roots),
             (
@@ -53,7 +54,7 @@ def watch_git_paths(
             (common / "info", own / "info", *(folder / "info" for folder in (*others, *modules)), *added.unlinked),
         )
 
-    return found
+    return list_paths
 
 
 def _find_outer_hooks(git: TrustedGit, configured: str) -> Iterator[Path]:
@@ -65,24 +66,20 @@ def _find_outer_hooks(git: TrustedGit, configured: str) -> Iterator[Path]:
             yield folder
 
 
-def _list_worktree_dirs(git: TrustedGit) -> tuple[Path, ...]:
-    return tuple(folder for folder in _list_subfolders(git.common_dir / "worktrees") if folder != git.git_dir)
-
-
 def _list_module_dirs(folder: Path) -> Iterator[Path]:
     """Yield the git directories of submodules, recursively; a name may have slashes in it."""
-    for found in _list_subfolders(folder):
-        if (found / "HEAD").exists():
-            yield found
-            yield from _list_module_dirs(found / "modules")
+    for place in _list_subfolders(folder):
+        if (place / "HEAD").exists():
+            yield place
+            yield from _list_module_dirs(place / "modules")
         else:
-            yield from _list_module_dirs(found)
+            yield from _list_module_dirs(place)
 
 
 def _list_subfolders(folder: Path) -> Iterator[Path]:
     if os.path.isdir(folder):  # noqa: PTH112 - asked in every iteration, and quicker
-        with os.scandir(folder) as found:
-            names = sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         yield from (folder / name for name in names)
 
 
@@ -103,11 +100,11 @@ def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
     others = git.common_dir / "worktrees"
     here = git.git_dir if git.git_dir != git.common_dir else None
 
-    def said(path: Path, before: bytes | None, after: bytes | None) -> str | None:
+    def judge(path: Path, before: bytes | None, after: bytes | None) -> str | None:
         if path == git.common_dir / "aigon" / NOTE and is_note_current(after, git.common_dir):
             return None  # an aigon with another state home added it
         elsewhere = path.is_relative_to(others) and here not in path.parents
-        if shared and elsewhere and _is_worktrees_own(path, after):
+        if shared and elsewhere and (path.name == "sparse-checkout" or _leads_back(path, after or b"")):
             return None
         if after is not None and path.suffix == ".sample" and path.parent.name == "hooks":
             return None
@@ -116,25 +113,23 @@ def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
         old, new = _list_config(git, before or b""), _list_config(git, after or b"")
         if old is None or new is None or after is None:
             return "git cannot read it" if new is None else ""
-        if shared and (elsewhere or path == git.common_dir / "config"):
-            old, new = drop_sparse_settings(old, own=elsewhere), drop_sparse_settings(new, own=elsewhere)
+        if shared and elsewhere:
+            old, new = (tuple(entry for entry in each if not _SPARSE.fullmatch(entry[0])) for each in (old, new))
+        elif shared and path == git.common_dir / "config":
+            # It permits git to read the configuration of other worktrees, which are all protected.
+            old, new = (tuple(entry for entry in each if entry != _WORKTREE_CONFIG) for each in (old, new))
         return ", ".join(find_unwanted(old, new)) or None
 
-    return said
-
-
-def _is_worktrees_own(path: Path, after: bytes | None) -> bool:
-    """Whether a file of a worktree only says which files it holds, or truly where it is now."""
-    return path.name == "sparse-checkout" or (path.name == "gitdir" and _leads_back(path, after or b""))
+    return judge
 
 
 def _leads_back(gitdir: Path, content: bytes) -> bool:
-    """Whether the work tree that a `gitdir` names claims this git directory."""
+    """Whether this is the file `gitdir` of a worktree, and the work tree that it names claims this git directory."""
     try:
-        there = Path(os.fsdecode(content.rstrip(b"\n"))).read_bytes()
+        claim = Path(os.fsdecode(content.rstrip(b"\n"))).read_bytes() if gitdir.name == "gitdir" else b""
     except (OSError, ValueError):
         return False
-    return os.fsdecode(there.rstrip(b"\n")) == f"gitdir: {gitdir.parent}"
+    return os.fsdecode(claim.rstrip(b"\n")) == f"gitdir: {gitdir.parent}"
 
 
 def _list_config(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | None:
@@ -167,18 +162,9 @@ _ANYTHING = re.compile(
 )
 """May be added, changed and removed: they run nothing and redirect nothing."""
 
-
 _SPARSE = re.compile(r"core\.sparsecheckout(?:cone)?|index\.sparse")
-
-
-def drop_sparse_settings(found: Sequence[ConfigEntry], *, own: bool) -> tuple[ConfigEntry, ...]:
-    """Drop what git writes to make a worktree sparse, in its `own` configuration or in the shared one.
-
-    The shared one permits git to read the others, which are all protected.
-    """
-    if own:
-        return tuple(entry for entry in found if not _SPARSE.fullmatch(entry[0]))
-    return tuple(entry for entry in found if entry != ("extensions.worktreeconfig", "true"))
+_WORKTREE_CONFIG = ("extensions.worktreeconfig", "true")
+"""What git writes to make a worktree sparse: into its own configuration, and into the shared one."""
 
 
 def parse_config(listing: bytes) -> tuple[ConfigEntry, ...]:
@@ -193,9 +179,9 @@ def find_unwanted(before: Sequence[ConfigEntry], after: Sequence[ConfigEntry]) -
     Nobody can list all keys that name a program (attributes name filters and diff drivers), so the harmless are listed.
     """
     old, new = _drop_harmless(before), _drop_harmless(after)
-    there = {name for name, _ in old}
+    names = {name for name, _ in old}
     added, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)
-    bad = {name for name, value in added if not _may_be_added(name, value, there)} | {name for name, _ in gone}
+    bad = {name for name, value in added if not _may_be_added(name, value, names)} | {name for name, _ in gone}
     times = Counter(name for name, _ in added.elements())
     bad |= {name for name in times if times[name] > 1 and not _SEVERAL.fullmatch(name)}
     kept = [entry for entry in new if entry not in added]
@@ -206,7 +192,7 @@ def _drop_harmless(entries: Sequence[ConfigEntry]) -> list[ConfigEntry]:
     return [(name, value) for name, value in entries if not _ANYTHING.fullmatch(name)]
 
 
-def _may_be_added(name: str, value: str, there: set[str]) -> bool:
-    if name in there and not _SEVERAL.fullmatch(name):
+def _may_be_added(name: str, value: str, known: set[str]) -> bool:
+    if name in known and not _SEVERAL.fullmatch(name):
         return False
     return "::" not in value and any(key.fullmatch(name) and allowed.fullmatch(value) for key, allowed in _ADDED)

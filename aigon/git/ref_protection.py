@@ -1,18 +1,20 @@
 """Branches, tags and other refs: remembered before an agent works, put back if it changed them without business."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from aigon.files.atomic import make_real_folders, move_aside, write_atomic
-from aigon.git.refs import NOBODY, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
+from aigon.git.refs import NOBODY, WATCHED, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 
 SaveAside = Callable[[str, str], str]
 """Saves an object aside under a ref made of a name; returns the ref."""
+Verdict = tuple[Literal["put back", "remove", "leave"], str]
+"""What to do with a ref that changed, and why if that is not obvious."""
 
 
 class RefProtection:
@@ -26,135 +28,149 @@ class RefProtection:
     def __init__(self, git: TrustedGit, branch: str, displaced: Path, rivals: Rivals = NOBODY) -> None:
         self._git, self._own, self._displaced, self._rivals = git, f"refs/heads/{branch}", displaced, rivals
         self._files = RefFiles(git.common_dir)
+        self._folders = (self._files.folder, *(self._files.folder / name for name in WATCHED))
         self._before: dict[str, str] = {}
         self._elsewhere: frozenset[str] = frozenset()
+        """Refs that other worktrees have checked out."""
         self._linked: frozenset[Path] = frozenset()
         self._packed = self._files.packed
         self._tip: str | None = None
-        self._agents: set[str] = set()
+        """What the run's branch holds, None for no commit."""
+        self._free: set[str] = set()
+        """New refs that were left: anybody may move them."""
         self._known: tuple[str, ...] | None = None
 
     def remember(self) -> None:
         """Remember all refs as they are now."""
-        now = self._read(thorough=False)
-        if self._known is not None:
-            self._let_come(now)
-        self._before = now
+        now = self._read()
         if self._known is None:
-            self._known = tuple(sorted({value for value in self._before.values() if is_hash(value)}))
-        self._packed = self._files.packed
-        self._elsewhere = list_checked_out_refs(self._git.common_dir, self._git.git_dir)
-        self._linked = frozenset(folder for folder in self._folders() if folder.is_symlink())
+            self._known = tuple(sorted({value for value in now.values() if is_hash(value)}))
+        else:
+            self._accept_new(now)
+        self._before, self._packed = now, self._files.packed
+        self._elsewhere = frozenset(_list_checked_out_refs(self._git))
+        self._linked = frozenset(folder for folder in self._folders if folder.is_symlink())
 
     def known(self) -> tuple[str, ...]:
         """Return the objects that refs named at the first `remember`: what they contain is not the agent's."""
         return self._known or ()
 
-    def put_back(self, park: SaveAside) -> tuple[MovedRef, ...]:
-        """Put refs back that changed, if the agent had no business there; return what became of each."""
-        after = self._sound()
-        self._let_come(after)
-        self._keep_theirs(after, park)
-        both = {**self._before, **after}
-        changed = [ref for ref in both if self._before.get(ref) != after.get(ref) and not self._free(ref)]
-        if not changed:
-            return ()
-        situation = RefSituation(
-            self._git, self._own, self._tip, self._elsewhere, self._before, after, self._remotes(changed)
-        )
-        verdicts = [(ref, *situation.verdict(ref)) for ref in sorted(changed)]
-        verdicts.sort(key=lambda each: each[1] != "remove")  # what is in the way goes first
-        moved = tuple(self._done(ref, after.get(ref, ""), what, why, park) for ref, what, why in verdicts)
-        failed = {each.ref: each.before for each in moved if each.done == "failed"}
-        self._agents |= {each.ref for each in moved if each.done == "left" and not each.before}
-        self._before, self._packed = {**self._read(), **failed}, self._files.packed
-        return moved
-
-    def _free(self, ref: str) -> bool:
-        """Whether anybody may move a ref."""
-        return ref in self._agents or self._rivals.write(ref)
-
-    def _let_come(self, now: Mapping[str, str]) -> None:
-        """Leave new refs of rivals to them, unless they conflict with older refs."""
-        new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
-        there = (self._own, *self._before)
-        self._agents |= {ref for ref in new if not any(is_in_the_way(ref, other) for other in there)}
-
     def see_rivals(self) -> None:
         """Accept rivals' refs as they are now."""
         self._before |= {ref: value for ref, value in self._read().items() if self._rivals.write(ref)}
 
-    def _keep_theirs(self, after: Mapping[str, str], park: SaveAside) -> None:
-        """Restore rivals' deleted branches and save aside what moved ones left, unless another ref holds it.
+    def put_back(self, save_aside: SaveAside) -> tuple[MovedRef, ...]:
+        """Put refs back that changed, if the agent had no business there; return what became of each."""
+        after = self._read_sound()
+        self._accept_new(after)
+        self._keep_theirs(after, save_aside)
+        changed = [
+            ref
+            for ref in sorted({**self._before, **after})
+            if self._before.get(ref) != after.get(ref) and ref not in self._free and not self._rivals.write(ref)
+        ]
+        if not changed:
+            return ()
+        remotes = self._list_remotes() if any(ref not in self._before for ref in changed) else frozenset()
+        verdicts = [(ref, *self._judge(ref, after.get(ref, ""), remotes)) for ref in changed]
+        verdicts.sort(key=lambda verdict: verdict[1] != "remove")  # what is in the way goes first
+        moved = tuple(self._carry_out(ref, after.get(ref, ""), what, why, save_aside) for ref, what, why in verdicts)
+        failed = {each.ref: each.before for each in moved if each.done == "failed"}
+        self._free |= {each.ref for each in moved if each.done == "left" and not each.before}
+        self._before, self._packed = {**self._read(), **failed}, self._files.packed
+        return moved
 
-        Their own loops may have ended.
-        """
-        theirs = {ref: value for ref, value in self._before.items() if is_hash(value) and self._rivals.write(ref)}
-        for ref, value in theirs.items():
-            if after.get(ref) == value or self._is_held(value):
-                continue
-            if ref in after or self._set(ref, value, ""):
-                park(ref.removeprefix("refs/").replace("/", "-"), value)
-        self._before |= {ref: value for ref, value in after.items() if self._rivals.write(ref)}
-
-    def _is_held(self, commit: str) -> bool:
-        code, out = self._git.refs("for-each-ref", "--count=1", f"--contains={commit}")
-        return code == 0 and bool(out)
-
-    def _read(self, *, thorough: bool = True) -> dict[str, str]:
-        refs = self._files.read(thorough=thorough)
+    def _read(self) -> dict[str, str]:
+        refs = self._files.read()
         tip = refs.pop(self._own, "")
         self._tip = tip if is_hash(tip) else None
         return refs
 
-    def _folders(self) -> tuple[Path, ...]:
-        return (self._files.folder, *(self._files.folder / name for name in ("heads", "tags", "replace", "aigon")))
+    def _accept_new(self, now: Mapping[str, str]) -> None:
+        """Leave new refs of rivals to them, unless they conflict with older refs."""
+        older = (self._own, *self._before)
+        new = [ref for ref in now if ref not in self._before and self._rivals.make(ref)]
+        self._free |= {ref for ref in new if not any(_is_in_the_way(ref, other) for other in older)}
 
-    def _sound(self) -> dict[str, str]:
+    def _keep_theirs(self, after: Mapping[str, str], save_aside: SaveAside) -> None:
+        """Restore rivals' deleted branches and save aside what moved ones left, unless another ref holds it.
+
+        Their own loops may have ended.
+        """
+        for ref, value in self._before.items():
+            if not is_hash(value) or not self._rivals.write(ref) or after.get(ref) == value:
+                continue
+            code, held = self._git.refs("for-each-ref", "--count=1", f"--contains={value}")
+            if (code or not held) and (ref in after or self._set(ref, value, "")):
+                save_aside(ref.removeprefix("refs/").replace("/", "-"), value)
+        self._before |= {ref: value for ref, value in after.items() if self._rivals.write(ref)}
+
+    def _read_sound(self) -> dict[str, str]:
         """Repair the folders of refs and packed-refs, without which git sees no repository; return the refs."""
-        for folder in self._folders():
+        for folder in self._folders:
             if folder.is_symlink() and folder not in self._linked:
                 move_aside(folder, self._displaced)
         if not self._files.folder.is_dir():
             make_real_folders(self._files.folder, self._git.common_dir, self._displaced)
-        after, packed = self._read(), self._files.packed
+        after, packed, place = self._read(), self._files.packed, self._files.packed_file
         if packed.data == self._packed.data and packed.mode == self._packed.mode:
             return after
         rubbish = packed.mode and parse_packed_refs(packed.data) is None
         if rubbish:
-            move_aside(self._files.packed_file, self._displaced)
+            move_aside(place, self._displaced)
         if self._packed.mode and (rubbish or not packed.mode):
-            write_atomic(self._files.packed_file, self._packed.data)
-        self._salvage(packed.data)
+            write_atomic(place, self._packed.data)
+        # git may have packed the run's own branch into a file that nobody can read now: its commits are new.
+        own = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(self._own.encode()) + rb"$", packed.data, re.M)
+        if own and not self._files.path_of(self._own).exists():
+            self._git.refs("update-ref", "--no-deref", self._own, own[1].decode())
         return self._read()
 
-    def _salvage(self, rubbish: bytes) -> None:
-        """Restore the run's own branch from packed-refs that git could not read: its commits are new."""
-        found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(self._own.encode()) + rb"$", rubbish, re.M)
-        if found and not self._files.path_of(self._own).exists():
-            self._git.refs("update-ref", "--no-deref", self._own, found[1].decode())
-
-    def _remotes(self, changed: list[str]) -> frozenset[str]:
-        """Return the names of remote branches, if a new ref could be taken for one."""
-        if all(ref in self._before for ref in changed):
-            return frozenset()
+    def _list_remotes(self) -> frozenset[str]:
+        """Return the short names of remote branches."""
         _, out = self._git.refs("for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes")
         return frozenset(out.splitlines())
 
-    def _done(self, ref: str, after: str, what: str, why: str, park: SaveAside) -> MovedRef:
-        before = self._before.get(ref, "")
+    def _judge(self, ref: str, after: str, remotes: frozenset[str]) -> Verdict:
+        """Return what becomes of a ref that has changed."""
+        before, others = self._before.get(ref, ""), (self._own, *self._before)
+        if not before:
+            if ref.startswith("refs/replace/"):
+                return "remove", "git would show another object in place of the one that it names"
+            if any(_is_in_the_way(ref, other) for other in others):
+                return "remove", "no other ref can be beside one of this name"
+            short = _shorten(ref)
+            if short in remotes or any(short == _shorten(other) and other != ref for other in others):
+                return "remove", f"git would take it for the other {short}"
+            return "leave", ""
+        if not after or ref.startswith(("refs/replace/", "refs/aigon/")):
+            return "put back", ""
+        if ref in self._elsewhere:
+            return "leave", "it is checked out in another worktree"
+        if not is_hash(after) or not self._contains(after, before):
+            return "put back", "its old commits are not in the new ones"
+        if self._is_of_this_run(before, after):
+            return "put back", "the new commits are those of this run"
+        return "leave", "the new commits may be a person's"
+
+    def _is_of_this_run(self, before: str, after: str) -> bool:
+        """Whether the commits are on the run's branch, or descend from commits that were only there."""
+        if self._tip is None or self._contains(self._tip, after):
+            return self._tip is not None
+        return self._contains(after, self._tip) and not self._contains(before, self._tip)
+
+    def _contains(self, commit: str, other: str) -> bool:
+        return self._git.attempt("merge-base", "--is-ancestor", other, commit)[0] == 0
+
+    def _carry_out(self, ref: str, after: str, what: str, why: str, save_aside: SaveAside) -> MovedRef:
+        before, saved = self._before.get(ref, ""), ""
         if what == "leave":
             return MovedRef(ref, before, after, "left", why=why)
-        parked = self._save_aside(ref, after, park)
-        said = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
-        done: RefOutcome = "failed" if said else "removed" if what == "remove" else "put back"
-        return MovedRef(ref, before, after, done, parked, said or why)
-
-    def _save_aside(self, ref: str, value: str, park: SaveAside) -> str:
-        """Save the new value aside and return the ref; "" if the object does not exist."""
-        if not is_hash(value) or self._git.attempt("cat-file", "-e", value)[0]:
-            return ""
-        return park(ref.removeprefix("refs/").replace("/", "-"), value)
+        if is_hash(after) and self._git.attempt("cat-file", "-e", after)[0] == 0:
+            saved = save_aside(ref.removeprefix("refs/").replace("/", "-"), after)
+        error = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
+        done: RefOutcome = "failed" if error else "removed" if what == "remove" else "put back"
+        return MovedRef(ref, before, after, done, saved, error or why)
 
     def _remove(self, ref: str, value: str) -> str:
         """Return what git said if it failed."""
@@ -174,9 +190,10 @@ class RefProtection:
         if not is_hash(before):
             return "git could not read it before either"
         old = (after,) if is_hash(after) else () if after else ("",)
-        code, said = self._git.refs("update-ref", "--no-deref", "-m", "aigon", ref, before, *old)
-        if code and self._cleared_way(ref):
-            code, said = self._git.refs("update-ref", "--no-deref", "-m", "aigon", ref, before, *old)
+        update = ("update-ref", "--no-deref", "-m", "aigon", ref, before, *old)
+        code, said = self._git.refs(*update)
+        if code and self._clear_way(ref):
+            code, said = self._git.refs(*update)
         return said if code else ""
 
     def _clear(self, ref: str) -> None:
@@ -184,74 +201,18 @@ class RefProtection:
         if os.path.lexists(place):
             move_aside(place, self._displaced)
 
-    def _cleared_way(self, ref: str) -> bool:
+    def _clear_way(self, ref: str) -> bool:
         """Displace what is no ref and replaces the file or a folder above it; return whether there was any."""
         place = self._files.path_of(ref)
         above = [folder for folder in place.parents if folder.is_relative_to(self._files.folder)]
-        found = [folder for folder in above if os.path.lexists(folder) and not folder.is_dir()]
-        found += [place] if place.is_dir() else []
-        for obstacle in found:
+        obstacles = [folder for folder in above if os.path.lexists(folder) and not folder.is_dir()]
+        obstacles += [place] if place.is_dir() else []
+        for obstacle in obstacles:
             move_aside(obstacle, self._displaced)
-        return bool(found)
+        return bool(obstacles)
 
 
-RefVerdict = tuple[Literal["put back", "remove", "leave"], str]
-"""What to do, and why if that is not obvious."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefSituation:
-    """The watched refs `before` and `after`, except `own`, the run's branch, which holds `tip` now.
-
-    `elsewhere` are refs that other worktrees had checked out, `remotes` the short names of remote branches.
-    """
-
-    git: TrustedGit
-    own: str
-    tip: str | None
-    elsewhere: frozenset[str]
-    before: Mapping[str, str]
-    after: Mapping[str, str]
-    remotes: frozenset[str]
-
-    def verdict(self, ref: str) -> RefVerdict:
-        """Return what becomes of a ref that has changed."""
-        before, after = self.before.get(ref, ""), self.after.get(ref, "")
-        if not before:
-            return self._new(ref)
-        if not after or ref.startswith(("refs/replace/", "refs/aigon/")):
-            return "put back", ""
-        if ref in self.elsewhere:
-            return "leave", "it is checked out in another worktree"
-        if not is_hash(after) or not self._contains(after, before):
-            return "put back", "its old commits are not in the new ones"
-        if self._of_this_run(before, after):
-            return "put back", "the new commits are those of this run"
-        return "leave", "the new commits may be a person's"
-
-    def _new(self, ref: str) -> RefVerdict:
-        if ref.startswith("refs/replace/"):
-            return "remove", "git would show another object in place of the one that it names"
-        if any(is_in_the_way(ref, other) for other in (self.own, *self.before)):
-            return "remove", "no other ref can be beside one of this name"
-        short = _shorten(ref)
-        if short in self.remotes or any(
-            short == _shorten(other) and other != ref for other in (self.own, *self.before)
-        ):
-            return "remove", f"git would take it for the other {short}"
-        return "leave", ""
-
-    def _of_this_run(self, before: str, after: str) -> bool:
-        """Whether the commits are on the run's branch, or descend from commits that were only there."""
-        if self.tip is None or self._contains(self.tip, after):
-            return self.tip is not None
-        return self._contains(after, self.tip) and not self._contains(before, self.tip)
-
-    def _contains(self, commit: str, other: str) -> bool:
-        return self.git.attempt("merge-base", "--is-ancestor", other, commit)[0] == 0
-
-
-def is_in_the_way(ref: str, other: str) -> bool:
+def _is_in_the_way(ref: str, other: str) -> bool:
     """Whether git cannot have both refs: one would be a file and the other need a folder there."""
     return ref.startswith(f"{other}/") or other.startswith(f"{ref}/")
 
@@ -261,21 +222,11 @@ def _shorten(ref: str) -> str:
     return ref.split("/", 2)[2] if ref.startswith(("refs/heads/", "refs/tags/")) else ref
 
 
-def list_checked_out_refs(common_dir: Path, git_dir: Path) -> frozenset[str]:
-    """Return the refs that other worktrees have checked out or are rebasing."""
-    folders = [common_dir, *_list_subfolders(common_dir / "worktrees")]
-    return frozenset(ref for folder in folders if folder != git_dir for ref in _read_heads(folder))
-
-
-def _list_subfolders(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _read_heads(git_dir: Path) -> Iterator[str]:
-    for name, prefix in (("HEAD", "ref:"), ("rebase-merge/head-name", ""), ("rebase-apply/head-name", "")):
-        try:
-            text = (git_dir / name).read_text().strip()
-        except (OSError, ValueError):
-            continue
-        if text.startswith(prefix):
-            yield text.removeprefix(prefix).strip()
+def _list_checked_out_refs(git: TrustedGit) -> Iterator[str]:
+    """Yield the refs that other worktrees have checked out or are rebasing."""
+    for folder in (git.common_dir, *git.common_dir.glob("worktrees/*")):
+        for name, prefix in (("HEAD", "ref:"), ("rebase-merge/head-name", ""), ("rebase-apply/head-name", "")):
+            with contextlib.suppress(OSError, ValueError):
+                text = (folder / name).read_text().strip()
+                if folder != git.git_dir and text.startswith(prefix):
+                    yield text.removeprefix(prefix).strip()

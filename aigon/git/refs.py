@@ -5,12 +5,12 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, read_mark, read_state
+from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, read_state
 
 WATCHED = ("heads", "tags", "replace", "aigon")
 """Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
@@ -26,15 +26,6 @@ def is_hash(value: str) -> bool:
     return bool(_HASH.fullmatch(value))
 
 
-@dataclass(frozen=True, slots=True)
-class _RefFolder:
-    """What a folder of refs held: folders, and files with mark and value."""
-
-    mark: Mark
-    folders: tuple[str, ...]
-    files: dict[str, tuple[Mark, str]]
-
-
 class RefFiles:
     """The watched refs of a repository, read without a git process: only files that changed are opened.
 
@@ -45,57 +36,34 @@ class RefFiles:
         self.folder, self.packed_file = common_dir / "refs", common_dir / "packed-refs"
         self.packed = FileState(NOTHING)
         self._packed: dict[str, str] = {}
-        self._folders: dict[str, _RefFolder] = {}
+        self._loose: dict[str, tuple[Mark, str]] = {}
 
-    def read(self, *, thorough: bool = True) -> dict[str, str]:
-        """Return every watched ref and its value: a hash, `ref: NAME`, or words for what git cannot read.
-
-        git writes a ref by renaming a file, which changes the folder's mark. An agent can overwrite a file in place, so
-        a `thorough` read looks at every file.
-        """
+    def read(self) -> dict[str, str]:
+        """Return every watched ref and its value: a hash, `ref: NAME`, or words for what git cannot read."""
         packed = read_state(os.fspath(self.packed_file), self.packed)
         if packed is not self.packed:
             self.packed, self._packed = packed, parse_packed_refs(packed.data) or {}
-        self._folders = dict(self._read_folders(thorough=thorough))
-        refs = dict(self._packed)
-        for name, folder in self._folders.items():
-            refs.update((f"{name}/{file}", value) for file, (_, value) in folder.files.items())
-        return refs
+        fresh, known, self._loose = time.time_ns() - FRESH_NS, self._loose, {}
+        for name in WATCHED:
+            self._read_folder(f"refs/{name}", known, fresh)
+        return {**self._packed, **{ref: value for ref, (_, value) in self._loose.items()}}
 
     def path_of(self, ref: str) -> Path:
         """Return the file of a loose ref."""
         return self.folder.parent / ref
 
-    def _read_folders(self, *, thorough: bool) -> Iterator[tuple[str, _RefFolder]]:
-        fresh, names = time.time_ns() - FRESH_NS, [f"refs/{name}" for name in WATCHED]
-        while names:
-            name = names.pop()
-            path, known = f"{self.folder.parent}/{name}", self._folders.get(name)
-            now = read_mark(path)
-            if thorough or known is None or known.mark != now:
-                with contextlib.suppress(OSError):  # missing or out of reach: its refs are gone
-                    known = _read_folder(path, now, known.files if known else {}, fresh)
-                    yield name, known
-                    names += [f"{name}/{each}" for each in known.folders]
-            else:
-                yield name, known
-                names += [f"{name}/{each}" for each in known.folders]
-
-
-def _read_folder(path: str, now: Mark, known: Mapping[str, tuple[Mark, str]], fresh: int) -> _RefFolder:
-    """Read the folders and refs in a folder, without locks; only files that changed are opened. Raises OSError."""
-    folders, files = [], {}
-    with os.scandir(path) as found:
-        for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            elif not entry.name.endswith(".lock"):
-                file = make_mark(entry.stat(follow_symlinks=False))
-                before = known.get(entry.name)
-                if before is None or before[0] != file:
-                    before = (file if file[3] < fresh else (), _read_ref(entry.path, file[0]))
-                files[entry.name] = before
-    return _RefFolder(now if len(now) > 1 and now[3] < fresh else (), tuple(folders), files)
+    def _read_folder(self, name: str, known: Mapping[str, tuple[Mark, str]], fresh: int) -> None:
+        with contextlib.suppress(OSError), os.scandir(f"{self.folder.parent}/{name}") as entries:
+            for entry in entries:
+                ref = f"{name}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    self._read_folder(ref, known, fresh)
+                elif not entry.name.endswith(".lock"):
+                    mark = make_mark(entry.stat(follow_symlinks=False))
+                    if ref in known and known[ref][0] == mark:
+                        self._loose[ref] = known[ref]
+                    else:
+                        self._loose[ref] = (mark if mark[3] < fresh else (), _read_ref(entry.path, mark[0]))
 
 
 def _read_ref(path: str, mode: int) -> str:
@@ -148,15 +116,11 @@ class MovedRef:
     @property
     def sentence(self) -> str:
         name = self.ref.removeprefix("refs/heads/").removeprefix("refs/")
-        kind = "branch " if self.ref.startswith("refs/heads/") else ""
+        kind = "branch" if self.ref.startswith("refs/heads/") else "ref"
+        how = f"moved from {self.before[:12]} to {self.after[:12]}" if self.after else "deleted"
         kept = f", and what it had become is kept as {self.parked}" if self.parked else ""
         why = f": {self.why}" if self.why else ""
-        return f"the {kind or 'ref '}{name} was {self._how()}; it {_DONE[self.done]}{kept}{why}"
-
-    def _how(self) -> str:
-        if not self.before:
-            return "made"
-        return f"moved from {self.before[:12]} to {self.after[:12]}" if self.after else "deleted"
+        return f"the {kind} {name} was {how if self.before else 'made'}; it {_DONE[self.done]}{kept}{why}"
 
 
 _DONE = {
