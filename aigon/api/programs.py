@@ -60,9 +60,8 @@ def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: floa
 def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any], wait: float) -> StartedRun:
     """See `Project.start`."""
     output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"
-    how = {"yes": True, **options} if options.get("resume") else {"loop": True, "yes": True, **options}
     try:
-        argv = _command("feature-implement", feature, how)
+        argv = _command("feature-implement", feature, options if options.get("resume") else {"loop": True, **options})
         process = start_in_background(argv, cwd=root, env=os.environ, output=output)
         return _await_start(process, output, feature, time.monotonic() + wait)
     finally:

@@ -108,6 +108,35 @@ def test_following_ends_when_it_is_cancelled(home: Lab) -> None:
     assert any(isinstance(event, RunFinished) for event in project.follow(started.run_id))
 
 
+def test_a_run_broken_off_is_not_running_because_a_later_one_is(home: Lab) -> None:
+    home.agent(f"[ -e {home.home / 'second'} ] || exit 0\nGO={home.home / 'go'}\n{SLOW}")
+    home.spec("done <!-- verify: test -f done.txt -->")
+    home.commit("spec")
+    project = open_project(home.root)
+    first = project.start("42", skip_validation=True, max_iterations=1)
+    *_, end = project.follow(first.run_id)
+    assert isinstance(end, RunFinished) and end.exit_code == Exit.STOPPED
+    (home.home / "second").touch()
+    second = project.start("42", skip_validation=True)
+    archived = project.run(first.run_id).journal
+    lines = archived.read_bytes().splitlines(keepends=True)
+    archived.write_bytes(b"".join(line for line in lines if b'"run_finished"' not in line))
+    assert project.run(first.run_id).status == "broken_off"
+    assert not any(isinstance(event, RunFinished) for event in project.follow(first.run_id))
+    assert project.run(second.run_id).status == "running"
+    project.stop("42", now=True)
+    assert isinstance(list(project.follow(second.run_id))[-1], RunFinished)
+
+
+def test_a_program_does_not_decide_for_a_person_unless_it_says_so(home: Lab) -> None:
+    home.spec("done <!-- verify: test -f done.txt -->")
+    home.commit("spec")
+    home.agent("true")
+    with pytest.raises(AigonError, match="--accept-spec is for a person") as refused:
+        open_project(home.root).start("42", resume=True, accept_spec=True)
+    assert refused.value.code == Exit.NEEDS_HUMAN
+
+
 def test_refusals_are_errors_with_the_exit_code_of_the_command(home: Lab) -> None:
     project = open_project(home.root)
     home.spec("done <!-- verify: test -f done.txt -->")
