@@ -1,28 +1,36 @@
-"""An evaluation as a table for the terminal, and as data for scripts."""
+"""An evaluation in words: rows of a table, sentences, the whole for a terminal, and data for scripts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from textwrap import wrap
 
-from aigon.compare.rules.evaluation import TITLES, Evaluation, ProposedWinner
-from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, CrossCheck, LineCount
-from aigon.compare.rules.gates import Gate, judge_gates
-from aigon.compare.rules.order import MEASURES, Dominance
+from aigon.compare.rules.evaluation import TITLES, Evaluation
+from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, CrossCheck
+from aigon.compare.rules.gates import judge_gates
+from aigon.compare.rules.order import MEASURES, Dominance, count_outside, format_signed
 from aigon.model.outcomes import Met, get_status
-from aigon.text import amounts
+from aigon.text.amounts import format_dollars, format_duration
 from aigon.text.quoting import fold
+
+UNKNOWN = "?"
+COLUMNS = 80
+TITLE_WIDTH = 20
+"""Columns of the titles; the others share what is left."""
+ABREAST = 4
+"""Candidates beside each other; more follow in tables below."""
+
+Row = tuple[str, tuple[str, ...]]
+"""A title and one cell for each candidate, in their order: a few characters, and no text of others."""
 
 
 def describe_proposal(found: Evaluation) -> str:
     """Return the proposal in one line."""
-    so_far = " so far" if found.proposal.so_far else ""
-    match found.proposal:
-        case ProposedWinner(kind="winner", winner=winner):
-            return f"Proposed{so_far}: {winner}"
-        case ProposedWinner(kind="tie", tied=tied):
-            return f"Tied{so_far}: {' and '.join(tied)}; a person has to choose"
-        case _:
-            return f"Nobody{so_far}: no candidate passes every gate"
+    proposal, so_far = found.proposal, " so far" if found.proposal.so_far else ""
+    if proposal.kind == "winner":
+        return f"Proposed{so_far}: {proposal.winner}"
+    if proposal.kind == "tie":
+        return f"Tied{so_far}: {' and '.join(proposal.tied)}; a person has to choose"
+    return f"Nobody{so_far}: no candidate passes every gate"
 
 
 def suggest_next_step(found: Evaluation) -> str:
@@ -30,8 +38,8 @@ def suggest_next_step(found: Evaluation) -> str:
     feature, kind = found.subject.feature, found.proposal.kind
     if kind == "nobody" and not all(isinstance(e.outcome, Met) and e.judged == e.tip for e in found.entries):
         return f"aigon feature-implement {feature} --resume"
-    who = found.proposal.winner if kind == "winner" else "AGENT"
-    return f"aigon feature-done {feature}" + ("" if who == "solo" else f" {who}")
+    label = found.proposal.winner if kind == "winner" else "AGENT"
+    return f"aigon feature-done {feature}" + ("" if label == "solo" else f" {label}")
 
 
 def describe_dominance(pair: Dominance) -> str:
@@ -48,7 +56,7 @@ def describe_order() -> str:
 def format_cross_check(check: CrossCheck) -> str:
     """Return how many of the tests pass there: `3/4`, `?`."""
     if not check.known:
-        return "?"
+        return UNKNOWN
     return f"{check.passed}/{check.passed + len(check.failed) + len(check.errors)}"
 
 
@@ -66,36 +74,25 @@ def list_unknown(found: Evaluation) -> list[str]:
     return unknown
 
 
-UNKNOWN = "?"
-_MARKS = {"pass": "pass", "fail": "FAIL", "unknown": UNKNOWN}
+def build_gate_rows(found: Evaluation) -> list[Row]:
+    words = {"pass": "pass", "fail": "FAIL", "unknown": UNKNOWN}
+    rows: dict[str, list[str]] = {}
+    for entry in found.entries:
+        for gate in judge_gates(entry):
+            is_counted = gate.key == "criteria" and entry.fresh and entry.criteria
+            cell = f"{entry.proven} of {entry.criteria}" if is_counted else words[gate.result]
+            rows.setdefault(gate.title, []).append(cell)
+    return [(title, tuple(cells)) for title, cells in rows.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationRow:
-    """A title and one cell for each candidate, in their order: a few characters, and no text of others."""
-
-    title: str
-    cells: tuple[str, ...]
-
-
-def build_gate_rows(found: Evaluation) -> tuple[EvaluationRow, ...]:
-    columns = [[(gate, entry) for gate in judge_gates(entry)] for entry in found.entries]
-    return tuple(
-        EvaluationRow(row[0][0].title, tuple(_format_gate(gate, entry) for gate, entry in row))
-        for row in zip(*columns, strict=True)
-    )
-
-
-def _format_gate(gate: Gate, entry: CandidateFacts) -> str:
-    if gate.key == "criteria" and entry.fresh and entry.criteria:
-        return f"{entry.proven} of {entry.criteria}"
-    return _MARKS[gate.result]
-
-
-def build_measure_rows(found: Evaluation) -> tuple[EvaluationRow, ...]:
+def build_measure_rows(found: Evaluation) -> list[Row]:
     """Return the rows of `_ROWS` that somebody has a value for, and those of `_ALWAYS`."""
-    rows = [EvaluationRow(title, tuple(show(entry) or UNKNOWN for entry in found.entries)) for title, show in _ROWS]
-    return tuple(row for row in rows if row.title in _ALWAYS or any(cell != UNKNOWN for cell in row.cells))
+    values = [(title, [show(entry) for entry in found.entries]) for title, show in _ROWS]
+    return [
+        (title, tuple(UNKNOWN if value is None else str(value) for value in cells))
+        for title, cells in values
+        if title in _ALWAYS or any(value is not None for value in cells)
+    ]
 
 
 def describe_run(entry: CandidateFacts) -> str:
@@ -110,8 +107,8 @@ def describe_run(entry: CandidateFacts) -> str:
 
 def _format_cost(entry: CandidateFacts) -> str | None:
     if entry.cost is None:
-        return f"over {amounts.format_dollars(entry.at_least)}" if entry.at_least else None
-    return amounts.format_dollars(entry.cost)
+        return f"over {format_dollars(entry.at_least)}" if entry.at_least else None
+    return format_dollars(entry.cost)
 
 
 def _format_tokens(entry: CandidateFacts) -> str | None:
@@ -132,99 +129,83 @@ def _format_new_tests(entry: CandidateFacts) -> str | None:
     if tests is None or (tests.why and not tests.added):
         return None
     red = len(tests.red_on_base)
-    known = f"{red}{'+' if tests.unknown else ''}" if red or not tests.unknown else "?"
+    known = f"{red}{'+' if tests.unknown else ''}" if red or not tests.unknown else UNKNOWN
     return f"{len(tests.added)}, {known} red" if tests.added else "none"
 
 
 def _format_delta(number: int | None) -> str | None:
-    return None if number is None else f"{number:+d}" if number else "0"
+    return None if number is None else format_signed(number)
 
 
-def _format_number(number: int | None) -> str | None:
-    return None if number is None else str(number)
-
-
-def _format_size(size: LineCount | None) -> str | None:
-    return None if size is None else str(size)
-
-
-_ROWS: tuple[tuple[str, Callable[[CandidateFacts], str | None]], ...] = (
+_ROWS: tuple[tuple[str, Callable[[CandidateFacts], object | None]], ...] = (
     ("Last run", describe_run),
-    ("Iterations", lambda e: _format_number(e.iterations)),
-    ("Time", lambda e: None if e.seconds is None else amounts.format_duration(e.seconds)),
+    ("Iterations", lambda e: e.iterations),
+    ("Time", lambda e: None if e.seconds is None else format_duration(e.seconds)),
     ("Cost", _format_cost),
     ("Cost is", lambda e: e.cost_status if e.iterations is not None else None),
     ("Tokens in/out", _format_tokens),
-    ("Source diff", lambda e: _format_size(e.changed.source) if e.changed else None),
-    ("Test diff", lambda e: _format_size(e.changed.tests) if e.changed else None),
-    ("Other diff", lambda e: _format_size(e.changed.other) if e.changed else None),
-    ("Files touched", lambda e: str(len(e.changed.files)) if e.changed else None),
-    (
-        "Outside the area",
-        lambda e: str(len(e.changed.outside)) if e.changed and e.changed.outside is not None else None,
-    ),
+    ("Source diff", lambda e: e.changed and e.changed.source),
+    ("Test diff", lambda e: e.changed and e.changed.tests),
+    ("Other diff", lambda e: e.changed and e.changed.other),
+    ("Files touched", lambda e: e.changed and len(e.changed.files)),
+    ("Outside the area", count_outside),
     ("New tests on base", _format_new_tests),
     ("Lint vs base", lambda e: _format_delta(e.delta("lint"))),
     ("Types vs base", lambda e: _format_delta(e.delta("types"))),
     ("Branches added", lambda e: _format_delta(e.changed.branching) if e.changed else None),
     ("Suppressions added", lambda e: _format_delta(e.changed.suppressions) if e.changed else None),
-    ("Integrity notes", lambda e: _format_number(len(e.concerns)) if e.look else None),
+    ("Integrity notes", lambda e: len(e.concerns) if e.look else None),
 )
 _ALWAYS = ("Last run", "Iterations", "Time", "Cost", "Source diff", "Test diff", "Files touched")
-
-COLUMNS = 80
-TITLE_WIDTH = 20
-"""Columns of the titles; the others share what is left."""
-ABREAST = 4
-"""Candidates beside each other; more stand in tables below."""
 
 
 def render_evaluation(found: Evaluation, kept: str) -> str:
     """Return the evaluation in 80 columns; `kept` says where it was written, or why not."""
-    lines = [fold(f"Feature {found.subject.feature}: {found.subject.title}", COLUMNS), "", *_tables(found)]
-    lines += [*_cross_checks(found), *_section("Dominance", [describe_dominance(pair) for pair in found.dominance])]
-    lines += [*_section("Not known", list_unknown(found)), "", *wrap(describe_proposal(found), COLUMNS)]
-    lines += [line for reason in found.proposal.reasons for line in _wrap(reason)]
+    crossed = [
+        f"tests of {check.tests_of} on {check.against}: {format_cross_check(check)} pass"
+        for check in found.cross_checks
+        if check.known
+    ]
+    lines = [
+        fold(f"Feature {found.subject.feature}: {found.subject.title}", COLUMNS),
+        "",
+        *_render_tables(found),
+        *_render_section("New tests on the others (advisory)", crossed),
+        *_render_section("Dominance", [describe_dominance(pair) for pair in found.dominance]),
+        *_render_section("Not known", list_unknown(found)),
+        "",
+        *wrap(describe_proposal(found), COLUMNS),
+        *(line for reason in found.proposal.reasons for line in _wrap_item(reason)),
+    ]
     return "\n".join([*lines, *([kept] if kept else []), f"Next: {suggest_next_step(found)}"])
 
 
-def _tables(found: Evaluation) -> Iterator[str]:
-    rows = (*build_gate_rows(found), EvaluationRow("", ()), *build_measure_rows(found))
-    labels = [entry.label for entry in found.entries]
+def _render_tables(found: Evaluation) -> Iterator[str]:
+    labels = tuple(entry.label for entry in found.entries)
+    rows: list[Row] = [("", labels), *build_gate_rows(found), ("", ("",) * len(labels)), *build_measure_rows(found)]
+    width = (COLUMNS - TITLE_WIDTH) // ABREAST
     for start in range(0, len(labels), ABREAST):
-        some = slice(start, start + ABREAST)
-        yield _line("", labels[some])
-        yield from (_line(row.title, row.cells[some]) for row in rows)
+        for title, cells in rows:
+            shown = (f"{_cut_middle(cell, width - 1):<{width}}" for cell in cells[start : start + ABREAST])
+            yield f"{title:<{TITLE_WIDTH}}{''.join(shown)}".rstrip()
         yield ""
-    if any(UNKNOWN in row.cells for row in rows):
+    if any(UNKNOWN in cells for _, cells in rows):
         yield f"{UNKNOWN} is not known, and passes no gate"
 
 
-def _line(title: str, cells: Sequence[str]) -> str:
-    width = (COLUMNS - TITLE_WIDTH) // ABREAST
-    return (f"{title:<{TITLE_WIDTH}}" + "".join(f"{_shorten(cell, width - 1):<{width}}" for cell in cells)).rstrip()
-
-
-def _shorten(cell: str, width: int) -> str:
-    """Cut the middle out of what is too long: labels of one agent differ at their end."""
+def _cut_middle(cell: str, width: int) -> str:
+    # Labels of one agent differ at their end.
     half = (width - 1) // 2
     return cell if len(cell) <= width else f"{cell[: width - 1 - half]}…{cell[-half:]}"
 
 
-def _cross_checks(found: Evaluation) -> Iterator[str]:
-    known = [check for check in found.cross_checks if check.known]
-    if known:
-        said = [f"tests of {c.tests_of} on {c.against}: {format_cross_check(c)} pass" for c in known]
-        yield from _section("New tests on the others (advisory)", said)
-
-
-def _section(title: str, sentences: Sequence[str]) -> Iterator[str]:
+def _render_section(title: str, sentences: Sequence[str]) -> Iterator[str]:
     if sentences:
         yield from ("", title)
-        yield from (line for sentence in sentences for line in _wrap(sentence))
+        yield from (line for sentence in sentences for line in _wrap_item(sentence))
 
 
-def _wrap(sentence: str) -> list[str]:
+def _wrap_item(sentence: str) -> list[str]:
     return wrap(fold(sentence, 400), COLUMNS, initial_indent="  - ", subsequent_indent="    ")
 
 
@@ -245,7 +226,7 @@ def build_evaluation_document(found: Evaluation, path: str, commit: str, why: st
         "dominance": [asdict(pair) for pair in found.dominance],
         "cross_checks": [asdict(check) for check in found.cross_checks],
         "preferences": [asdict(each) for each in found.preferences],
-        "not_known": list(list_unknown(found)),
+        "not_known": list_unknown(found),
         "path": path or None,
         "commit": commit or None,
         "not_written": why or None,

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from aigon.compare.page import render_page
+from aigon.compare.file import render_page
 from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, NewTests, Preference
 from aigon.compare.table import build_evaluation_document, render_evaluation

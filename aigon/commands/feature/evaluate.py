@@ -25,7 +25,7 @@ def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | N
     Exits with 0 where a winner is proposed, 4 for a tie that a person has to decide, 3 where nobody passes the gates.
     """
     from aigon.compare.evaluation import EvaluationRequest, evaluate_feature, open_main_checkout
-    from aigon.compare.file import EvaluationFile, describe_file, remember_proposal, write_evaluation
+    from aigon.compare.file import EvaluationFile, remember_proposal, write_evaluation
     from aigon.compare.table import build_evaluation_document, render_evaluation
     from aigon.files.home import ensure_home
 
@@ -35,7 +35,7 @@ def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | N
         kept = EvaluationFile(why="--no-commit") if no_commit else write_evaluation(main, found)
     answer(
         build_evaluation_document(found, kept.path, kept.commit, kept.why),
-        render_evaluation(found, describe_file(kept)),
+        render_evaluation(found, str(kept)),
         as_json,
     )
     return int(ENDS[found.proposal.kind])

@@ -1,12 +1,12 @@
 """The whole of a comparison: the facts, the order, strengths and weaknesses, and a proposal with reasons."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference
 from aigon.compare.rules.gates import combine_gates, judge_gates
-from aigon.compare.rules.order import MEASURES, Dominance, Fall, Order, find_dominance, rank_candidates
+from aigon.compare.rules.order import MEASURES, Dominance, Order, find_dominance, rank_candidates
 from aigon.text.amounts import format_timestamp
 
 TITLES: Mapping[str, str] = {
@@ -44,18 +44,25 @@ def propose_winner(
 ) -> ProposedWinner:
     """Propose one of at least one candidate. Only a candidate that passes every gate can be proposed."""
     first, running = _find_first(entries, found), any(entry.running for entry in entries)
+    gates = {entry.label: _list_open_gates(entry) for entry in entries}
     if not first:
-        return ProposedWinner("nobody", so_far=running, reasons=tuple(_explain_nobody(entries)))
-    reasons = tuple(_explain_fall(fall, entries) for fall in found.falls)
+        reasons = (f"{label}: {open_gates}" for label, open_gates in gates.items())
+        return ProposedWinner("nobody", so_far=running, reasons=("nobody passes every gate", *reasons))
+    falls = tuple(
+        f"{fall.label} does not pass the gates: {gates[fall.label]}"
+        if fall.key == "gates"
+        else f"{fall.label} fell behind {', '.join(fall.better)} at {TITLES[fall.key]}: {fall.mine}, not {fall.theirs}"
+        for fall in found.falls
+    )
     if len(first) == 1:
-        by, why = _explain_winner(found, first[0], len(entries))
-        return ProposedWinner("winner", first[0], (), by, running, (why, *reasons))
-    said = tuple(_quote_judge(each) for each in preferences)
+        key, why = _explain_winner(found, first[0], len(entries))
+        return ProposedWinner("winner", first[0], (), key, running, (why, *falls))
+    quotes = tuple(map(_quote_judge, preferences))
     if chosen := _find_preferred(first, preferences):
         why = f"{', '.join(first)} are equal in every measure, and the judge prefers {chosen} to each of the others"
-        return ProposedWinner("winner", chosen, (), "judge", running, (why, *said, *reasons))
+        return ProposedWinner("winner", chosen, (), "judge", running, (why, *quotes, *falls))
     why = f"{' and '.join(first)} are equal in every measure that decides: a person has to choose"
-    return ProposedWinner("tie", "", first, "", running, (why, *said, *reasons))
+    return ProposedWinner("tie", "", first, "", running, (why, *quotes, *falls))
 
 
 def _find_first(entries: Sequence[CandidateFacts], found: Order) -> tuple[str, ...]:
@@ -65,9 +72,8 @@ def _find_first(entries: Sequence[CandidateFacts], found: Order) -> tuple[str, .
 
 def _find_preferred(labels: Sequence[str], preferences: Sequence[Preference]) -> str:
     """Return the one that is preferred to each of the others, or ""."""
-    won = {
-        (p.one, p.other) if p.result == "one" else (p.other, p.one) for p in preferences if p.result in ("one", "other")
-    }
+    won = {(p.one, p.other) for p in preferences if p.result == "one"}
+    won |= {(p.other, p.one) for p in preferences if p.result == "other"}
     return next((one for one in labels if all((one, other) in won for other in labels if other != one)), "")
 
 
@@ -81,38 +87,22 @@ def _explain_winner(found: Order, winner: str, number: int) -> tuple[str, str]:
     return last.key, f"{winner} passes every gate, and is ahead of the others that do; {TITLES[last.key]} decided"
 
 
-def _explain_fall(fall: Fall, entries: Sequence[CandidateFacts]) -> str:
-    if fall.key == "gates":
-        entry = next(each for each in entries if each.label == fall.label)
-        return f"{fall.label} does not pass the gates: {_list_open_gates(entry)}"
-    return f"{fall.label} fell behind {', '.join(fall.better)} at {TITLES[fall.key]}: {fall.mine}, not {fall.theirs}"
-
-
-def _explain_nobody(entries: Sequence[CandidateFacts]) -> Iterator[str]:
-    yield "nobody passes every gate"
-    yield from (f"{entry.label}: {_list_open_gates(entry)}" for entry in entries)
-
-
 def _list_open_gates(entry: CandidateFacts) -> str:
     """Return the first two gates that it does not pass, failed ones before unknown ones."""
-    left = sorted((g for g in judge_gates(entry) if g.result != "pass"), key=lambda gate: gate.result != "fail")
-    words = dict.fromkeys(
-        f"{gate.title}: {'' if gate.result == 'fail' else 'not known, '}{gate.why}" for gate in left[:2]
-    )
-    return "; ".join(words)
+    gates = sorted((g for g in judge_gates(entry) if g.result != "pass"), key=lambda gate: gate.result != "fail")
+    words = (f"{gate.title}: {'' if gate.result == 'fail' else 'not known, '}{gate.why}" for gate in gates[:2])
+    return "; ".join(dict.fromkeys(words))
 
 
 def _quote_judge(preference: Preference) -> str:
-    match preference.result:
-        case "one":
-            says = f"the judge prefers {preference.one} to {preference.other}"
-        case "other":
-            says = f"the judge prefers {preference.other} to {preference.one}"
-        case "tie":
-            says = f"the judge does not tell {preference.one} and {preference.other} apart"
-        case _:
-            says = f"the judge gave no answer on {preference.one} and {preference.other}"
-    return f"{says}: {preference.reasons[0]}" if preference.reasons else says
+    one, other = preference.one, preference.other
+    sentence = {
+        "one": f"the judge prefers {one} to {other}",
+        "other": f"the judge prefers {other} to {one}",
+        "tie": f"the judge does not tell {one} and {other} apart",
+        "unknown": f"the judge gave no answer on {one} and {other}",
+    }[preference.result]
+    return f"{sentence}: {preference.reasons[0]}" if preference.reasons else sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,36 +116,31 @@ class CandidateStrengths:
 
 def list_strengths(entries: Sequence[CandidateFacts]) -> tuple[CandidateStrengths, ...]:
     """Return what speaks for and against each, beside the others: gates, and the best and the worst of each measure."""
-    values = {
-        measure.key: {e.label: value for e in entries if (value := measure.value(e)) is not None}
-        for measure in MEASURES
+    passing = [entry.label for entry in entries if combine_gates(entry) == "pass"]
+    strengths: dict[str, list[str]] = {entry.label: [] for entry in entries}
+    for label in passing:
+        is_only = len(passing) == 1 < len(entries)
+        strengths[label].append("the only one that passes every gate" if is_only else "passes every gate")
+    weaknesses = {
+        entry.label: [
+            f"{gate.title}: {'no' if gate.result == 'fail' else 'not known'} ({gate.why})"
+            for gate in judge_gates(entry)
+            if gate.result != "pass"
+        ]
+        for entry in entries
     }
-    passing = sum(combine_gates(entry) == "pass" for entry in entries)
-    return tuple(_list_own_strengths(entry, values, passing, len(entries)) for entry in entries)
-
-
-def _list_own_strengths(
-    entry: CandidateFacts, values: Mapping[str, Mapping[str, float]], passing: int, number: int
-) -> CandidateStrengths:
-    strengths: list[str] = []
-    if combine_gates(entry) == "pass":
-        strengths.append("the only one that passes every gate" if passing == 1 < number else "passes every gate")
-    weaknesses = [
-        f"{gate.title}: {'no' if gate.result == 'fail' else 'not known'} ({gate.why})"
-        for gate in judge_gates(entry)
-        if gate.result != "pass"
-    ]
     for measure in MEASURES:
-        mine = values[measure.key].get(entry.label)
-        others = [value for label, value in values[measure.key].items() if label != entry.label]
-        if mine is None or not others:
-            continue
-        best = measure.shown(min(others) if measure.better == "less" else max(others))
-        if all(measure.ahead(mine, other) for other in others):
-            strengths.append(f"{measure.best} ({measure.shown(mine)}; next: {best})")
-        if all(measure.ahead(other, mine) for other in others):
-            weaknesses.append(f"{measure.worst} ({measure.shown(mine)}; best: {best})")
-    return CandidateStrengths(entry.label, tuple(strengths), tuple(weaknesses))
+        values = {e.label: value for e in entries if (value := measure.value(e)) is not None}
+        for label, mine in values.items():
+            others = [value for other, value in values.items() if other != label]
+            if not others:
+                continue
+            best = measure.shown(measure.find_best(others))
+            if all(measure.is_ahead(mine, other) for other in others):
+                strengths[label].append(f"{measure.best} ({measure.shown(mine)}; next: {best})")
+            if all(measure.is_ahead(other, mine) for other in others):
+                weaknesses[label].append(f"{measure.worst} ({measure.shown(mine)}; best: {best})")
+    return tuple(CandidateStrengths(label, tuple(strengths[label]), tuple(weaknesses[label])) for label in strengths)
 
 
 FOLDER = "docs/specs/features/evaluations"
@@ -201,13 +186,6 @@ class Evaluation:
         return tuple(dict.fromkeys(entry.base for entry in self.entries if entry.base))
 
 
-def _add_advice(made: ProposedWinner, checks: Sequence[CrossCheck]) -> ProposedWinner:
-    """Add what a person should check before accepting it: new tests of others that fail on it."""
-    against = [check for check in checks if check.failed and check.against in (made.winner, *made.tied)]
-    said = (f"to look at: {c.against} fails {len(c.failed)} of the new tests of {c.tests_of}" for c in against)
-    return replace(made, reasons=(*made.reasons, *said))
-
-
 def build_evaluation(
     subject: ComparedFeature,
     entries: Sequence[CandidateFacts],
@@ -216,17 +194,23 @@ def build_evaluation(
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """Return what follows from the facts on at least one candidate."""
-    found = rank_candidates(entries)
-    places = {label: place for place, labels in enumerate(found.places) for label in labels}
-    sorted_ = tuple(sorted(entries, key=lambda entry: places[entry.label]))
+    order = rank_candidates(entries)
+    places = {label: place for place, labels in enumerate(order.places) for label in labels}
+    ordered = tuple(sorted(entries, key=lambda entry: places[entry.label]))
+    proposal = propose_winner(ordered, order, preferences)
+    advice = (  # what a person should check before accepting it
+        f"to look at: {check.against} fails {len(check.failed)} of the new tests of {check.tests_of}"
+        for check in cross_checks
+        if check.failed and check.against in (proposal.winner, *proposal.tied)
+    )
     return Evaluation(
         subject,
-        sorted_,
-        found,
-        find_dominance(sorted_),
-        list_strengths(sorted_),
+        ordered,
+        order,
+        find_dominance(ordered),
+        list_strengths(ordered),
         tuple(cross_checks),
         tuple(preferences),
-        _add_advice(propose_winner(sorted_, found, preferences), cross_checks),
-        (*notes, *(f"{entry.label}: {note}" for entry in sorted_ for note in entry.notes)),
+        replace(proposal, reasons=(*proposal.reasons, *advice)),
+        (*notes, *(f"{entry.label}: {note}" for entry in ordered for note in entry.notes)),
     )

@@ -1,13 +1,13 @@
-"""What is known of a candidate. Every fact is one that aigon saw; what is not known is None, never 0."""
+"""What is known of a candidate. aigon saw every fact itself; what is not known is None, never 0."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from aigon.journal.events import IterationFinished
 from aigon.model.changes import Concern, Edit, Edits, FileDiff
-from aigon.model.checks import Finding, Role
+from aigon.model.checks import Role
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Usage
 from aigon.proof.analysis.languages import LONGEST, Family, family, is_code
@@ -42,22 +42,17 @@ _COUNTED: dict[Family, str] = {
 
 def count_added_branches(edits: Iterable[Edit]) -> int | None:
     """Return how many more branches the code has after these edits; None if a file is too long."""
-    total = 0
-    for edit in edits:
-        before, after = count_branches(edit.path, edit.before), count_branches(edit.path, edit.after)
-        if before is None or after is None:
-            return None
-        total += after - before
-    return total
+    counts = [(count_branches(edit.path, edit.before), count_branches(edit.path, edit.after)) for edit in edits]
+    if any(before is None or after is None for before, after in counts):
+        return None
+    return sum((after or 0) - (before or 0) for before, after in counts)
 
 
 def count_branches(path: str, text: str | None) -> int | None:
     """Count the branches in a text; 0 if the file does not exist or is no code, None if it is too long."""
     if text is None or not is_code(path) or family(path) not in _COUNTED:
         return 0
-    if len(text) > LONGEST:
-        return None
-    return len(re.findall(_COUNTED[family(path)], bare(text, path)))
+    return len(re.findall(_COUNTED[family(path)], bare(text, path))) if len(text) <= LONGEST else None
 
 
 _SHARED = ("conftest.py", "__init__.py")
@@ -66,10 +61,10 @@ _SHARED = ("conftest.py", "__init__.py")
 
 @dataclass(frozen=True, slots=True)
 class ChangeMeasures:
-    """`source`, `tests` and `other` (prose, data, configuration) are None where a file of theirs was too large to read.
+    """`source`, `tests` and `other` (prose, data, configuration) are None if a file of theirs was too large to read.
 
-    `outside` are files outside the expected area, None where none is declared; test files are never outside.
-    `suppressions` and `branching` are how many more there are than on the base; None where that could not be read.
+    `outside` are files outside the expected area, None if none is declared; test files are never outside.
+    `suppressions` and `branching` are how many more there are than on the base; None if that could not be read.
     `touched_tests`: tests of the base, what they share, or what configures the checks was changed.
     """
 
@@ -85,53 +80,44 @@ class ChangeMeasures:
 
 def measure_change(diffs: Sequence[FileDiff], edits: Edits, expected: Sequence[str]) -> ChangeMeasures:
     """Measure a change. `edits` are the same files as text, `expected` patterns of paths."""
-    parts = {edit.path: _classify(edit) for edit in edits.files}
-    sizes = {
-        part: _count_lines(d for d in diffs if parts.get(d.path, "other") == part)
-        for part in ("source", "tests", "other")
-    }
+    parts = {edit.path: _classify_edit(edit) for edit in edits.files}
     unread = any(diff.large and parts.get(diff.path) == "source" for diff in diffs)
+    untested = (diff.path for diff in diffs if parts.get(diff.path) != "tests")
+    outside = tuple(path for path in untested if not any(is_covered(pattern, path) for pattern in expected))
+    source, tests, other = (
+        _count_lines(diff for diff in diffs if parts.get(diff.path, "other") == part)
+        for part in ("source", "tests", "other")
+    )
     return ChangeMeasures(
         files=tuple(diff.path for diff in diffs),
-        **sizes,
-        outside=_list_outside(diffs, parts, expected),
+        source=source,
+        tests=tests,
+        other=other,
+        outside=outside if expected else None,
         suppressions=None if unread else risen(edits),
-        branching=None
-        if unread
-        else count_added_branches(edit for edit in edits.files if parts[edit.path] == "source"),
+        branching=None if unread else count_added_branches(e for e in edits.files if parts[e.path] == "source"),
         touched_tests=any(map(_touches_tests, edits.files)),
     )
 
 
-def _touches_tests(edit: Edit) -> bool:
-    """Return whether tests of the base could end differently; a new test beside them changes none."""
-    if edit.part == "config":
-        return True
-    return edit.part == "tests" and (edit.before is not None or edit.path.rpartition("/")[2] in _SHARED)
-
-
-def _classify(edit: Edit) -> str:
-    # Code among prose and data is source, too: it can be imported.
+def _classify_edit(edit: Edit) -> str:
     if edit.part == "tests":
         return "tests"
+    # Code among prose and data is source, too: it can be imported.
     return "source" if edit.part == "product" or (is_code(edit.path) and edit.part == "other") else "other"
 
 
+def _touches_tests(edit: Edit) -> bool:
+    """Return whether tests of the base could end differently; a new test beside them changes none."""
+    is_shared = edit.path.rpartition("/")[2] in _SHARED
+    return edit.part == "config" or (edit.part == "tests" and (edit.before is not None or is_shared))
+
+
 def _count_lines(diffs: Iterable[FileDiff]) -> LineCount | None:
-    # Binary files have no lines; those of a file that is too large are not known.
-    signs = []
-    for diff in diffs:
-        if diff.large:
-            return None
-        signs += [line.sign for hunk in diff.hunks for line in hunk.lines]
-    return LineCount(signs.count("+"), signs.count("-"))
-
-
-def _list_outside(diffs: Sequence[FileDiff], parts: dict[str, str], expected: Sequence[str]) -> tuple[str, ...] | None:
-    if not expected:
-        return None
-    untested = (diff.path for diff in diffs if parts.get(diff.path) != "tests")
-    return tuple(path for path in untested if not any(is_covered(pattern, path) for pattern in expected))
+    """Count lines: a binary file has none, and those of a file that is too large are not known."""
+    diffs = list(diffs)
+    signs = [line.sign for diff in diffs for hunk in diff.hunks for line in hunk.lines]
+    return None if any(diff.large for diff in diffs) else LineCount(signs.count("+"), signs.count("-"))
 
 
 Preferred = Literal["one", "other", "tie", "unknown"]
@@ -141,8 +127,8 @@ Preferred = Literal["one", "other", "tie", "unknown"]
 class NewTests:
     """The tests that a candidate added, by name, and what they do on the base without its work.
 
-    A test is in exactly one of `red_on_base`, `green_on_base` and `unknown` (it could not be run there); `why` says in
-    words why something is unknown, "" where all is known. Nothing added and no `why`: it added none, and that is known.
+    A test is in exactly one of `red_on_base`, `green_on_base` and `unknown` (it could not be run there). `why` explains
+    what is unknown; nothing added and no `why` means that it is known to have added none.
     """
 
     added: tuple[str, ...] = ()
@@ -156,8 +142,8 @@ class NewTests:
 class CrossCheck:
     """The new tests of one candidate on the work of another; both are labels. Advisory: names and places may differ.
 
-    `failed` names tests that ran and failed, `errors` what could not run (an import that is missing there); `why` says
-    why nothing is known, "" where it is.
+    `failed` names tests that ran and failed, `errors` what could not run (an import that is missing there). `why`
+    says why nothing is known.
     """
 
     tests_of: str
@@ -176,8 +162,7 @@ class CrossCheck:
 class Preference:
     """Which of two a judge prefers, asked in both orders without names; answers that do not agree are a tie.
 
-    `one` and `other` are labels, `reasons` the judge's words. `cost` is in US dollars, of both calls together; None
-    where it is not known.
+    `one` and `other` are labels, `reasons` the judge's words. `cost` is in US dollars, of both calls together.
     """
 
     one: str
@@ -190,15 +175,13 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """`tip` is the branch's commit now, `looked` the one that the last look speaks of; `at` is when the newest fact was
-    seen.
+    """`tip` is the commit of the branch now, `looked` that of the last assessment, `at` when the newest fact was seen.
 
-    `look` is the last look of its current run and `first` the look at the base. `outcome` is that of its last run,
-    `judged` the commit that this speaks of. `seconds` is how long its runs took; `cost` is None where a turn did not
-    say, and `at_least` what the others came to. `silent` turns told no tokens. `concerns` are integrity findings:
-    of the last look, or, where that had none, of the rules on the text of the change alone. `regressed` are tests
-    that the base passed and that are red now; None where results by name are not known. `was_tested`: whether the base
-    has tests that aigon ran.
+    `look` is the last assessment of its current run, `first` the baseline. `outcome` is that of its last run, `judged`
+    the commit that it is about. `seconds` is how long its runs took; `cost` is None if a turn did not report it, and
+    `at_least` what the others cost. `silent` turns reported no tokens. `concerns` are the integrity findings of the
+    last assessment, or, if it had none, of the rules on the text of the change alone. `regressed` are tests that
+    passed on the base and fail now; None if results by name are not known. `was_tested`: aigon ran tests of the base.
     """
 
     label: str
@@ -228,7 +211,7 @@ class CandidateFacts:
     silent: int = 0
     changed: ChangeMeasures | None = None
     new_tests: NewTests | None = None
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    notes: tuple[str, ...] = ()
 
     @property
     def fresh(self) -> bool:
@@ -253,16 +236,7 @@ class CandidateFacts:
 
 def count_problems(look: IterationFinished | None, role: Role) -> int | None:
     """Count the problems, warnings too, that the checks of a role name; None if that is not known."""
-    found = [_count_named(finding) for finding in _select_findings(look, role)]
-    return sum(n for n in found if n is not None) if found and None not in found else None
-
-
-def _select_findings(look: IterationFinished | None, role: Role) -> Iterator[Finding]:
-    yield from (finding for finding in (look.findings if look else ()) if finding.role == role)
-
-
-def _count_named(finding: Finding) -> int | None:
+    findings = [finding for finding in (look.findings if look else ()) if finding.role == role]
     # A check that failed and names nothing, or could not run, does not say how many there are.
-    if finding.status == "pass" or (finding.status == "fail" and finding.problems):
-        return len(finding.problems)
-    return None
+    is_known = all(f.status == "pass" or (f.status == "fail" and f.problems) for f in findings)
+    return sum(len(finding.problems) for finding in findings) if findings and is_known else None

@@ -1,4 +1,4 @@
-"""The measures after the gates, the order that they make, and who dominates whom."""
+"""The measures after the gates, the order of the candidates, and who dominates whom."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,17 +28,19 @@ class Measure:
     share: float = 0.0
     shown: Callable[[float], str] = lambda value: f"{value:g}"
 
-    def ahead(self, one: float, other: float) -> bool:
-        """Whether `one` is clearly better than `other`."""
-        better = one < other if self.better == "less" else one > other
-        return better and not self.equal(one, other)
+    def find_best(self, values: Sequence[float]) -> float:
+        return min(values) if self.better == "less" else max(values)
 
-    def equal(self, best: float, other: float) -> bool:
-        """Whether `other` is as good as the best."""
+    def is_equal(self, best: float, other: float) -> bool:
+        """Return whether `other` is as good as the best."""
         return abs(best - other) <= max(self.slack, self.share * abs(best))
 
+    def is_ahead(self, one: float, other: float) -> bool:
+        """Return whether `one` is clearly better than `other`."""
+        return one != other and self.find_best((one, other)) == one and not self.is_equal(one, other)
 
-def _format_signed(value: float) -> str:
+
+def format_signed(value: float) -> str:
     return f"{value:+g}" if value else "0"
 
 
@@ -50,9 +52,8 @@ def _measure_new_tests(entry: CandidateFacts) -> float | None:
     return float(bool(tests.red_on_base))
 
 
-def _count_outside(entry: CandidateFacts) -> float | None:
-    outside = entry.changed.outside if entry.changed else None
-    return len(outside) if outside is not None else None
+def count_outside(entry: CandidateFacts) -> int | None:
+    return len(entry.changed.outside) if entry.changed and entry.changed.outside is not None else None
 
 
 def _count_concerns(entry: CandidateFacts) -> float | None:
@@ -62,19 +63,19 @@ def _count_concerns(entry: CandidateFacts) -> float | None:
 
 MEASURES = (
     Measure("concerns", "Integrity notes", _count_concerns, "the fewest integrity notes", "the most integrity notes"),
-    Measure("outside", "Files outside the area", _count_outside,
+    Measure("outside", "Files outside the area", count_outside,
             "the fewest files outside the expected area", "the most files outside the expected area"),
     Measure("suppressions", "Suppressions added", lambda e: e.changed.suppressions if e.changed else None,
-            "the fewest suppressions of checkers", "the most suppressions of checkers", shown=_format_signed),
+            "the fewest suppressions of checkers", "the most suppressions of checkers", shown=format_signed),
     Measure("new-tests", "A new test red on base", _measure_new_tests,
             "a new test that is red on the base", "no new test that is red on the base", "more",
             shown=lambda value: "yes" if value else "no"),
     Measure("lint", "Lint problems", lambda e: e.delta("lint"),
-            "the fewest lint problems", "the most lint problems", shown=_format_signed),
+            "the fewest lint problems", "the most lint problems", shown=format_signed),
     Measure("types", "Type problems", lambda e: e.delta("types"),
-            "the fewest type problems", "the most type problems", shown=_format_signed),
+            "the fewest type problems", "the most type problems", shown=format_signed),
     Measure("branching", "Branches added", lambda e: e.changed.branching if e.changed else None,
-            "the least branching added", "the most branching added", slack=2, share=0.25, shown=_format_signed),
+            "the least branching added", "the most branching added", slack=2, share=0.25, shown=format_signed),
     Measure("source", "Source diff", lambda e: e.changed.source.lines if e.changed and e.changed.source else None,
             "the smallest source diff", "the largest source diff", slack=3, share=0.25,
             shown=lambda value: f"{value:g} line{'' if value == 1 else 's'}"),
@@ -119,8 +120,8 @@ def rank_candidates(entries: Sequence[CandidateFacts]) -> Order:
     falls: dict[str, Fall] = {}
     remaining = list(entries)
     while remaining:
-        best, fell = _find_best(remaining)
-        for fall in fell:
+        best, fallen = _find_best(remaining)
+        for fall in fallen:
             falls.setdefault(fall.label, fall)
         places.append(tuple(entry.label for entry in best))
         remaining = [entry for entry in remaining if entry not in best]
@@ -128,51 +129,43 @@ def rank_candidates(entries: Sequence[CandidateFacts]) -> Order:
 
 
 def _find_best(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    """Return those that nobody is ahead of, and where the others fell."""
-    remaining, falls = _compare_gates(entries)
-    for measure in MEASURES:
-        if len(remaining) == 1:
-            break
-        remaining, fell = _compare_measure(measure, remaining)
-        falls += fell
-    return remaining, falls
+    """Return those that nobody is ahead of, and where the others fell.
 
+    Those with the best gates remain; unless these pass, only those with the most criteria passed. Then each measure
+    decides among those of whom it is known.
+    """
+    remaining, falls = list(entries), list[Fall]()
 
-def _compare_gates(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    """Keep those with the best gates. Unless these pass, keep only those with most criteria passed."""
+    def drop(key: str, values: Mapping[str, str], worse: Sequence[str], best: str) -> None:
+        nonlocal remaining
+        ahead = tuple(label for label in values if label not in worse)
+        falls.extend(Fall(label, key, ahead, values[label], best) for label in worse)
+        remaining = [entry for entry in remaining if entry.label not in worse]
+
     gates = {entry.label: combine_gates(entry) for entry in entries}
     top = min(gates.values(), key=lambda result: RANKS[result])
-    remaining = [entry for entry in entries if gates[entry.label] == top]
-    ahead = tuple(entry.label for entry in remaining)
-    falls = [Fall(label, "gates", ahead, result, top) for label, result in gates.items() if result != top]
-    if top == "pass":
-        return remaining, falls
-    most = max(entry.proven or 0 for entry in remaining)
-    first = [entry for entry in remaining if (entry.proven or 0) == most]
-    ahead = tuple(entry.label for entry in first)
-    behind = [entry for entry in remaining if entry not in first]
-    return first, [*falls, *(Fall(e.label, "criteria", ahead, str(e.proven or 0), str(most)) for e in behind)]
-
-
-def _compare_measure(measure: Measure, entries: list[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    """Who is left after one measure, and who fell at it."""
-    values = {entry.label: value for entry in entries if (value := measure.value(entry)) is not None}
-    if len(values) < 2:
-        return entries, []
-    best = min(values.values()) if measure.better == "less" else max(values.values())
-    worse = [label for label, value in values.items() if not measure.equal(best, value)]
-    ahead = tuple(label for label in values if label not in worse)
-    falls = [Fall(label, measure.key, ahead, measure.shown(values[label]), measure.shown(best)) for label in worse]
-    return [entry for entry in entries if entry.label not in worse], falls
-
-
-GATES = "gates"
+    drop("gates", gates, [label for label, result in gates.items() if result != top], top)
+    if top != "pass":
+        counts = {entry.label: entry.proven or 0 for entry in remaining}
+        most = max(counts.values())
+        shown = {label: str(count) for label, count in counts.items()}
+        drop("criteria", shown, [label for label, count in counts.items() if count < most], str(most))
+    for measure in MEASURES:
+        values = {entry.label: value for entry in remaining if (value := measure.value(entry)) is not None}
+        if len(values) > 1:
+            best = measure.find_best(tuple(values.values()))
+            shown = {label: measure.shown(value) for label, value in values.items()}
+            worse = [label for label, value in values.items() if not measure.is_equal(best, value)]
+            drop(measure.key, shown, worse, measure.shown(best))
+    return remaining, falls
 
 
 @dataclass(frozen=True, slots=True)
 class Dominance:
-    """`one` dominates `other` (labels): better in `better`, by the keys of measures, or `gates`; `unknown` are measures
-    that could not be compared."""
+    """`one` dominates `other` (labels): better in `better`, by the keys of measures, or `gates`.
+
+    `unknown` are measures that could not be compared.
+    """
 
     one: str
     other: str
@@ -187,21 +180,17 @@ def find_dominance(entries: Sequence[CandidateFacts]) -> tuple[Dominance, ...]:
 
 
 def _compare_two(one: CandidateFacts, other: CandidateFacts) -> Dominance | None:
-    gate = RANKS[combine_gates(other)] - RANKS[combine_gates(one)]
-    if gate < 0:
-        return None
-    better, unknown = ([GATES] if gate else []), []
+    lead = RANKS[combine_gates(other)] - RANKS[combine_gates(one)]
+    better, unknown = (["gates"] if lead > 0 else []), []
     for measure in MEASURES:
         mine, theirs = measure.value(one), measure.value(other)
         if mine is None or theirs is None:
             unknown.append(measure.key)
-        elif measure.ahead(theirs, mine):
+        elif measure.is_ahead(theirs, mine):
             return None
-        elif measure.ahead(mine, theirs):
+        elif measure.is_ahead(mine, theirs):
             better.append(measure.key)
-    # Only what both have been measured by says anything: better at the gates alone is what the order says already.
-    return (
-        Dominance(one.label, other.label, tuple(better), tuple(unknown))
-        if better and len(unknown) < len(MEASURES)
-        else None
-    )
+    # Being better at the gates alone is what the order says already.
+    if lead < 0 or not better or len(unknown) == len(MEASURES):
+        return None
+    return Dominance(one.label, other.label, tuple(better), tuple(unknown))
