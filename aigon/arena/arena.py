@@ -25,7 +25,7 @@ from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import Exit
 from aigon.files.home import STOP_FILES, ensure_home, find_home
 from aigon.git.person import Checkout
-from aigon.job.options import Options, max_cost, max_time
+from aigon.job.options import Options, get_limit
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import new_run_id
 from aigon.model.candidates import Candidate
@@ -146,7 +146,7 @@ class _Arena:
         at_a_time = choose_parallelism(
             count, wanted=parallel, configured=config.arena.parallel, cores=count_slots(), memory=measure_free_memory()
         )
-        limits = max_cost(config, self._options), max_time(config, self._options)
+        limits = (get_limit(config, self._options, name) for name in ("max_cost", "max_time"))
         return ArenaPlan(first.feature, first.slug, count, at_a_time, *limits)
 
     def _pass_on_stop(self) -> None:

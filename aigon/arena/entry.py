@@ -11,6 +11,7 @@ from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job import branch
+from aigon.job.ledger import prepare_arena_folder
 from aigon.job.options import Options
 from aigon.job.seat import open_main_checkout
 from aigon.journal import records
@@ -19,7 +20,6 @@ from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
 from aigon.run.choices import SHARED, take_over
 from aigon.run.feature_stages import require_feature
-from aigon.run.sharing_seat import prepare_arena_folder
 from aigon.worktrees.setup import Say, set_up_feature
 
 

@@ -129,7 +129,7 @@ def build_job(record: Frozen, plan: ProofPlan) -> Job:
         checks=tuple(replace(c, env=_run_every_test(c.env)) if ADDOPTS in c.env else c for c in tests),
         demand=Demand(()),
         limits=Limits(),
-        rungs=(),
+        steps=(),
         judge=None,
         template="",
         turn_timeout=0.0,

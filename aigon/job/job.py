@@ -23,8 +23,8 @@ from aigon.spec.features import Feature
 class ProofPlan:
     """How everything is run once more before a run may end as proven.
 
-    `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home; `network`
-    is that of the checks, of which loopback is always there.
+    `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home. `network`
+    is that of the checks; loopback is always open.
     """
 
     mode: Literal["clean-room", "in-place"] = "clean-room"
@@ -37,16 +37,14 @@ class ProofPlan:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`rungs` is the escalation steps of the agent; `fallback` are those of the agents that stand in for it.
+    """`steps` are the escalation steps of the agent; `fallback` holds those of each agent that stands in for it.
 
-    `promises` are the phrases with which an agent may claim to be done; `waits` bounds the waiting for an agent that is
-    held up.
-
-    `earlier` is what earlier runs of the feature tried; `base_results` says of criteria, by `criterion_key`, whether
-    they passed at the base commit, as far as an earlier look recorded it.
+    `promises` are the phrases with which an agent may claim to be done; `waits` limits the waiting for agents.
+    `earlier` is what earlier runs of the feature tried; `base_results` says by `criterion_key` whether a criterion
+    passed at the base commit, if an earlier assessment recorded it.
 
     `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
-    workspace; `turn_timeout` and `idle_timeout` (None: no such) are in seconds; `slots` is how many checks run side by
+    workspace; `turn_timeout` and `idle_timeout` (None: no limit) are in seconds; `slots` is how many checks run side by
     side.
     """
 
@@ -60,7 +58,7 @@ class Job:
     checks: tuple[Check, ...]
     demand: Demand
     limits: Limits
-    rungs: tuple[AgentStep, ...]
+    steps: tuple[AgentStep, ...]
     judge: JudgeSettings | None
     template: str
     turn_timeout: float
@@ -81,13 +79,13 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What no other run of the repository is called at the same time: for folders of its own."""
+        """A name that no other run of the repository has at the same time: for folders of its own."""
         return f"{self.feature.name}-{self.label}" if self.label else self.feature.name
 
     @property
     def agent(self) -> Agent:
-        """The agent as the run begins with it."""
-        return self.rungs[0].agent
+        """The agent with which the run begins."""
+        return self.steps[0].agent
 
     @property
     def own_files(self) -> frozenset[str]:

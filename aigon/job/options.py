@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from aigon.errors import usage
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:  # the help of a verb needs the options, and not what reads th
     from aigon.config.models import Config
     from aigon.job.demand import Demand
     from aigon.job.escalation import AgentStep
-    from aigon.journal.events import RecordedStep as Step
+    from aigon.journal.events import RecordedStep
     from aigon.model.criteria import Spec
 
 Source = Literal["environment", "run"]
-"""What gives an option its value where no flag does: a variable, or the run that is resumed."""
+"""What gives an option its value if no flag does: a variable, or the run that is resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,42 @@ class Options:
     sandbox: Literal["auto", "bwrap", "landlock", "none"] | None = None
     arena: str = ""
     time_left: float | None = None
-    line_up: "tuple[Step, ...]" = ()
+    line_up: "tuple[RecordedStep, ...]" = ()
     judge_model: str | None = None
     judge_agent: str | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
 
     def is_flag(self, name: str) -> bool:
-        """Whether a flag of this command line gave the option its value."""
+        """Return whether a flag of this command line gave the option its value."""
         return name not in self.sources and getattr(self, name) != _DEFAULTS[name]
 
 
 _DEFAULTS = {each.name: each.default for each in fields(Options)}
+
+LIMITS: Mapping[str, tuple[str, str]] = {
+    "max_iterations": ("ralph", "max_iterations"),
+    "max_cost": ("guards", "max_cost"),
+    "max_time": ("guards", "run_time"),
+    "iteration_timeout": ("guards", "iteration_timeout"),
+    "idle_timeout": ("guards", "idle_timeout"),
+    "max_wait": ("guards", "max_wait"),
+    "max_consecutive_failures": ("guards", "consecutive_failures"),
+}
+"""The options that limit a run, with the section and the key of the configuration that each goes before."""
+
+
+def get_limit(config: "Config", options: Options, name: str) -> Any:
+    """Return the limit called `name` in LIMITS: a count, seconds or US dollars; None if nothing limits it."""
+    section, key = LIMITS[name]
+    own = getattr(options, name)
+    return getattr(getattr(config, section), key) if own is None else own
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off.
 
-    With `by_history` also before a turn for which too little is left by what this run's iterations took so far.
+    With `by_history` a run also stops before a turn if too little is left for one like those of this run so far.
     """
 
     iterations: int = 5
@@ -89,17 +107,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Seconds: `longest` in all for one turn; `first` is the first wait where nobody said how long, then doubled."""
+    """Seconds: `longest` for all waiting in one turn, `first` for the first wait of unknown length, then doubled."""
 
     longest: float = 21600.0
     first: float = 30.0
 
 
-def resolve_limits(config: "Config", options: Options, rungs: "tuple[AgentStep, ...]" = ()) -> Limits:
+def resolve_limits(config: "Config", options: Options, steps: "tuple[AgentStep, ...]" = ()) -> Limits:
     """Return when this run stops, given the escalation steps. Raises AigonError (exit 2) beyond 1 to 20 iterations."""
     from aigon.config.models import MAX_ITERATIONS
 
-    wanted = max_iterations(config, options)
+    wanted = get_limit(config, options, "max_iterations")
     if not 1 <= wanted <= MAX_ITERATIONS:
         why = f"; a run takes at most {MAX_ITERATIONS}, so that a person looks before more is spent"
         raise usage(
@@ -107,91 +125,56 @@ def resolve_limits(config: "Config", options: Options, rungs: "tuple[AgentStep, 
             where="--max-iterations or AIGON_MAX_ITERATIONS",
             hint=f"Give 1 to {MAX_ITERATIONS}. --resume continues a run that reached its limit, with as many again",
         )
-    failures = options.max_consecutive_failures
-    if failures is not None and failures < 1:
+    failures = get_limit(config, options, "max_consecutive_failures")
+    if failures < 1:
         where = "--max-consecutive-failures"
         raise usage("0 consecutive failures would stop before the start", where=where, hint="Give 1 or more")
     guards = config.guards
     single = not (options.loop or options.resume)
     return Limits(
         iterations=1 if single else wanted,
-        consecutive_failures=max_consecutive_failures(config, options),
+        consecutive_failures=failures,
         repeated_error=guards.repeated_error,
         stall=guards.stall,
-        run_time=max_time(config, options) if options.time_left is None else options.time_left,
-        max_cost=max_cost(config, options),
+        run_time=get_limit(config, options, "max_time") if options.time_left is None else options.time_left,
+        max_cost=get_limit(config, options, "max_cost"),
         disk_free=guards.disk_free,
         memory_free=guards.memory_free,
         by_history=guards.by_history,
         single=single,
-        ladder=rungs,
+        ladder=steps,
         allow_unknown_cost=guards.allow_unknown_cost,
     )
 
 
-def max_iterations(config: "Config", options: Options) -> int:
-    """Iterations of one invocation with --loop."""
-    return options.max_iterations if options.max_iterations is not None else config.ralph.max_iterations
-
-
-def max_consecutive_failures(config: "Config", options: Options) -> int:
-    """Failed turns in a row."""
-    return options.max_consecutive_failures or config.guards.consecutive_failures
-
-
-def max_time(config: "Config", options: Options) -> float | None:
-    """Seconds of the run, in an arena of all its agents; None: no limit."""
-    return options.max_time or _number(config.guards.run_time)
-
-
-def max_cost(config: "Config", options: Options) -> float | None:
-    """US dollars of the run, in an arena of all its agents; None: no limit."""
-    return options.max_cost or config.guards.max_cost
-
-
-def max_wait(config: "Config", options: Options) -> float:
-    """Seconds to wait for an agent that is held up."""
-    return float(config.guards.max_wait) if options.max_wait is None else options.max_wait
-
-
-def _number(value: str | float | None) -> float | None:
-    return None if value is None else float(value)
-
-
 def resolve_waits(config: "Config", options: Options) -> Waits:
-    """How long a run waits for an agent that is held up."""
-    return Waits(max_wait(config, options), float(config.guards.first_wait))
+    """Return how long a run waits for an agent that cannot work now."""
+    return Waits(get_limit(config, options, "max_wait"), float(config.guards.first_wait))
 
 
-def iteration_timeout(config: "Config", options: Options, by_profile: float | None = None) -> float:
+def resolve_turn_timeout(config: "Config", options: Options, by_profile: float | None = None) -> float:
     """Return the seconds for one agent turn: by flag, by configuration, `by_profile`, else the default."""
-    guards = config.guards
-    configured = by_profile if by_profile and "iteration_timeout" not in guards.model_fields_set else None
-    return options.iteration_timeout or configured or float(guards.iteration_timeout)
-
-
-def idle_timeout(config: "Config", options: Options) -> float | None:
-    """Seconds of one agent turn without a sign of life; None: as many as it likes."""
-    return options.idle_timeout or _number(config.guards.idle_timeout)
+    chosen = options.iteration_timeout is not None or "iteration_timeout" in config.guards.model_fields_set
+    return by_profile if by_profile and not chosen else float(get_limit(config, options, "iteration_timeout"))
 
 
 def resolve_demand(config: "Config", spec: "Spec", options: Options) -> "Demand":
-    """What proven means for this spec."""
+    """Return what proven means for this spec."""
     from aigon.job.demand import Demand
     from aigon.spec.document import read_known_failures
 
-    in_place = config.proof.mode == "in-place"
-    skip, accept = bool(options.skip_validation), bool(options.accept_passing)
-    return Demand(spec.criteria, read_known_failures(spec), skip, in_place, accept)
-
-
-_SPELLED = {"agents": "--agent", "promises": "--promise"}
-"""Options that are not called as their fields are."""
+    return Demand(
+        spec.criteria,
+        read_known_failures(spec),
+        skip_validation=bool(options.skip_validation),
+        in_place=config.proof.mode == "in-place",
+        accept_passing=bool(options.accept_passing),
+    )
 
 
 def spell_option(name: str, value: object) -> list[str]:
     """Return the words that give the option `name` its value on a command line."""
-    flag = _SPELLED.get(name, f"--{name.replace('_', '-')}")
+    flag = {"agents": "--agent", "promises": "--promise"}.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         return [flag if value else flag.replace("--", "--no-", 1)]
     if isinstance(value, tuple):

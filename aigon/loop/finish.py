@@ -292,7 +292,7 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
 
 def _login(job: Job, agent: str) -> str:
     """How a person logs in to the agent of this name; its configuration may have a key as well."""
-    kinds = (step.agent.kind for ladder in (job.rungs, *job.fallback) for step in ladder if step.agent.name == agent)
+    kinds = (step.agent.kind for ladder in (job.steps, *job.fallback) for step in ladder if step.agent.name == agent)
     kind = next((each for each in kinds if each), None)
     return f"log in to {kind.title} ({kind.login})" if kind and kind.login else f"give {agent} a key that is good"
 

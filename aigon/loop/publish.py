@@ -54,7 +54,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
 
 def _full(job: Job, after: State) -> bool:
     """Whether the next turn is on a step that is given the whole digest."""
-    return job.rungs[find_next_step(after, job.rungs)].full
+    return job.steps[find_next_step(after, job.steps)].full
 
 
 def _promises(job: Job, look: Assessment, state: State) -> tuple[Promise, ...]:

@@ -79,7 +79,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     what it did where that takes long. One that does not start is stood in for as well, and tried again at the next
     iteration.
     """
-    ladders, held = (job.rungs, *job.fallback), world.get(Availability)
+    ladders, held = (job.steps, *job.fallback), world.get(Availability)
     while ladders:
         chosen = choose_worker(ladders, state, held.away, world.clock())
         if chosen is None:

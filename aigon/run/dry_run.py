@@ -64,7 +64,7 @@ def warn_of_old_prices(job: Job, today: date) -> Iterator[str]:
 
 def _models(job: Job) -> list[str]:
     """The models of the steps that this invocation can come to, each once."""
-    reached = job.rungs if job.limits.iterations > 1 else job.rungs[:1]
+    reached = job.steps if job.limits.iterations > 1 else job.steps[:1]
     return list(dict.fromkeys(rung.agent.model for rung in reached))
 
 
@@ -160,7 +160,7 @@ def _document(prepared: Prepared, job: Job, prompt: str) -> dict[str, object]:
         "prompt": prompt,
         "estimated_tokens": (tokens := estimate_tokens(prompt)),
         "estimated_cost": {"low": cost[0], "high": cost[1]} if (cost := estimate_cost(job, tokens)) else None,
-        "ladder": [_describe_step(rung) for rung in job.rungs],
+        "ladder": [_describe_step(rung) for rung in job.steps],
         "fallback": [ladder[0].agent.name for ladder in job.fallback],
     }
 
@@ -184,9 +184,9 @@ def _turns(job: Job) -> str:
 
 def _list_steps(job: Job) -> list[str]:
     """A line per step, where there is more than one."""
-    if len(job.rungs) == 1:
+    if len(job.steps) == 1:
         return []
-    return [f"  rung {number}: {_worded(rung)}" for number, rung in enumerate(job.rungs, 1)]
+    return [f"  rung {number}: {_worded(rung)}" for number, rung in enumerate(job.steps, 1)]
 
 
 def _worded(rung: AgentStep) -> str:

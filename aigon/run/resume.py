@@ -1,6 +1,6 @@
-"""Take up a run where it stopped.
+"""Continue a run where it stopped.
 
-The journal says what was intended, the ref whether it happened. What was published counts, what was broken off is
+The journal says what was intended, the ref whether it happened. What was published counts, what was interrupted is
 saved aside, people's commits are kept.
 """
 
@@ -8,7 +8,6 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from shlex import quote
 
 from aigon.config.loading import ReadFile, open_work_tree
@@ -28,7 +27,7 @@ from aigon.loop.roll_back import finish_going_back, restore_work_tree, undo_to
 from aigon.model.criteria import Spec
 from aigon.proof.frozen import load
 from aigon.run.choices import continue_choices
-from aigon.run.opening import Confirm, OpenedRun, Opening, earlier_attempts
+from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
 from aigon.spec import files as specs
 from aigon.spec.document import tick_boxes
@@ -39,44 +38,88 @@ _UNSTAGE = " && git reset -q"
 _AGAIN = "then run again with --resume, which judges the work tree anew"
 
 
-def require_whole(checkout: Checkout, state: State) -> None:
-    """Raise AigonError (exit 7) where the run's branch names commits whose content is not there any more.
+def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
+    """Bring branch, index and files to where the run can continue. Raises AigonError (exit 4 or 7) if it cannot."""
+    state, started, options = past.state, past.state.started, opening.options
+    assert started is not None, "a journal begins with its run_started"
+    workspace, events = _enter_branch(opening, records, state, started)
+    if state.intended and (finished := find_published(workspace, state)):
+        events.append(finished)
+        state = state.apply(finished)
+    events += finish_going_back(workspace, state, started.feature_id)
+    back = options.resume_from
+    if back == "best" or (back == "last-iteration" and not state.half_turn):  # a half turn is repeated anyway
+        past = _undo_to(opening, records, workspace, replace(past, state=state), events)
+        state = past.state
+        events = [event for event in events if not isinstance(event, IterationFinished)]  # these are written down
+        events += finish_going_back(workspace, state, started.feature_id)
+    tip = str(workspace.tip())
+    if tip != state.checkpoint:
+        events.append(Notice(World.now(), f"commits since the last checkpoint are kept; continuing from {tip[:12]}"))
+    feature = specs.feature_for_path(started.spec_path)
+    if workspace.file_at(tip, feature.path, workspace.root) is None:  # a person moved it
+        feature = specs.locate_feature(workspace.root, options.feature)
+    spec = read_spec(workspace, feature.path, state, tip)
+    edited = hash_spec(spec) != started.spec_sha
+    if edited:
+        before = (opening.checkout.ask("show", f"{state.checkpoint}:{started.spec_path}") or "").encode()
+        _accept_spec(before, spec, feature.path, opening)
+    keep = state.half_turn and _keeps_half_turn(opening, state.iteration)
+    if state.half_turn:
+        events += undo_half_turn(workspace, feature, state, tip, World.now(), keep=keep)
+        workspace.write(feature.path, spec.raw)
+    unjudged = keep or state.turn_ended
+    head = _commit_own_changes(opening, workspace, feature, state, edited=edited, unjudged=unjudged) or tip
+    suspect = unjudged or state.half_turn or state.unseen
+    read = open_work_tree(workspace.root)
+    if suspect:
+        read = _open_recorded_files(workspace, records, state.checkpoint, {feature.path: spec.raw})
+    continued = continue_choices(options, started, opening.seat.main, read)
+    prepared = prepare_ready(opening.checkout, continued.options, feature, read, main=opening.seat.main)
+    said, warned = (*continued.notes, *prepared.said), (*continued.warnings, *prepared.warned)
+    return OpenedRun(
+        continued.options,
+        replace(prepared, said=said, warned=warned),
+        records,
+        workspace,
+        head,
+        records.origin() or Origin("", started.base_commit),
+        past,
+        tuple(events),
+        since="" if suspect else state.checkpoint,
+        unjudged=unjudged,
+        suspect=state.checkpoint if suspect and tip != state.checkpoint else "",
+        before=state.earlier,
+        earlier=list_earlier_attempts(records, started.base_commit),
+    )
 
-    Objects without a byte, which some file systems leave, go first: to git they are there, so it would not write them.
+
+def _enter_branch(
+    opening: Opening, records: Records, state: State, started: RunStarted
+) -> tuple[Workspace, list[Event]]:
+    """Return the work tree on the run's branch, and what was in the way.
+
+    Raises AigonError (exit 7) unless the branch is as the run left it, or further on.
     """
-    assert state.started is not None
-    remove_empty_objects(checkout.common_dir / "objects")
-    name, base = f"refs/heads/{state.started.branch}", state.started.base_commit
-    tip = checkout.commit_of(name)
-    if tip is None or _whole(checkout, base, tip):
-        return
-    good = next((each for each in (state.checkpoint, base) if _whole(checkout, base, each)), base)
-    raise environment(
-        f"The branch {state.started.branch} names commits that the disk has lost parts of",
-        where=tip[:12],
-        hint=f"git update-ref {name} {good}{_UNSTAGE}   # back to the last that is whole; {_AGAIN}",
-    )
-
-
-def _whole(checkout: Checkout, base: str, tip: str) -> bool:
-    """Whether every object of the commits since `base` is there."""
-    return checkout.ask("rev-list", "--objects", "--quiet", tip, f"^{base}", "--") is not None
-
-
-def describe_damaged_ref(checkout: Checkout, branch: str, last: str) -> AigonError | None:
-    """The error for a branch whose ref is there and names nothing that git can read; None where there is no ref."""
-    file = checkout.common_dir / "refs" / "heads" / branch
-    if not file.exists():
-        return None
-    return environment(
-        f"The branch {branch} is damaged: it names no commit that git can read",
-        where=str(file),
-        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}   # {_AGAIN}",
-    )
+    checkout, name = opening.checkout, started.branch
+    require_branch(checkout, state)
+    require_whole(checkout, state)
+    events = _move_stale_locks(checkout, records)
+    if opening.current != name:
+        branch.list_own_changes(checkout, [started.spec_path])
+        branch.enter_branch(checkout, name)
+    # A lock on the checkout's index that holds aigon's private index, whole, is what a killed aigon left.
+    lock, index = checkout.git_dir / "index.lock", opening.own_git / "index"
+    if lock.exists() and index.exists() and lock.read_bytes() == index.read_bytes():
+        lock.unlink()
+    workspace = opening.open_workspace(name)
+    if state.intended:
+        workspace.ref.remove_own_lock(state.intended.commit)
+    return workspace, events
 
 
 def require_branch(checkout: Checkout, state: State) -> None:
-    """Raise AigonError (exit 7), before anything is touched, for a branch that was rewritten or deleted meanwhile."""
+    """Raise AigonError (exit 7), before anything is changed, for a branch that was rewritten or deleted meanwhile."""
     assert state.started is not None
     branch, last = state.started.branch, state.checkpoint
     tip = checkout.commit_of(f"refs/heads/{branch}")
@@ -94,18 +137,44 @@ def require_branch(checkout: Checkout, state: State) -> None:
         raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
 
 
-def remove_own_lock(git_dir: Path, own: Path) -> None:
-    """Remove a lock on the checkout's index that this program left when it was killed; no other is touched.
+def describe_damaged_ref(checkout: Checkout, branch: str, last: str) -> AigonError | None:
+    """Return the error for a branch whose ref exists and names nothing that git can read; None without a ref."""
+    file = checkout.common_dir / "refs" / "heads" / branch
+    if not file.exists():
+        return None
+    return environment(
+        f"The branch {branch} is damaged: it names no commit that git can read",
+        where=str(file),
+        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}   # {_AGAIN}",
+    )
 
-    It holds aigon's private index, whole: nobody else's does.
+
+def require_whole(checkout: Checkout, state: State) -> None:
+    """Raise AigonError (exit 7) if the run's branch names commits whose content is lost.
+
+    Empty object files, which some file systems leave, are removed first: git takes them for objects that it has, and
+    would not write them again.
     """
-    lock, index = git_dir / "index.lock", own / "index"
-    if lock.exists() and index.exists() and lock.read_bytes() == index.read_bytes():
-        lock.unlink()
+    assert state.started is not None
+    remove_empty_objects(checkout.common_dir / "objects")
+    name, base = f"refs/heads/{state.started.branch}", state.started.base_commit
+
+    def is_whole(tip: str) -> bool:
+        return checkout.ask("rev-list", "--objects", "--quiet", tip, f"^{base}", "--") is not None
+
+    tip = checkout.commit_of(name)
+    if tip is None or is_whole(tip):
+        return
+    good = next((each for each in (state.checkpoint, base) if is_whole(each)), base)
+    raise environment(
+        f"The branch {state.started.branch} names commits that the disk has lost parts of",
+        where=tip[:12],
+        hint=f"git update-ref {name} {good}{_UNSTAGE}   # back to the last that is whole; {_AGAIN}",
+    )
 
 
-def move_stale_locks(checkout: Checkout, records: Records) -> list[Event]:
-    """Move aside the locks that git commands left in a turn that was killed with aigon; what was done, as events.
+def _move_stale_locks(checkout: Checkout, records: Records) -> list[Event]:
+    """Move aside the locks that git commands left in a turn that was killed with aigon.
 
     Such a lock is younger than the note that aigon wrote right before that turn, and no process holds it.
     """
@@ -118,7 +187,7 @@ def move_stale_locks(checkout: Checkout, records: Records) -> list[Event]:
 
 
 def find_published(workspace: Workspace, state: State) -> IterationFinished | None:
-    """The iteration that was committed just before the run broke off, if there is one.
+    """Return the iteration that was committed just before the run was interrupted, if there is one.
 
     The commit is found by the ref's value, never by a lock; the checkout's index is made to agree with it.
     """
@@ -132,127 +201,17 @@ def find_published(workspace: Workspace, state: State) -> IterationFinished | No
     return intended.finished
 
 
-def undo_half_turn(
-    workspace: Workspace, feature: Feature, state: State, tip: str, now: str, *, keep: bool
-) -> list[Event]:
-    """Save aside what a broken-off turn left and, unless `keep`, restore the work tree to `tip`; return the events."""
-    assert state.started is not None
-    number = state.iteration
-    workspace.snapshot()
-    if not workspace.changes(tip):
-        return restore_work_tree(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
-    commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked what iteration {number} had begun\n")
-    ref = workspace.keep(f"feature-{feature.name_for_people}/{state.started.run_id}-{number}-begun", commit)
-    parked = SavedAside(now, number, ref, commit, f"what iteration {number} had begun")
-    if keep:
-        return [parked, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
-    return [
-        parked,
-        *restore_work_tree(workspace, tip, now),
-        Notice(now, f"iteration {number} was interrupted: its work is parked as {ref}, and the turn runs again"),
-    ]
-
-
-def read_spec(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
-    """The spec as people left it: the work tree's, unless an agent's turn may have been the last to write there.
-
-    A run that ended by itself has put back what the agent made of the spec; one that was killed has not. Raises
-    AigonError (exit 2) for a spec without criteria.
-    """
-    killed = state.outcome is None and state.iteration > state.finished
-    files = open_work_tree(workspace.root)
-    raw = workspace.file_at(tip, path, workspace.root) if killed else files(path)
-    return specs.parse_runnable_spec(raw if raw is not None else files(path) or b"", path)
-
-
-def list_left_by_checks(state: State) -> tuple[str, ...]:
-    """What the git check of the last look named as written by the checks: nobody's changes."""
-    findings = state.last.findings if state.last else ()
-    return tuple(p.file for f in findings if f.role == "git" for p in f.problems if p.severity == "warning")
-
-
-def hash_spec(spec: Spec) -> str:
-    """A name for a spec's text, whatever is ticked: aigon's own ticks do not change it."""
-    return hashlib.sha256(tick_boxes(spec, {c.number: False for c in spec.criteria})).hexdigest()
-
-
-def accept_spec(before: bytes, spec: Spec, path: str, accepted: bool, confirm: Confirm) -> None:
-    """Show what a person changed in the spec since the run stopped. Raises AigonError (exit 4) unless accepted."""
-    old, new = (text.decode(errors="replace").splitlines() for text in (before, spec.raw))
-    diff = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
-    if accepted or confirm(f"{diff}\n\nThe spec changed since the run stopped. Go on with the new one?"):
-        return
-    raise AigonError(
-        "The spec changed since the run stopped",
-        where=path,
-        hint=f"Run again with --accept-spec to take it as it is now:\n{diff}",
-        code=Exit.NEEDS_HUMAN,
-    )
-
-
-def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
-    """Bring branch, index and files to where the run can go on. Raises AigonError (exit 4 or 7) where it cannot."""
-    state = past.state
-    started = state.started
-    assert started is not None, "a journal begins with its run_started"
-    workspace, events = _workspace(opening, records, state, started)
-    if state.intended and (finished := find_published(workspace, state)):
-        events.append(finished)
-        state = state.apply(finished)
-    events += finish_going_back(workspace, state, started.feature_id)
-    back = opening.options.resume_from
-    if back == "best" or (back == "last-iteration" and not state.half_turn):  # a half turn is repeated anyway
-        past = _undo_to(opening, records, workspace, replace(past, state=state), events)
-        state = past.state
-        events = [event for event in events if not isinstance(event, IterationFinished)]  # these are written down
-        events += finish_going_back(workspace, state, started.feature_id)
-    tip = str(workspace.tip())
-    if tip != state.checkpoint:
-        events.append(Notice(World.now(), f"commits since the last checkpoint are kept; continuing from {tip[:12]}"))
-    feature = _feature(opening, workspace, started.spec_path, tip)
-    spec, edited = _spec(opening, workspace, feature, state, tip)
-    keep = state.half_turn and _keep(opening, state)
-    if state.half_turn:
-        events += undo_half_turn(workspace, feature, state, tip, World.now(), keep=keep)
-        workspace.write(feature.path, spec.raw)
-    unjudged = keep or state.turn_ended
-    head = _head(opening, workspace, feature, state, tip, unjudged=unjudged, edited=edited)
-    suspect = unjudged or state.half_turn or state.unseen
-    files = _files_of(workspace, records, state.checkpoint, {feature.path: spec.raw}) if suspect else None
-    read = files or open_work_tree(workspace.root)
-    continued = continue_choices(opening.options, started, opening.seat.main, read)
-    prepared = prepare_ready(opening.checkout, continued.options, feature, read, main=opening.seat.main)
-    said, warned = (*continued.notes, *prepared.said), (*continued.warnings, *prepared.warned)
-    origin = records.origin() or Origin("", started.base_commit)
-    since = "" if files else state.checkpoint
-    return OpenedRun(
-        continued.options,
-        replace(prepared, said=said, warned=warned),
-        records,
-        workspace,
-        head,
-        origin,
-        past,
-        tuple(events),
-        since=since,
-        unjudged=bool(unjudged),
-        suspect=state.checkpoint if suspect and tip != state.checkpoint else "",
-        before=state.earlier,
-        earlier=earlier_attempts(records, started.base_commit),
-    )
-
-
 def _undo_to(
     opening: Opening, records: Records, workspace: Workspace, past: RunPast, events: Sequence[Event]
 ) -> RunPast:
-    """Write down where the branch goes back to, before it does. Facts among `events` come before that.
+    """Write down where the branch goes back to, before it does. Facts among `events` are written before that.
 
     Raises AigonError (exit 2 or 7): nothing to go back from, or a person's changes would be saved aside too.
     """
     started, state = past.state.started, past.state
     assert started is not None, "a journal begins with its run_started"
     if not state.turn_ended and not state.half_turn:
-        branch.list_own_changes(opening.checkout, [started.spec_path], list_left_by_checks(state))
+        branch.list_own_changes(opening.checkout, [started.spec_path], _list_left_by_checks(state))
     known = [event for event in events if isinstance(event, IterationFinished)]
     journal = JournalSink(records.journal)
     for event in (*known, *undo_to(workspace, state, started.feature_id, opening.options.resume_from)):
@@ -264,67 +223,96 @@ def _undo_to(
     return replace(past, state=state)
 
 
-def _feature(opening: Opening, workspace: Workspace, path: str, tip: str) -> Feature:
-    """The feature of the run, wherever a person moved its spec; what an agent did to the file does not count."""
-    root = opening.checkout.root
-    if workspace.file_at(tip, path, root) is None:
-        return specs.locate_feature(root, opening.options.feature)
-    return specs.feature_for_path(path)
+def read_spec(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
+    """Return the spec as people left it: the work tree's, unless an agent's turn may have been the last to write there.
+
+    A run that ended by itself has restored the spec; one that was killed has not. Raises AigonError (exit 2) for a spec
+    without criteria.
+    """
+    killed = state.outcome is None and state.iteration > state.finished
+    files = open_work_tree(workspace.root)
+    raw = workspace.file_at(tip, path, workspace.root) if killed else None
+    return specs.parse_runnable_spec(raw if raw is not None else files(path) or b"", path)
 
 
-def _files_of(workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]) -> ReadFile:
-    """The project's files as recorded or committed: what an agent made of them since its turn began is no rule."""
+def hash_spec(spec: Spec) -> str:
+    """Return a name for a spec's text, whatever is ticked: aigon's own ticks do not change it."""
+    return hashlib.sha256(tick_boxes(spec, {c.number: False for c in spec.criteria})).hexdigest()
+
+
+def _accept_spec(before: bytes, spec: Spec, path: str, opening: Opening) -> None:
+    """Show what a person changed in the spec since the run stopped. Raises AigonError (exit 4) unless accepted."""
+    old, new = (text.decode(errors="replace").splitlines() for text in (before, spec.raw))
+    diff = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
+    question = f"{diff}\n\nThe spec changed since the run stopped. Go on with the new one?"
+    if not (opening.options.accept_spec or opening.confirm(question)):
+        raise AigonError(
+            "The spec changed since the run stopped",
+            where=path,
+            hint=f"Run again with --accept-spec to take it as it is now:\n{diff}",
+            code=Exit.NEEDS_HUMAN,
+        )
+
+
+def _keeps_half_turn(opening: Opening, number: int) -> bool:
+    """Return whether the files of a turn that was interrupted stay in the work tree."""
+    wanted = opening.options.half_turn
+    question = f"Iteration {number} was broken off. Keep its half-finished work in the work tree?"
+    return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
+
+
+def undo_half_turn(
+    workspace: Workspace, feature: Feature, state: State, tip: str, now: str, *, keep: bool
+) -> list[Event]:
+    """Save aside what an interrupted turn left; restore the work tree to `tip` unless `keep`. Return the events."""
+    assert state.started is not None
+    number = state.iteration
+    workspace.snapshot()
+    if not workspace.changes(tip):
+        return restore_work_tree(workspace, tip, now) if not keep and workspace.obstacles(tip) else []
+    what = f"what iteration {number} had begun"
+    commit = workspace.commit_tree(workspace.tree(), tip, f"aigon: parked {what}\n")
+    ref = workspace.keep(f"feature-{feature.name_for_people}/{state.started.run_id}-{number}-begun", commit)
+    saved = SavedAside(now, number, ref, commit, what)
+    if keep:
+        return [saved, Notice(now, f"the half-finished work of iteration {number} stays in the work tree")]
+    return [
+        saved,
+        *restore_work_tree(workspace, tip, now),
+        Notice(now, f"iteration {number} was interrupted: its work is parked as {ref}, and the turn runs again"),
+    ]
+
+
+def _list_left_by_checks(state: State) -> tuple[str, ...]:
+    """Return what the git check of the last assessment named as written by the checks: nobody's changes."""
+    findings = state.last.findings if state.last else ()
+    return tuple(p.file for f in findings if f.role == "git" for p in f.problems if p.severity == "warning")
+
+
+def _commit_own_changes(
+    opening: Opening, workspace: Workspace, feature: Feature, state: State, *, edited: bool, unjudged: bool
+) -> str | None:
+    """Commit an edited spec and aigon's own changes; work that is to be assessed waits."""
+    spec, left = feature.path, _list_left_by_checks(state)
+    if unjudged:
+        own = [spec] if edited else []
+    else:
+        own = branch.list_own_changes(opening.checkout, [spec], left)
+    commit = branch.commit_own_paths(workspace.trusted, feature, own)
+    workspace.take_over_index()
+    workspace.note_left(left)
+    return commit
+
+
+def _open_recorded_files(
+    workspace: Workspace, records: Records, commit: str, accepted: Mapping[str, bytes]
+) -> ReadFile:
+    """Return a reader of the files as recorded or committed: what an agent changed since its turn began is no rule."""
     known = load(records.frozen)
-    fixed = {**{path: each.data for path, each in (known.guarded if known else {}).items() if each.whole}, **accepted}
+    fixed = {path: each.data for path, each in (known.guarded if known else {}).items() if each.whole}
+    fixed |= accepted
 
     def read(path: str) -> bytes | None:
         return fixed[path] if path in fixed else workspace.file_at(commit, path, workspace.root)
 
     return read
-
-
-def _workspace(opening: Opening, records: Records, state: State, started: RunStarted) -> tuple[Workspace, list[Event]]:
-    """The work tree on the run's branch, which has to be as the run left it or further on, and what was in the way."""
-    checkout, name = opening.checkout, started.branch
-    require_branch(checkout, state)
-    require_whole(checkout, state)
-    stale = move_stale_locks(checkout, records)
-    if opening.current != name:
-        branch.list_own_changes(checkout, [started.spec_path])
-        branch.enter_branch(checkout, name)
-    remove_own_lock(checkout.git_dir, opening.own_git)
-    workspace = opening.workspace(name)
-    if state.intended:
-        workspace.ref.remove_own_lock(state.intended.commit)
-    return workspace, stale
-
-
-def _spec(opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str) -> tuple[Spec, bool]:
-    """The spec to go on with, and whether a person changed it since the run stopped, which has to be accepted."""
-    assert state.started is not None
-    path = feature.path
-    spec = read_spec(workspace, path, state, tip)
-    edited = hash_spec(spec) != state.started.spec_sha
-    if edited:
-        before = (opening.checkout.ask("show", f"{state.checkpoint}:{state.started.spec_path}") or "").encode()
-        accept_spec(before, spec, path, opening.options.accept_spec, opening.confirm)
-    return spec, edited
-
-
-def _keep(opening: Opening, state: State) -> bool:
-    """Whether the files of a turn that was broken off stay in the work tree."""
-    wanted = opening.options.half_turn
-    question = f"Iteration {state.iteration} was broken off. Keep its half-finished work in the work tree?"
-    return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
-
-
-def _head(
-    opening: Opening, workspace: Workspace, feature: Feature, state: State, tip: str, *, unjudged: bool, edited: bool
-) -> str:
-    """The commit to start from: it holds an edited spec and aigon's own changes; work that is to be judged waits."""
-    spec, left = feature.path, list_left_by_checks(state)
-    own = ([spec] if edited else []) if unjudged else branch.list_own_changes(opening.checkout, [spec], left)
-    taken = branch.commit_own_paths(workspace.trusted, feature, own)
-    workspace.take_over_index()
-    workspace.note_left(left)
-    return taken or tip

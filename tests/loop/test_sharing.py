@@ -16,7 +16,7 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job.assessment import Assessment
 from aigon.job.job import Job, ProofPlan
-from aigon.job.ledger import Ledger, read_accounts
+from aigon.job.ledger import Ledger, prepare_arena_folder, read_accounts
 from aigon.job.options import Limits
 from aigon.job.world import World
 from aigon.journal import records
@@ -34,7 +34,7 @@ from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
 from aigon.proof.dry_run import run_clean_room_dry_run
 from aigon.proof.prove import frozen_of
-from aigon.run.sharing_seat import find_rivals, join_arena, prepare_arena_folder
+from aigon.run.run_world import find_rivals, join_arena
 from tests.compare.bench import drain, job_of, plan, ran, script, snapshot, spec_of
 from tests.lab import Lab
 

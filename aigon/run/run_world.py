@@ -1,0 +1,132 @@
+"""The world of a run: its folders and environments, the watch over git and records, and what an arena shares."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.config.models import Config
+from aigon.git import secret_files
+from aigon.git.refs import Rivals
+from aigon.isolation.run_sandbox import make_run_sandbox
+from aigon.job import branch
+from aigon.job.base_assessments import BaselineResults
+from aigon.job.free_space import list_volumes
+from aigon.job.job import Job
+from aigon.job.ledger import BASELINES, open_ledger
+from aigon.job.world import OwnFiles, TurnNotes, World
+from aigon.journal import records
+from aigon.journal.durations import load_durations
+from aigon.journal.records import CANDIDATE, new_run_id
+from aigon.loop.roll_back import RollbackPolicy
+from aigon.loop.turn_files import remove_links
+from aigon.model.candidates import Candidate, format_branch_name
+from aigon.process import capacity
+from aigon.process.capacity import CheckSlots
+from aigon.process.meter import Meter
+from aigon.process.stop import Stop
+from aigon.proof.frozen import Frozen, ProtectedFiles, copy_of
+from aigon.proof.restore import MainsOwn
+from aigon.proof.watch import watch
+from aigon.run.opening import OpenedRun, Opening
+from aigon.secrets import redaction
+from aigon.secrets.leaks import list_exclude_lines
+
+
+def make_run_world(opening: Opening, opened: OpenedRun, job: Job, record: Frozen, run_id: str, stop: Stop) -> World:
+    """Return the world of a run with its attendants. What a killed turn did to git is put back."""
+    seat, prepared, workspace = opening.seat, opened.prepared, opened.workspace
+    world = _make_world(opening, opened, job, run_id, stop)
+    world.attend(ProtectedFiles(record.guarded))
+    left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
+    branch.exclude_from_git(opening.checkout, left, "what coding agents leave for themselves")
+    workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
+    note = world.home / "sandboxes" / job.name
+    wanted = opened.options.sandbox
+    world.attend(make_run_sandbox(seat, prepared.config, wanted, world.agent_env, world.folder, note))
+    _start_watch(opening, opened, world)
+    arena = Path(opened.options.arena) if opened.options.arena else None
+    return join_arena(world, seat.candidate, prepared.config, job.limits.max_cost, arena)
+
+
+def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop: Stop) -> World:
+    prepared, workspace, seat = opened.prepared, opened.workspace, opening.seat
+    root, config = workspace.root, prepared.config
+    folder = seat.main / ".aigon" / "runs" / run_id
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_links(folder, workspace.own / "displaced")  # a kill may have left what an agent made
+    invocation = new_run_id()
+    env = {"AIGON_INVOCATION": invocation}
+    if seat.candidate:
+        from aigon.worktrees.worktree import build_environment
+
+        env |= {**build_environment(seat.candidate, config), "PWD": str(root)}
+    # As the branch has them, whatever the agent of a turn that is not assessed yet made of them.
+    own = OwnFiles({path: workspace.file_at(opened.head, path, root) for path in (job.spec_path, job.log_path)})
+    scanner = secret_files.find_scanner(config.secrets.scanner, prepared.check_env, root)
+    if scanner.program and not scanner.chosen:  # the project's own rules as the base has them
+        texts = (workspace.file_at(job.base_commit, name, root) for name in secret_files.RULES)
+        scanner.rules = next((text for text in texts if text), b"")
+    return World(
+        run_id=run_id,
+        invocation=invocation,
+        workspace=workspace,
+        checkout=seat.main,
+        folder=folder,
+        home=opening.home,
+        stop=stop,
+        agent_env={**prepared.env, **env},
+        check_env={**prepared.check_env, "AIGON_RUN": run_id, **env},
+        redact=redaction.make_redactor(prepared.env, *(agent.env for agent in prepared.agents)),
+        frozen=opened.records.frozen,
+        attendants=[own, RollbackPolicy(opened.options.on_partial or "keep", opening.confirm)],
+        durations=load_durations(opening.home),
+        scanner=scanner,
+        meter=Meter(list_volumes(root, opening.checkout.common_dir / "objects", opening.home, folder)),
+    )
+
+
+def _start_watch(opening: Opening, opened: OpenedRun, world: World) -> None:
+    """Let a watch over git and aigon's records join. It takes them to be right as they are now."""
+    records_, workspace, seat = opened.records, opened.workspace, opening.seat
+    files = (
+        opening.locate_state_file(opened.prepared.feature.name_for_people),
+        records_.began,
+        records_.frozen,
+        copy_of(records_.frozen),
+        records_.decided,
+        records_.folder / CANDIDATE,
+        world.home / "repository.json",
+    )
+    hooks = opening.checkout.config.get("core.hookspath", "")
+    rivals = find_rivals(world.home, seat.candidate)
+    made = watch(workspace, hooks, world.home, files, records_.journal, rivals, records_.before_turn)
+    if seat.candidate:
+        aside, protected = workspace.own / "displaced", world.get(ProtectedFiles).files
+        made.mains = MainsOwn(seat.main, workspace.trusted, aside, protected, opened.prepared.protection)
+    world.get(TurnNotes).sentences += world.attend(made).begin()
+
+
+def join_arena(
+    world: World, candidate: Candidate | None, config: Config, limit: float | None = None, arena: Path | None = None
+) -> World:
+    """Let the loop of `candidate` take turns with others; in an `arena`, also share money and the baseline's results.
+
+    Nothing changes for a loop in the main checkout (None).
+    """
+    if candidate is None:
+        return world
+    if arena:
+        if ledger := open_ledger(world.home, arena, candidate, limit):
+            world.attend(ledger)
+        world.attend(BaselineResults(arena / BASELINES, candidate.label))
+    slots = CheckSlots(world.home / "locks", config.arena.check_slots or capacity.count_slots())
+    return replace(world, made_by=f"worktree {candidate.ready}", slots=slots)
+
+
+def find_rivals(home: Path, candidate: Candidate | None) -> Rivals:
+    """Return whose refs this loop leaves alone: those of all candidates of the repository but its own.
+
+    Only branches with the name that aigon gives them count: no record takes another branch out of the guard.
+    """
+    others = (each for each in records.list_candidates(home) if each != candidate)
+    named = {each.branch for each in others if each.branch == format_branch_name(each.feature, each.label, each.slug)}
+    return Rivals(frozenset(named) - {candidate.branch if candidate else ""}, candidate.feature if candidate else "")
